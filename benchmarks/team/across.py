@@ -26,19 +26,23 @@ from cairn.index.postgres.connection import Store
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--store", required=True)
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--reader", default="me")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     engine = StoredEngine(Store([given.store]))
-    present = {folder.label for folder in engine.asked(given.reader, "").folders}
+    with engine.asked(given.reader, "") as every:
+        present = {folder.label for folder in every.folders}
     first, among, ms, wrong = Counter[str](), Counter[str](), [], []
     questions = [each for each in read_sets([given.sets], ()) if each.repository.name in present]
     for question in questions:
         began = time.perf_counter()
-        found = answer(engine.asked(given.reader, ""), "search", {"query": question.query, "limit": 10})
+        with engine.asked(given.reader, "") as asked:
+            found = answer(asked, "search", {"query": question.query, "limit": 10})
         ms.append(1000 * (time.perf_counter() - began))
         named = [each["folder"].rpartition("/")[2] for each in found["results"]]
         right = question.repository.name

@@ -27,7 +27,9 @@ from cairn.index.postgres.connection import Store
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--store", required=True)
     parser.add_argument("--facts", type=Path, required=True)
     parser.add_argument("--clones", type=Path, required=True)
@@ -35,7 +37,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     stored = StoredEngine(Store([given.store]))
-    present = {folder.label for folder in stored.asked(given.reader, "").folders}
+    with stored.asked(given.reader, "") as every:
+        present = {folder.label for folder in every.folders}
     questions = [each for each in read_fact_sets([given.facts]) if each.repository.name in present]
     rows = []
     for name in sorted({each.repository.name for each in questions}):
@@ -43,9 +46,9 @@ def main() -> int:
         here.add_folder(given.clones / name)
         while not here.progress().complete:
             time.sleep(0.1)
-        there = stored.asked(given.reader, name)
         for question in (each for each in questions if each.repository.name == name):
-            rows.append(_compared(question, here, there))
+            with stored.asked(given.reader, name) as there:
+                rows.append(_compared(question, here, there))
             print(json.dumps(rows[-1]), flush=True)
         here.stop()
     stored.stop()

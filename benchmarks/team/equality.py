@@ -16,7 +16,9 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -53,7 +55,7 @@ def main() -> int:
     meaning = StaticMeaning(table)
     made = given.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
     store = Store([given.store])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for repository in sorted({question.repository.name for question in questions}):
         data = given.data / f"{repository}-{given.kind}"
         if not data.is_dir():
@@ -62,7 +64,7 @@ def main() -> int:
         publication = published(given.store, repository, folder)
         key = publication.key
         began = time.perf_counter()
-        memory = store.read(READER, lambda db, key=key: read_snapshot(db, key))
+        memory = store.read(READER, partial(read_snapshot, key=key))
         opened = time.perf_counter() - began
         assert memory is not None
         asked = [question for question in questions if question.repository.name == repository]

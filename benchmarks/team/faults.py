@@ -158,7 +158,9 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
             rest, errors = process.communicate()
             is_done = told == "done" or "done" in rest
             last = [told, *rest.strip().split("\n")]
-            moments[f"{what}: {'was through' if is_done else next((_stage(each) for each in reversed(last) if each), 'at the start')}"] += 1
+            moments[
+                f"{what}: {'was through' if is_done else next((_stage(each) for each in reversed(last) if each), 'at the start')}"
+            ] += 1
             if errors and not is_done:
                 problems.append(f"kill {number}: {errors[-300:]}")
             started = time.monotonic()
@@ -219,13 +221,21 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
 def _stage(line: str) -> str:
     if "files, of which" in line:
         return "reading files"
-    return {"Writing the snapshot": "writing", "Counting imports and following the history": "history"}.get(line, line or "at the start")
+    return {"Writing the snapshot": "writing", "Counting imports and following the history": "history"}.get(
+        line, line or "at the start"
+    )
 
 
 def _fleet(folder: Path, rng: random.Random, ships: int) -> None:
     folder.mkdir(parents=True)
     git(folder, "init", "--quiet", "--initial-branch=main")
-    write(folder, {"README.md": "# The fleet\n\nEach ship has a berth, an anchor and a rope.\n", **{f"fleet/ship_{n}.py": _ship(rng, n) for n in range(ships)}})
+    write(
+        folder,
+        {
+            "README.md": "# The fleet\n\nEach ship has a berth, an anchor and a rope.\n",
+            **{f"fleet/ship_{n}.py": _ship(rng, n) for n in range(ships)},
+        },
+    )
     commit(folder, "All ships")
 
 
@@ -240,7 +250,11 @@ def _ship(rng: random.Random, number: int) -> str:
 
 def _change(folder: Path, rng: random.Random, number: int) -> None:
     ships = rng.sample(range(80), rng.randint(1, 25))
-    write(folder, {f"fleet/ship_{n}.py": _ship(rng, n) for n in ships} | {f"fleet/more/port_{number}.py": _ship(rng, 1000 + number)})
+    write(
+        folder,
+        {f"fleet/ship_{n}.py": _ship(rng, n) for n in ships}
+        | {f"fleet/more/port_{number}.py": _ship(rng, 1000 + number)},
+    )
     for old in list((folder / "fleet" / "more").glob("*.py"))[:-5]:
         old.unlink()
     commit(folder, f"Voyage {number}")
@@ -321,7 +335,9 @@ class Load:
             "good": len(every) - len(bad),
             "longest gap between good answers of a server, s": round(self.gap(began, ended), 2),
             "longest answer, s": round(max((each.seconds for each in every), default=0.0), 2),
-            "p50 of good ones, ms": round(statistics.median([each.seconds for each in every if each.good] or [0]) * 1000, 1),
+            "p50 of good ones, ms": round(
+                statistics.median([each.seconds for each in every if each.good] or [0]) * 1000, 1
+            ),
             "messages": dict(Counter(f"{each.status} {_plain(each.message)}" for each in bad).most_common(4)),
         }
 
@@ -329,7 +345,11 @@ class Load:
         """The longest time in which a server gave no good answer."""
         longest = 0.0
         for server in range(len(self.servers)):
-            ends = sorted(each.ended for each in list(self.got) if each.good and each.server == server and began <= each.ended <= ended)
+            ends = sorted(
+                each.ended
+                for each in list(self.got)
+                if each.good and each.server == server and began <= each.ended <= ended
+            )
             points = [began, *ends, ended]
             longest = max(longest, *(after - before for before, after in itertools.pairwise(points)))
         return longest
@@ -339,7 +359,14 @@ class Load:
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             firsts = [
-                min((each.ended for each in list(self.got) if each.good and each.server == server and each.began >= since), default=None)
+                min(
+                    (
+                        each.ended
+                        for each in list(self.got)
+                        if each.good and each.server == server and each.began >= since
+                    ),
+                    default=None,
+                )
                 for server in range(len(self.servers))
             ]
             if None not in firsts:
@@ -354,7 +381,11 @@ def _got(answer: Answer, began: float, server: int) -> Got:
         return Got(began, ended, answer.status, answer.message, (), 0, server)
     told = answer.json
     retrieval = told["retrieval"]
-    message = "" if retrieval["fallback"] in ("", "cache") and not retrieval["reason"] else f"{retrieval['fallback']}: {retrieval['reason']}"
+    message = (
+        ""
+        if retrieval["fallback"] in ("", "cache") and not retrieval["reason"]
+        else f"{retrieval['fallback']}: {retrieval['reason']}"
+    )
     if told["brokenOff"]:
         message += f" broken off {told['brokenOff']}"
     commits = tuple(each["commit"] for each in told["index"]["revisions"])
@@ -408,7 +439,12 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         figures["calm"] = _phase(load, 6, lambda: None)
 
         def index_change(at: LocalServer, number: int) -> None:
-            write(fleet.folder, {"harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"})
+            write(
+                fleet.folder,
+                {
+                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"
+                },
+            )
             commit(fleet.folder, f"Berth {number}")
             index_repository(at.url("store"), str(fleet.folder), name=fleet.name)
 
@@ -430,19 +466,34 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
             time.sleep(8)
             ended = time.monotonic()
             new = git(fleet.folder, "rev-parse", "HEAD")
-            figures["replica lags"] = {**load.figures(lagging, ended), **_commits(load, lagging, ended, old, new), "indexing": outcome}
+            figures["replica lags"] = {
+                **load.figures(lagging, ended),
+                **_commits(load, lagging, ended, old, new),
+                "indexing": outcome,
+            }
             replayed = time.monotonic()
             there.execute("SELECT pg_wal_replay_resume()")
-        caught = _wait_for(lambda: any(new in each.commits for each in load.between(replayed, time.monotonic())))
+        caught = _wait_for(
+            lambda: any(new in each.commits for each in load.between(replayed, time.monotonic()))
+        )
         figures["replica lags"]["seconds from going on to the new commit"] = round(caught, 2)
         # Behind, and then alone: nothing newer is half there.
         _caught_up(primary, replica)
-        figures["primary killed for good, replica promoted"] = _phase(load, 12, lambda: (primary.kill(), replica.promote()))
-        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = tried(lambda: index_change(replica, 4))
+        figures["primary killed for good, replica promoted"] = _phase(
+            load, 12, lambda: (primary.kill(), replica.promote())
+        )
+        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = tried(
+            lambda: index_change(replica, 4)
+        )
         newest = git(fleet.folder, "rev-parse", "HEAD")
         since = time.monotonic()
-        figures["primary killed for good, replica promoted"]["seconds until its commit is answered from"] = round(
-            _wait_for(lambda: any(newest in each.commits for each in load.between(since, time.monotonic()))), 2
+        figures["primary killed for good, replica promoted"]["seconds until its commit is answered from"] = (
+            round(
+                _wait_for(
+                    lambda: any(newest in each.commits for each in load.between(since, time.monotonic()))
+                ),
+                2,
+            )
         )
         whole = look(replica.url("store"), ("berth", "command"))
         figures["what refs name, at the end"] = "whole" if not whole.problems else whole.problems
@@ -483,7 +534,9 @@ def _caught_up(primary: LocalServer, replica: LocalServer) -> None:
     with psycopg.connect(primary.url()) as here, psycopg.connect(replica.url(), autocommit=True) as there:
         row = here.execute("SELECT pg_current_wal_lsn()").fetchone()
         assert row is not None
-        _wait_for(lambda: there.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", row).fetchone() == (True,))
+        _wait_for(
+            lambda: there.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", row).fetchone() == (True,)
+        )
 
 
 def _copies(given: argparse.Namespace, folder: Path, names: Sequence[str]) -> list[Copy]:
@@ -508,7 +561,14 @@ class Trouble:
     load: Load
     figures: Figures = field(factory=dict)
 
-    def row(self, name: str, breaks: Callable[[], Any], mends: Callable[[], Any], seconds: float = 8.0, meanwhile: Callable[[], Any] | None = None) -> None:
+    def row(
+        self,
+        name: str,
+        breaks: Callable[[], Any],
+        mends: Callable[[], Any],
+        seconds: float = 8.0,
+        meanwhile: Callable[[], Any] | None = None,
+    ) -> None:
         """Break it for a while, and mend it."""
         began = time.monotonic()
         breaks()
@@ -521,7 +581,9 @@ class Trouble:
         since = time.monotonic()
         figures["seconds until all is well after mending"] = round(self.load.until_good(since), 2)
         # Those that began in the trouble and ended after it count, too.
-        figures["longest answer, s"] = round(max((each.seconds for each in self.load.between(began, time.monotonic())), default=0.0), 2)
+        figures["longest answer, s"] = round(
+            max((each.seconds for each in self.load.between(began, time.monotonic())), default=0.0), 2
+        )
         if told is not None:
             figures["indexing meanwhile"] = told
         self.figures[name] = figures
@@ -574,13 +636,32 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         trouble.row("port closed", server.stop, server.start, 8, index_change)
         trouble.row("hangs (SIGSTOP)", lambda: _signal_all(server, signal.SIGSTOP), lambda: _signal_all(server, signal.SIGCONT), 14,
                     index_change)  # fmt: skip
-        trouble.row("newer schema", lambda: _set_version(url, "99"), lambda: _set_version(url, str(schema.VERSION)), 6, index_change)
-        trouble.row("older schema", lambda: _set_version(url, "0"), lambda: _set_version(url, str(schema.VERSION)), 6, index_change)
+        trouble.row(
+            "newer schema",
+            lambda: _set_version(url, "99"),
+            lambda: _set_version(url, str(schema.VERSION)),
+            6,
+            index_change,
+        )
+        trouble.row(
+            "older schema",
+            lambda: _set_version(url, "0"),
+            lambda: _set_version(url, str(schema.VERSION)),
+            6,
+            index_change,
+        )
         taken = ExitStack()
         trouble.row("too many connections", lambda: _take_all(server, taken), taken.close, 8, index_change)
-        trouble.row("wrong password", lambda: _password(server, "another"), lambda: _password(server, PASSWORD), 8)
+        trouble.row(
+            "wrong password", lambda: _password(server, "another"), lambda: _password(server, PASSWORD), 8
+        )
         trouble.row("sessions ended", lambda: _end_sessions(server), lambda: None, 4)
-        trouble.row("database renamed", lambda: _rename(server, "store", "elsewhere"), lambda: _rename(server, "elsewhere", "store"), 6)
+        trouble.row(
+            "database renamed",
+            lambda: _rename(server, "store", "elsewhere"),
+            lambda: _rename(server, "elsewhere", "store"),
+            6,
+        )
         figures = trouble.figures
         figures["versions that are too old"] = _old_versions(url)
         figures["indexing at the end"] = tried(lambda: index_change())
@@ -592,7 +673,10 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
 
 
 def _go(number: int, change: int) -> str:
-    lines = "\n".join(f"\tropes = append(ropes, {number * 31 + n + change}) // rope {n} of berth {number}" for n in range(60))
+    lines = "\n".join(
+        f"\tropes = append(ropes, {number * 31 + n + change}) // rope {n} of berth {number}"
+        for n in range(60)
+    )
     return f"package harbour\n\n// Berth{number} has ropes.\nfunc Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"
 
 
@@ -600,7 +684,9 @@ def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
     made = make_database(server)
     if tablespace:
         with psycopg.connect(server.url(), autocommit=True) as owner:
-            owner.execute(sql.SQL("ALTER DATABASE store SET TABLESPACE {}").format(sql.Identifier(tablespace)))
+            owner.execute(
+                sql.SQL("ALTER DATABASE store SET TABLESPACE {}").format(sql.Identifier(tablespace))
+            )
     return made
 
 
@@ -609,7 +695,9 @@ def _small_disk(folder: Path, megabytes: int) -> Iterator[Path | None]:
     """A disk of so many MB that the servers' account may write to; None where this user cannot make one."""
     folder.mkdir(parents=True)
     account = server_account()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], capture_output=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], capture_output=True
+    )
     if done.returncode:
         yield None
         return
@@ -650,16 +738,23 @@ def _take_all(server: LocalServer, taken: ExitStack) -> None:
         try:
             mine.append(taken.enter_context(psycopg.connect(server.url(), autocommit=True)))
         except psycopg.OperationalError:
-            ended = mine[0].execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = %s", (LOGIN,)
-            ).fetchone()
+            ended = (
+                mine[0]
+                .execute(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = %s",
+                    (LOGIN,),
+                )
+                .fetchone()
+            )
             if ended == (0,):
                 return
 
 
 def _password(server: LocalServer, password: str) -> None:
     with psycopg.connect(server.url(), autocommit=True) as owner:
-        owner.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(LOGIN), sql.Literal(password)))
+        owner.execute(
+            sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(LOGIN), sql.Literal(password))
+        )
     _end_sessions(server)
 
 
@@ -671,9 +766,15 @@ def _end_sessions(server: LocalServer) -> None:
 def _rename(server: LocalServer, name: str, other: str) -> None:
     with psycopg.connect(server.url(), autocommit=True) as owner:
         for _ in range(200):
-            owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            owner.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+            )
             try:
-                owner.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(name), sql.Identifier(other)))
+                owner.execute(
+                    sql.SQL("ALTER DATABASE {} RENAME TO {}").format(
+                        sql.Identifier(name), sql.Identifier(other)
+                    )
+                )
             except psycopg.errors.ObjectInUse:
                 continue
             return
@@ -714,17 +815,23 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
     for name, of, at in (("elsewhere", viper, url), ("here", viper, twin_url)):
         began = time.monotonic()
         done = index_repository(at, str(of.folder), name="viper")
-        figures[f"indexing {name}"] = f"{done.files} files, {done.chunks_new} chunks in {time.monotonic() - began:.1f} s"
+        figures[f"indexing {name}"] = (
+            f"{done.files} files, {done.chunks_new} chunks in {time.monotonic() - began:.1f} s"
+        )
     index_repository(url, str(cobra.folder), name="cobra")
     with psycopg.connect(second.url("shards")) as there:
-        row = there.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier("cairn", f"chunks_{shard}"))).fetchone()
+        row = there.execute(
+            sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier("cairn", f"chunks_{shard}"))
+        ).fetchone()
         figures["chunks on the second server"] = row and row[0]
     words = ("config", "key", "value", "watch", "merge")
     mine, twin = look(url, words), look(twin_url, words)
     figures["what refs name"] = "whole" if not mine.problems else mine.problems
     (one,) = [answer for name, answer in mine.answers.items() if name.startswith("viper ")]
     (other,) = twin.answers.values()
-    figures["a reader of the snapshot answers as here"] = [name for name in one if one[name] != other[name]] or "all alike"
+    figures["a reader of the snapshot answers as here"] = [
+        name for name in one if one[name] != other[name]
+    ] or "all alike"
     with psycopg.connect(url, autocommit=True) as owner:
         ids = dict(owner.execute("SELECT name, id FROM cairn.repositories").fetchall())
         access.grant(owner, READER, "all")
@@ -746,11 +853,16 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
                 times[name].append(time.monotonic() - began)
             same += results[0] == results[1] != []
         figures["questions answered alike"] = f"{same} of {len(_QUESTIONS) + len(words) + 3}"
-        figures["p50 of a question, ms"] = {name: round(statistics.median(each[3:]) * 1000, 1) for name, each in times.items()}
+        figures["p50 of a question, ms"] = {
+            name: round(statistics.median(each[3:]) * 1000, 1) for name, each in times.items()
+        }
         bob = served.client(tokens["bob"])
         told = bob.ask("/api/v1/search?workspace=viper", {"query": "config"})
         figures["who may not see it is told"] = told.message
-        figures["hits of it in a question of theirs about all"] = sum("viper" in each for each in map(str, _places(bob.ask("/api/v1/search", {"query": "config viper"}))))
+        figures["hits of it in a question of theirs about all"] = sum(
+            "viper" in each
+            for each in map(str, _places(bob.ask("/api/v1/search", {"query": "config viper"})))
+        )
         figures["partitions that a reader's role may read"] = _readable(login, shard)
         load = stack.enter_context(Load([served], tokens["bob"], clients=2))
         about = stack.enter_context(Load([served], tokens[READER], clients=2, workspace="?workspace=viper"))
@@ -758,16 +870,29 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
         time.sleep(4)
         for name, breaks, mends in (
             ("second server stopped", second.stop, second.start),
-            ("second server hangs", lambda: _signal_all(second, signal.SIGSTOP), lambda: _signal_all(second, signal.SIGCONT)),
+            (
+                "second server hangs",
+                lambda: _signal_all(second, signal.SIGSTOP),
+                lambda: _signal_all(second, signal.SIGCONT),
+            ),
         ):
             began = time.monotonic()
             breaks()
             time.sleep(12)
             ended = time.monotonic()
-            figures[name] = {kind: each.figures(began, ended) for kind, each in (("another repository", load), ("that repository", about), ("all at once", both))}
+            figures[name] = {
+                kind: each.figures(began, ended)
+                for kind, each in (
+                    ("another repository", load),
+                    ("that repository", about),
+                    ("all at once", both),
+                )
+            }
             mends()
             since = time.monotonic()
-            figures[name]["seconds until all is well"] = round(max(each.until_good(since) for each in (load, about, both)), 2)
+            figures[name]["seconds until all is well"] = round(
+                max(each.until_good(since) for each in (load, about, both)), 2
+            )
             print(name, json.dumps(figures[name]), flush=True)
         figures["errors in the server's log"] = _tracebacks([served])
     for each in (server, second):
@@ -787,7 +912,9 @@ def _readable(login: str, shard: int) -> int:
         db.execute('SET ROLE "cairn:bob"')
         for table in ("files", "chunks", "vectors", "definitions", "terms", "segments", "holdings"):
             try:
-                db.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier("cairn", f"{table}_{shard}")))
+                db.execute(
+                    sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier("cairn", f"{table}_{shard}"))
+                )
                 found += 1
             except psycopg.errors.InsufficientPrivilege:
                 continue
@@ -821,7 +948,9 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--checkouts", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))

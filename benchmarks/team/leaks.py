@@ -107,10 +107,12 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
     files = np.frombuffer(packed, np.int32).tolist()
     place = (shard, pool, files)
     chunks = owner.execute(
-        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)", place
+        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+        place,
     ).fetchall()
     rows = owner.execute(
-        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) ORDER BY path", place
+        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) ORDER BY path",
+        place,
     ).fetchall()
     collections: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, collection, count in rows:
@@ -230,13 +232,25 @@ class Asker:
         words = [self.word() for _ in range(self.rng.randint(1, 4))]
         text = " ".join(words)
         return self.rng.choice(
-            (text, text, f'"{words[0]}"', f"how does {text} work", f"{words[0]}.{words[-1]}", f"what is {text}?")
+            (
+                text,
+                text,
+                f'"{words[0]}"',
+                f"how does {text} work",
+                f"{words[0]}.{words[-1]}",
+                f"what is {text}?",
+            )
         )
 
     def path(self) -> str:
         of = self.repository()
         return self.rng.choice(
-            (self.rng.choice(of.paths), self.rng.choice(of.paths), f"src/{nowhere(self.rng)}.py", self.rng.choice(_HOSTILE))
+            (
+                self.rng.choice(of.paths),
+                self.rng.choice(of.paths),
+                f"src/{nowhere(self.rng)}.py",
+                self.rng.choice(_HOSTILE),
+            )
         )
 
     def place(self) -> str:
@@ -246,13 +260,17 @@ class Asker:
 
     def collection(self) -> str:
         of = self.repository()
-        return self.rng.choice((self.rng.choice(list(of.collections)), of.copy.name, nowhere(self.rng), *_HOSTILE[:4]))
+        return self.rng.choice(
+            (self.rng.choice(list(of.collections)), of.copy.name, nowhere(self.rng), *_HOSTILE[:4])
+        )
 
     def workspace(self) -> str:
         if self.rng.random() < 0.6:
             return ""
         name = self.rng.choice((self.repository().copy.name, nowhere(self.rng), self.rng.choice(_HOSTILE)))
-        return "?workspace=" + quote(self.rng.choice((name, name, f"{name}@main", f"{name}@master", f"cairn-team:///{name}")), safe="")
+        return "?workspace=" + quote(
+            self.rng.choice((name, name, f"{name}@main", f"{name}@master", f"cairn-team:///{name}")), safe=""
+        )
 
     def ask(self, kind: str, params: Any, name: str = "") -> Asked:
         return Asked(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
@@ -285,18 +303,29 @@ class Asker:
 
     def _range(self) -> dict[str, Any]:
         line = self.rng.randint(0, 60)
-        return {"start": {"line": line, "character": 0}, "end": {"line": line + self.rng.randint(0, 20), "character": 0}}
+        return {
+            "start": {"line": line, "character": 0},
+            "end": {"line": line + self.rng.randint(0, 20), "character": 0},
+        }
 
     def _related(self) -> Asked:
         return self.ask("related", {"textDocument": {"uri": self.place()}, "range": self._range()})
 
     def _references(self) -> Asked:
-        symbol = self.rng.choice((self.word(), f"{self.word()}.{self.word()}", f"{self.path()}:{self.rng.randint(1, 50)}"))
+        symbol = self.rng.choice(
+            (self.word(), f"{self.word()}.{self.word()}", f"{self.path()}:{self.rng.randint(1, 50)}")
+        )
         direction = self.rng.choice(("callers", "callees", "uses", "implementations", "tests"))
-        return self.ask("references", {"symbol": symbol, "direction": direction, "depth": self.rng.randint(1, 2)})
+        return self.ask(
+            "references", {"symbol": symbol, "direction": direction, "depth": self.rng.randint(1, 2)}
+        )
 
     def _context(self) -> Asked:
-        params: dict[str, Any] = {"textDocument": {"uri": self.place()}, "range": self._range(), "query": self.question()}
+        params: dict[str, Any] = {
+            "textDocument": {"uri": self.place()},
+            "range": self._range(),
+            "query": self.question(),
+        }
         if self.rng.random() < 0.5:
             params["text"] = f"def f():\n    return {self.word()}({self.word()})\n"
         return self.ask("context", params)
@@ -333,7 +362,17 @@ class Asker:
         return self.ask(f"stage {name}", params, name)
 
     def _mcp(self) -> Asked:
-        made = self.rng.choice((self._search, self._discover, self._references, self._page, self._status, self._stage, self._filtered))()
+        made = self.rng.choice(
+            (
+                self._search,
+                self._discover,
+                self._references,
+                self._page,
+                self._status,
+                self._stage,
+                self._filtered,
+            )
+        )()
         tool = "cairn_" + made.path.partition("?")[0].rpartition("/")[2]
         arguments = dict(made.params or {})
         if self.rng.random() < 0.4:
@@ -345,7 +384,9 @@ class Asker:
         return Asked("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
     def _locate(self) -> Asked:
-        commits = [self.rng.choice((self.repository().commit, f"{self.rng.getrandbits(160):040x}")) for _ in range(3)]
+        commits = [
+            self.rng.choice((self.repository().commit, f"{self.rng.getrandbits(160):040x}")) for _ in range(3)
+        ]
         return Asked("locate", "/team/v1/locate", {"commits": commits})
 
     def _snapshot(self) -> tuple[int | str, Known | None]:
@@ -368,7 +409,9 @@ class Asker:
         vector = np.frombuffer(self.rng.randbytes(256), np.int8)
         words = [self.word() for _ in range(3)]
         paths = [self.path() for _ in range(3)]
-        only = self.rng.choice((ChunkFilter(), ChunkFilter(paths=tuple(paths)), ChunkFilter(collections=(self.collection(),))))
+        only = self.rng.choice(
+            (ChunkFilter(), ChunkFilter(paths=tuple(paths)), ChunkFilter(collections=(self.collection(),)))
+        )
         name, given = self.rng.choice(
             (
                 ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),
@@ -402,7 +445,16 @@ class Asker:
         return self.ask(f"change {name}", params, name)
 
     def _other(self) -> Asked:
-        path = self.rng.choice(("/metrics", "/openapi.json", "/readyz", f"/api/v1/{self.word()}", f"/team/v1/{self.word()}", f"/{self.word()}"))
+        path = self.rng.choice(
+            (
+                "/metrics",
+                "/openapi.json",
+                "/readyz",
+                f"/api/v1/{self.word()}",
+                f"/team/v1/{self.word()}",
+                f"/{self.word()}",
+            )
+        )
         return Asked("other", path if path.isascii() else "/x")
 
 
@@ -460,12 +512,22 @@ def _texts_of_catalogue(packed: bytes) -> str:
     for name, made in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
         if "fts5" in str(made):
             with contextlib.suppress(apsw.Error):  # a vocabulary of another one
-                db.execute(f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')")
+                db.execute(
+                    f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')"
+                )
                 # It also has words that the index joined of several, which are words of others by chance.
-                texts += [str(term) for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name} WHERE term LIKE 'zq%'")]
+                texts += [
+                    str(term)
+                    for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name} WHERE term LIKE 'zq%'")
+                ]
         elif "_fts_" not in name and not name.startswith("sqlite_"):
             with contextlib.suppress(apsw.Error):
-                texts += [str(value) for row in db.execute(f"SELECT * FROM {name}") for value in row if isinstance(value, str)]
+                texts += [
+                    str(value)
+                    for row in db.execute(f"SELECT * FROM {name}")
+                    for value in row
+                    if isinstance(value, str)
+                ]
     db.close()
     return "\n".join(texts)
 
@@ -483,7 +545,9 @@ def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began:
             found -= sight.asked
         told = {word for word in found if not any(word in each or each in word for each in given)}
         if told:
-            findings.leak(sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}")
+            findings.leak(
+                sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}"
+            )
     findings.checks["answers searched for hidden words"] += 1
     if answer.status == 500:
         findings.odd(sight.reader, asked, f"500 {answer.message}")
@@ -492,14 +556,20 @@ def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began:
         _check_ids(sight, findings, asked, answer, may)
 
 
-def _check_counts(sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool, was: bool) -> None:
+def _check_counts(
+    sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool, was: bool
+) -> None:
     if asked.kind not in ("status", "collections"):
         return
     told = answer.json["collections"] if asked.kind == "status" else answer.json
     there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in told}
     possible = [True] if was else [False, True] if may else [False]
     right = [
-        {(each.uri, name): counts for each in sight.repositories(toggled).values() for name, counts in each.collections.items()}
+        {
+            (each.uri, name): counts
+            for each in sight.repositories(toggled).values()
+            for name, counts in each.collections.items()
+        }
         for toggled in possible
     ]
     findings.checks["counts of collections compared"] += 1
@@ -532,7 +602,9 @@ def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, m
     if asked.kind == "catalogue":
         data = zlib.decompress(answer.body)
         head = loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
-        ids = set(np.flatnonzero(np.cumsum(head["files"])).tolist()) | set(np.flatnonzero(head["tokens"]).tolist())
+        ids = set(np.flatnonzero(np.cumsum(head["files"])).tolist()) | set(
+            np.flatnonzero(head["tokens"]).tolist()
+        )
     else:
         ids = set(ids_of(asked.read, loads(answer.body)))
     allowed = of.files if asked.read in ("packed_tables", "symbols_naming") else of.chunks
@@ -565,41 +637,77 @@ def ids_of(read: str, value: Any) -> Iterable[int]:
 
 # --- pairs: what is hidden answers as what is nowhere ----------------------------------------------------
 
-_VARYING = re.compile(r'"(?:timings|metrics|latency|stages|memory|queryTimeMs)":\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}|"memory":\s*\d+|"[a-zA-Z]*[mM]s":\s*[\d.]+')
+_VARYING = re.compile(
+    r'"(?:timings|metrics|latency|stages|memory|queryTimeMs)":\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}|"memory":\s*\d+|"[a-zA-Z]*[mM]s":\s*[\d.]+'
+)
 
 
 def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str, str]:
     """A request about a name, one name that is hidden for good, and one that is nowhere."""
-    hidden = [each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled]
+    hidden = [
+        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+    ]
     of = rng.choice(hidden)
     marker = rng.choice(of.copy.markers)
     kind = rng.randrange(9)
     post = "/api/v1/"
     if kind == 0:
-        return lambda name: Asked("pair", f"{post}status?workspace={name}"), of.copy.name, _like(of.copy.name, rng)
+        return (
+            lambda name: Asked("pair", f"{post}status?workspace={name}"),
+            of.copy.name,
+            _like(of.copy.name, rng),
+        )
     if kind == 1:
-        return lambda name: Asked("pair", f"{post}search?workspace={name}", {"query": "error"}), of.copy.name, _like(of.copy.name, rng)
+        return (
+            lambda name: Asked("pair", f"{post}search?workspace={name}", {"query": "error"}),
+            of.copy.name,
+            _like(of.copy.name, rng),
+        )
     if kind == 2:
-        return lambda word: Asked("pair", f"{post}search", {"query": word, "explain": True}), marker, _like(marker, rng)
+        return (
+            lambda word: Asked("pair", f"{post}search", {"query": word, "explain": True}),
+            marker,
+            _like(marker, rng),
+        )
     if kind == 3:
-        return lambda word: Asked("pair", f"{post}discover", {"query": f"how does {word} work"}), marker, _like(marker, rng)
+        return (
+            lambda word: Asked("pair", f"{post}discover", {"query": f"how does {word} work"}),
+            marker,
+            _like(marker, rng),
+        )
     if kind == 4:
         return lambda word: Asked("pair", f"{post}references", {"symbol": word}), marker, _like(marker, rng)
     if kind == 5:
         path = f"handbook/{of.copy.markers[0]}.md"
-        return lambda name: Asked("pair", f"{post}fetch_page", {"path": name}), path, f"handbook/{_like(of.copy.markers[0], rng)}.md"
+        return (
+            lambda name: Asked("pair", f"{post}fetch_page", {"path": name}),
+            path,
+            f"handbook/{_like(of.copy.markers[0], rng)}.md",
+        )
     if kind == 6:
         path = f"tools/{of.copy.markers[1]}.py"
-        return lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}), path, f"tools/{_like(of.copy.markers[1], rng)}.py"
+        return (
+            lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}),
+            path,
+            f"tools/{_like(of.copy.markers[1], rng)}.py",
+        )
     if kind == 7:
-        return lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"collection": [name]}}), of.copy.name, _like(of.copy.name, rng)
+        return (
+            lambda name: Asked(
+                "pair", f"{post}search", {"query": "handler", "filter": {"collection": [name]}}
+            ),
+            of.copy.name,
+            _like(of.copy.name, rng),
+        )
     return lambda name: Asked("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip
 
 
 def _like(text: str, rng: random.Random) -> str:
     """The text with other hexadecimal digits and the same length."""
-    return re.sub(r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text)
+    return re.sub(
+        r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text
+    )
 
 
 def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> bool:
@@ -607,8 +715,10 @@ def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> b
 
     Of questions that are a word it is compared how the word was taken: passages of like meaning differ from word to word.
     """
-    if (asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")) or "discover" in asked.path:
-        return _word_of(one) == _word_of(other)
+    if (
+        asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")
+    ) or "discover" in asked.path:
+        return _word_of(one, name) == _word_of(other, instead)
 
     return one.status == other.status and _plain(one, name) == _plain(other, instead)
 
@@ -619,31 +729,29 @@ def _plain(answer: Answer, asked: str) -> str:
         text = shorter
     text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
     # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
-    text = re.sub(r"(?:did you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace("nearest?", "nearest")
+    text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace("nearest?", "nearest")
     return re.sub(r"\d+\.\d+", "#", text)
 
 
 def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
     """Where two answers differ."""
-    a, b = (re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead)))
+    a, b = (
+        re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead))
+    )
     return f"{one.status} {other.status} " + " ".join(difflib.unified_diff(a, b, lineterm="", n=1))[:1200]
 
 
 # --- the database itself --------------------------------------------------------------------------------
 
 
-def _word_of(answer: Answer) -> Any:
-    """How a question that is one unknown word was taken."""
+def _word_of(answer: Answer, word: str) -> Any:
+    """How a question about one unknown word was taken: whether the word counts as found, or as one that was meant otherwise."""
     if answer.status != 200:
         return answer.status
     told = answer.json
     results = told.get("results", told.get("chunks", ()))
-    verdict, query = told["verdict"], told.get("query", {})
-    return (
-        query.get("corrections"), verdict["matchedTerms"], verdict["coverage"], verdict["action"],
-        sorted({term for each in results for term in each["matchedTerms"]}),
-        sorted({each["source"] for each in results} - {"embedding"}),
-    )  # fmt: skip
+    matched = {*told["verdict"]["matchedTerms"], *(term for each in results for term in each["matchedTerms"])}
+    return told.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
 
 
 def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
@@ -665,14 +773,20 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
         for role in (role_name(sight.reader), "none", "cairn_reader"):
             with psycopg.connect(url, autocommit=True) as db:
                 try:
-                    db.execute(sql.SQL("SET ROLE {}").format(sql.SQL("NONE") if role == "none" else sql.Identifier(role)))
+                    db.execute(
+                        sql.SQL("SET ROLE {}").format(
+                            sql.SQL("NONE") if role == "none" else sql.Identifier(role)
+                        )
+                    )
                 except psycopg.errors.InsufficientPrivilege:
                     counts["roles refused"] += 1
                     continue
                 for relation in relations:
                     _ask_relation(db, sight, role, relation, visible, hidden, findings, counts)
                 for name, _, given in functions:
-                    call = sql.SQL("SELECT cairn.{}({})").format(sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * given))
+                    call = sql.SQL("SELECT cairn.{}({})").format(
+                        sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * given)
+                    )
                     outcome = _tried(db, call)
                     counts[f"functions {'answered' if outcome is not None else 'refused'}"] += 1
                     if outcome and outcome[0][0] not in (None, ""):
@@ -701,28 +815,49 @@ def _ask_relation(
         findings.leak(sight.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
     if rows is not None and role == role_name(sight.reader):
         counts["rows seen"] += len(rows)
-        told = words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes))) & hidden
+        told = (
+            words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes)))
+            & hidden
+        )
         packed = set()
         if relation == "chunks":
-            description = [each.name for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()]
+            description = [
+                each.name
+                for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()
+            ]
             text, number = description.index("text"), description.index("content_hash")
             packed = {bytes(row[number]).hex() for row in rows} & hidden
-            told |= words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows)) & hidden
+            told |= (
+                words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows))
+                & hidden
+            )
         if told & sight.projects:
             findings.projects += 1
             told -= sight.projects
         if told or packed:
-            findings.leak(sight.reader, f"{role} {relation}", f"words {sorted(told)[:5]} hashes {sorted(packed)[:3]}")
+            findings.leak(
+                sight.reader, f"{role} {relation}", f"words {sorted(told)[:5]} hashes {sorted(packed)[:3]}"
+            )
         ids = {each.id for each in visible.values()}
-        columns = [each.name for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()]
+        columns = [
+            each.name
+            for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()
+        ]
         if "repository" in columns and any(row[columns.index("repository")] not in ids for row in rows):
             findings.leak(sight.reader, f"{role} {relation}", "rows of a hidden repository")
     # Plans and errors tell values only of rows that the role sees.
-    tries = [sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name), sql.SQL("EXPLAIN SELECT * FROM {}").format(name)]
+    tries = [
+        sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name),
+        sql.SQL("EXPLAIN SELECT * FROM {}").format(name),
+    ]
     for column in ("path", "name", "url", "commit", "folded", "first", "ref"):
         tries.append(sql.SQL("SELECT count({0}::int) FROM {1}").format(sql.Identifier(column), name))
-        tries.append(sql.SQL("SELECT count(*) FROM {1} WHERE ({0}::int) > 0").format(sql.Identifier(column), name))
-        tries.append(sql.SQL("SELECT count(*) FROM {1} WHERE {0} LIKE 'zq%'").format(sql.Identifier(column), name))
+        tries.append(
+            sql.SQL("SELECT count(*) FROM {1} WHERE ({0}::int) > 0").format(sql.Identifier(column), name)
+        )
+        tries.append(
+            sql.SQL("SELECT count(*) FROM {1} WHERE {0} LIKE 'zq%'").format(sql.Identifier(column), name)
+        )
     for each in tries:
         try:
             told = words_of(str(db.execute(each).fetchall()))
@@ -747,7 +882,9 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
 
 def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
     """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's control."""
-    hidden = [each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled]
+    hidden = [
+        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+    ]
     small = "/api/v1/status?workspace={}"
     rows: Figures = {}
     kinds: list[tuple[str, Callable[[str], Asked], Callable[[Known], str], Callable[[], str]]] = [
@@ -781,7 +918,9 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
                     samples[which].append(time.perf_counter() - began)
         median = {which: statistics.median(each) * 1000 for which, each in samples.items()}
         noise = _noise(samples["nowhere"] + samples["nowhere again"])
-        difference = median["hidden"] - statistics.median(samples["nowhere"] + samples["nowhere again"]) * 1000
+        difference = (
+            median["hidden"] - statistics.median(samples["nowhere"] + samples["nowhere again"]) * 1000
+        )
         rows[label] = {
             **{f"{which}, p50 ms": round(value, 3) for which, value in median.items()},
             **{f"{which}, p95 ms": round(percentile(each, 95) * 1000, 2) for which, each in samples.items()},
@@ -841,7 +980,10 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
             make, name, instead = pair(sight, rng)
             sight.asked |= {name.lower(), instead.lower()}
             before = time.monotonic()
-            one, other = client.ask(make(name).path, make(name).params), client.ask(make(instead).path, make(instead).params)
+            one, other = (
+                client.ask(make(name).path, make(name).params),
+                client.ask(make(instead).path, make(instead).params),
+            )
             may, was = sight.visible(before, time.monotonic())
             with findings.lock:
                 findings.kinds["pair"] += 2
@@ -849,7 +991,11 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
                 findings.checks["pairs of hidden and missing names compared"] += 1
             # A repository that comes or goes between both changes either.
             if may == was and not same(make(name), one, name, other, instead):
-                findings.leak(sight.reader, make(name), f"answers otherwise than {instead}: {difference(one, name, other, instead)}")
+                findings.leak(
+                    sight.reader,
+                    make(name),
+                    f"answers otherwise than {instead}: {difference(one, name, other, instead)}",
+                )
             after = time.monotonic()
             check(sight, findings, make(name), one, before, after)
             check(sight, findings, make(instead), other, before, after)
@@ -876,7 +1022,11 @@ def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
     for question in questions:
         answer = client.ask("/api/v1/search", {"query": question})
         results = answer.json["results"] if answer.status == 200 else answer.message
-        found.append([(each["folder"], each["path"], each["range"]["start"]["line"]) for each in results] if isinstance(results, list) else results)
+        found.append(
+            [(each["folder"], each["path"], each["range"]["start"]["line"]) for each in results]
+            if isinstance(results, list)
+            else results
+        )
     client.close()
     return found
 
@@ -918,14 +1068,25 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         access.grant(owner, CAROL, "all")
         tokens[CAROL] = access.issue_token(owner, CAROL)
     with psycopg.connect(owner_url) as owner:
-        projects = frozenset(words_of(" ".join(name for (name,) in owner.execute("SELECT project FROM cairn.repositories"))))
+        projects = frozenset(
+            words_of(" ".join(name for (name,) in owner.execute("SELECT project FROM cairn.repositories")))
+        )
     own = frozenset(words_of(" ".join(path.read_text("utf-8") for path in _CAIRN.rglob("*.py"))))
     sights = [
-        Sight(reader, {every[name].copy.name: every[name] for name in names}, every[TOGGLED[reader]], by_name, own, projects)
+        Sight(
+            reader,
+            {every[name].copy.name: every[name] for name in names},
+            every[TOGGLED[reader]],
+            by_name,
+            own,
+            projects,
+        )
         for reader, names in GRANTS.items()
     ]
     findings = Findings()
-    questions = [" ".join(rng.choice(each.symbols) for _ in range(2)) for each in every.values() for _ in range(8)]
+    questions = [
+        " ".join(rng.choice(each.symbols) for _ in range(2)) for each in every.values() for _ in range(8)
+    ]
     figures: Figures = {
         "conditions": surroundings(),
         "repositories": len(every),
@@ -948,7 +1109,15 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
             # Of each pair one counts as a request; both are asked.
             share = given.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
             working = [
-                pool.submit(ask_all, served.port, tokens[sight.reader], sight, findings, share, 100 * given.seed + 10 * number + worker)
+                pool.submit(
+                    ask_all,
+                    served.port,
+                    tokens[sight.reader],
+                    sight,
+                    findings,
+                    share,
+                    100 * given.seed + 10 * number + worker,
+                )
                 for number, sight in enumerate(sights)
                 for worker in range(_WORKERS)
             ]
@@ -1003,12 +1172,18 @@ def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings:
     reaches = [len(each.get("results", ())) for each in (before, after)]
     print("set_phase", done.status, done.body[:300], flush=True)
     if reaches[0] != reaches[1]:
-        findings.odd(ALICE, f"set_phase {done.status} {done.body[:200]!r}", f"Bob has {reaches[1]} results instead of {reaches[0]}")
+        findings.odd(
+            ALICE,
+            f"set_phase {done.status} {done.body[:200]!r}",
+            f"Bob has {reaches[1]} results instead of {reaches[0]}",
+        )
     return reaches[0] != reaches[1]
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--checkouts", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--requests", type=int, default=10_000)

@@ -175,9 +175,7 @@ class Client:
             if self._connection is None:
                 self._connection = http.client.HTTPConnection(HOST, self.port, timeout=self.timeout)
             try:
-                self._connection.request(
-                    method or ("GET" if data is None else "POST"), path, data, headers
-                )
+                self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers)
                 got = self._connection.getresponse()
                 return Answer(got.status, got.read())
             except (http.client.HTTPException, ConnectionError):

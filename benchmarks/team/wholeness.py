@@ -87,10 +87,16 @@ def look(url: str, words: Iterable[str]) -> Whole:
 def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: list[int]) -> list[str]:
     place = (key.shard, key.pool, files)
     of_files = "WHERE shard = %s AND pool = %s AND"
-    rows = owner.execute(f"SELECT id, chunks FROM cairn.files {of_files} id = ANY(%s)".encode(), place).fetchall()
-    chunks = owner.execute(f"SELECT id, defines FROM cairn.chunks {of_files} file = ANY(%s)".encode(), place).fetchall()
+    rows = owner.execute(
+        f"SELECT id, chunks FROM cairn.files {of_files} id = ANY(%s)".encode(), place
+    ).fetchall()
+    chunks = owner.execute(
+        f"SELECT id, defines FROM cairn.chunks {of_files} file = ANY(%s)".encode(), place
+    ).fetchall()
     counts = {
-        table: owner.execute(f"SELECT count(*) FROM cairn.{table} {of_files} file = ANY(%s)".encode(), place).fetchone()
+        table: owner.execute(
+            f"SELECT count(*) FROM cairn.{table} {of_files} file = ANY(%s)".encode(), place
+        ).fetchone()
         for table in ("vectors", "definitions", "holdings")
     }
     found = []
@@ -106,18 +112,24 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
     ).fetchone()
     if held != (len(files),):
         found.append(f"{held} of {len(files)} files are held")
-    parts = {name for (name,) in owner.execute("SELECT name FROM cairn.snapshot_parts WHERE snapshot = %s", (key.id,))}
+    parts = {
+        name
+        for (name,) in owner.execute("SELECT name FROM cairn.snapshot_parts WHERE snapshot = %s", (key.id,))
+    }
     if parts != _PARTS:
         found.append(f"parts {sorted(parts)}")
     return found + _list_problems(owner, key, {each for each, _ in chunks}, set(files))
 
 
-def _list_problems(owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]) -> list[str]:
+def _list_problems(
+    owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]
+) -> list[str]:
     """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their segments."""
     listed: Counter[int] = Counter()
     found = []
     for number, packed in owner.execute(
-        "SELECT id, columns FROM cairn.segments WHERE shard = %s AND repository = %s", (key.shard, key.repository)
+        "SELECT id, columns FROM cairn.segments WHERE shard = %s AND repository = %s",
+        (key.shard, key.repository),
     ).fetchall():
         columns = SegmentColumns.unpack(packed)
         ids, of_files = set(columns.ids.tolist()), set(columns.files.tolist())

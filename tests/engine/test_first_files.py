@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
@@ -28,9 +30,10 @@ class Indexing:
     phase: int = 2
     asked_over: str = ""
 
-    def asked(self, _caller: str, workspace: str) -> Indexing:
+    @contextmanager
+    def asked(self, _caller: str, workspace: str) -> Iterator[Indexing]:
         self.asked_over = workspace
-        return self
+        yield self
 
     def searchable(self) -> bool:
         self.looks += 1

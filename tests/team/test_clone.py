@@ -404,6 +404,7 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
         ("https://ada:secret@cairn.example.org", None, "must be like https://cairn.example.org"),
         ("http://127.0.0.1:99999", None, "must be like https://cairn.example.org"),
         ("http://[", None, "must be like https://cairn.example.org"),
+        ("http://cairn.example.org", None, "must begin with https:// for another machine"),
         ("cairn.example.org", None, "must be like https://cairn.example.org"),
         ("http://h\xe4fen.example.org", None, "must be like https://cairn.example.org"),
         (None, "two\nlines-of-secret", "CAIRN_TEAM_TOKEN has something else in it"),

@@ -171,9 +171,11 @@ class Engine:
         one.folders = tuple(found)
         return one
 
-    def asked(self, caller: str, workspace: str) -> Engine:
-        """The engine that answers `caller`, over one of its folders where `workspace` names it. "" is whoever runs this process."""
-        return self.over(workspace) if workspace else self
+    @contextmanager
+    def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
+        """Around a request of `caller`, where "" is whoever runs this process: the engine that answers it, over one of the
+        folders where `workspace` names it."""
+        yield self.over(workspace) if workspace else self
 
     @contextmanager
     def answering(self, params: object) -> Iterator[Engine]:

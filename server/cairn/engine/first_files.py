@@ -42,8 +42,8 @@ class FirstFiles:
 
 def _are_to_come(engine: Engine, workspace: str) -> bool:
     """Whether there is nothing to find yet, and nothing known that keeps it so."""
-    asked = engine.asked(CALLER.get(), workspace)
-    if asked.searchable() or asked.progress().problem:
-        return False
-    now = asked.figures()
-    return now.retrieval_enabled and now.phase > 0
+    with engine.asked(CALLER.get(), workspace) as asked:
+        if asked.searchable() or asked.progress().problem:
+            return False
+        now = asked.figures()
+        return now.retrieval_enabled and now.phase > 0

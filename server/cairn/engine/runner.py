@@ -161,7 +161,8 @@ class Runner:
         flag = threading.Event()
 
         def done() -> T:
-            return work(engine.asked(caller, workspace), cancelled=flag.is_set)
+            with engine.asked(caller, workspace) as asked:
+                return work(asked, cancelled=flag.is_set)
 
         try:
             async with asyncio.timeout(seconds):

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -28,8 +28,8 @@ from cairn.index.postgres.connection import Store
 from cairn.index.postgres.frequent_words import likely_repositories
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
+    QuestionReads,
     SnapshotMemories,
-    SnapshotReads,
     StoredSnapshot,
     nearest_snapshot,
     snapshot_key,
@@ -184,8 +184,9 @@ class StoredEngine(Engine):
         self._indexer.progress.activity = Activity.IDLE
         self._indexer.progress.scanning = False
 
-    def asked(self, caller: str, workspace: str) -> Engine:
-        """Over the repositories that the caller may see now: all, or the one that `workspace` names, as `NAME` or `NAME@REF`.
+    @contextmanager
+    def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
+        """Over the repositories that the caller may see now: all, or those that `workspace` names, as `NAME` or `NAME@REF`.
 
         Raises InvalidRequestError for one that there is not, or that the caller may not see, which nobody can tell apart.
         """
@@ -196,55 +197,36 @@ class StoredEngine(Engine):
                 if len(self._callers) > _MOST_CALLERS:
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
-        one, snapshots = copy.copy(engine), self._snapshots(caller, workspace)
-        if len(snapshots) > _MOST_AT_ONCE:
-            one.among = _Among(self, caller, snapshots)
-        else:
-            one.folders = self.opened(caller, snapshots)
-        return one
+        one, reads = copy.copy(engine), QuestionReads(self._store, caller or None)
+        try:
+            snapshots = _snapshots(reads, workspace)
+            if len(snapshots) > _MOST_AT_ONCE:
+                one.among = _Among(self, reads, snapshots)
+            else:
+                one.folders = self.opened(reads, snapshots)
+            yield one
+        finally:
+            reads.end()
 
-    def opened(self, caller: str, snapshots: Iterable[StoredSnapshot]) -> tuple[Folder, ...]:
-        """The folders of these snapshots."""
-        return tuple(self._folder(caller, snapshot) for snapshot in snapshots)
+    def opened(self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot]) -> tuple[Folder, ...]:
+        """The folders of these snapshots, for one question."""
+        reads.require(snapshot.key for snapshot in snapshots)
+        return tuple(self._folder(reads, snapshot) for snapshot in snapshots)
 
-    def likely(self, caller: str, question: str) -> list[int]:
-        """The ids of the repositories that the question is likeliest about."""
-        asked = f"{question} {' '.join(compound_parts(question))}"
-        names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
-        terms = query_stems(asked)
-        found = self._store.read(
-            caller or None, lambda db: likely_repositories(db, terms, names, _MOST_AT_ONCE)
-        )
-        return [each.repository for each in found]
-
-    def _snapshots(self, caller: str, workspace: str) -> list[StoredSnapshot]:
-        uri = f"{_SCHEME}:///"
-        name = unquote(workspace.removeprefix(uri)) if workspace.startswith(uri) else workspace
-        repository, _, ref = name.partition("@")
-        snapshots = visible_snapshots(self._store, caller or None, repository or None, ref or None)
-        if workspace and not snapshots:
-            raise InvalidRequestError("workspace", f"there is no repository {workspace!r} that you may see")
-        return snapshots
-
-    def _folder(self, caller: str, snapshot: StoredSnapshot) -> Folder:
+    def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
-        memory: SnapshotMemory = self._memories.get(self._store, caller or None, snapshot.key)
-        saved = self._reader(caller, memory, str(root))
+        saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
         lease = _NoLease(self._host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
         return StoredFolder(
             root, root, self._settings, lease, OverlaidReader(saved, self._overlay),
             revision=_revision(snapshot), snapshot=snapshot,
         )  # fmt: skip
 
-    def _reader(self, caller: str, memory: SnapshotMemory, root: str = "") -> PostgresReader:
-        """Reads the snapshot of `memory` for one question of the caller."""
-        return PostgresReader.within(SnapshotReads(self._store, caller or None, memory.key), memory, root)
-
     # --- for the readers of other machines ------------------------------------------------------------
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
         """The fields of `Located` for the indexed commit that comes first among `commits`; None where there is none."""
-        found = nearest_snapshot(self._store, caller or None, commits)
+        found = nearest_snapshot(self._store.single_reads(caller or None), commits)
         if found is None:
             return None
         return {
@@ -259,21 +241,32 @@ class StoredEngine(Engine):
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
         """The packed catalogue of a snapshot; None where there is none that the caller may see."""
-        key = snapshot_key(self._store, caller or None, snapshot)
-        if key is None:
-            return None
-        return packed_catalogue(self._memories.get(self._store, caller or None, key))
+        return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
     def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
         """What a reader of the snapshot answers, as the wire has it; None where there is none that the caller may see.
 
         Raises WireError for what is not a read.
         """
-        key = snapshot_key(self._store, caller or None, snapshot)
-        if key is None:
-            return None
-        memory = self._memories.get(self._store, caller or None, key)
-        return dumps(read(self._reader(caller, memory), loads(asked)))
+        question = loads(asked)
+        return self._with_memory(
+            caller,
+            snapshot,
+            lambda reads, memory: dumps(read(PostgresReader.within(reads, memory), question)),
+        )
+
+    def _with_memory(
+        self, caller: str, snapshot: int, answer: Callable[[QuestionReads, SnapshotMemory], bytes]
+    ) -> bytes | None:
+        reads = QuestionReads(self._store, caller or None)
+        try:
+            key = snapshot_key(reads, snapshot)
+            if key is None:
+                return None
+            reads.require([key])
+            return answer(reads, self._memories.get(reads, key))
+        finally:
+            reads.end()
 
     def searchable(self) -> bool:
         """Whether the database answers."""
@@ -289,12 +282,26 @@ class StoredEngine(Engine):
         self._store.close()
 
 
+def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
+    """Those of all repositories that may be seen, or of the ones that `workspace` names, with commas between them."""
+    found: list[StoredSnapshot] = []
+    for named in workspace.split(","):
+        uri = f"{_SCHEME}:///"
+        name = unquote(named.removeprefix(uri)) if named.startswith(uri) else named.strip()
+        repository, _, ref = name.partition("@")
+        snapshots = visible_snapshots(reads, repository or None, ref or None)
+        if workspace and not (name and snapshots):
+            raise InvalidRequestError("workspace", f"there is no repository {named!r} that you may see")
+        found += [each for each in snapshots if each not in found]
+    return found
+
+
 @frozen
 class _Among:
     """More repositories than are searched at once."""
 
     whole: StoredEngine
-    caller: str
+    reads: QuestionReads
     snapshots: Sequence[StoredSnapshot]
 
     def chosen(self, params: object) -> tuple[Folder, ...]:
@@ -305,9 +312,12 @@ class _Among:
                 "workspace",
                 f"is required: you may see {len(self.snapshots):,} repositories; name the one that you ask about",
             )
-        order = {number: place for place, number in enumerate(self.whole.likely(self.caller, question))}
+        terms = query_stems(f"{question} {' '.join(compound_parts(question))}")
+        names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
+        found = self.reads.read(lambda db: likely_repositories(db, terms, names, _MOST_AT_ONCE))
+        order = {each.repository: place for place, each in enumerate(found)}
         likely = [each for each in self.snapshots if each.key.repository in order]
-        return self.whole.opened(self.caller, sorted(likely, key=lambda each: order[each.key.repository]))
+        return self.whole.opened(self.reads, sorted(likely, key=lambda each: order[each.key.repository]))
 
 
 class _CallersEngine(Engine):

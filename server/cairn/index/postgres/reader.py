@@ -531,7 +531,15 @@ class PostgresReader(StaticOnlyReader):
         degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
         return {
             number: DefinitionPlace(
-                number, at.path, at.kind, symbol, symbol_kind, parent, signed, position, degrees.get(at.path, 0)
+                number,
+                at.path,
+                at.kind,
+                symbol,
+                symbol_kind,
+                parent,
+                signed,
+                position,
+                degrees.get(at.path, 0),
             )
             for number, file, symbol, symbol_kind, parent, signed, position in rows
             if (at := self._file(file)) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -18,8 +18,7 @@ from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained
-from cairn.index.postgres.server import Server
-from cairn.index.postgres.session import SingleReads
+from cairn.index.postgres.session import Begun, Reads, Session
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
 
@@ -32,7 +31,10 @@ _SELECT_VISIBLE = """
     WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s) AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
 
-_SELECT_SINCE = "SELECT 1 FROM cairn.snapshots WHERE repository = %s AND id >= %s LIMIT 1"
+# Snapshots get other ids when their lists are made anew; the old lists are there for a while.
+_SELECT_MISSING = """
+    SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
+    WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id) LIMIT 1"""
 _REPLACED = "A newer index took the place of this one just now. Ask again."
 T = TypeVar("T")
 
@@ -51,13 +53,13 @@ class StoredSnapshot:
 
 
 def visible_snapshots(
-    store: Store, reader: str | None, repository: str | None = None, ref: str | None = None
+    reads: Reads, repository: str | None = None, ref: str | None = None
 ) -> list[StoredSnapshot]:
-    """One snapshot of each repository that the reader may see, or of the named one: of `ref`, else of its main branch."""
+    """One snapshot of each repository that the reader of `reads` may see, or of the named one: of `ref`, else of its main branch."""
     if any(name is not None and not _is_text(name) for name in (repository, ref)):
         return []
     given = {"repository": repository, "ref": ref}
-    rows = store.read(reader, lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
+    rows = reads.read(lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
     found: dict[str, StoredSnapshot] = {}
     for number, repository_id, pool, shard, name, *rest in rows:
         key = SnapshotKey(number, repository_id, pool, shard)
@@ -70,20 +72,23 @@ def _is_text(name: str) -> bool:
     return "\0" not in name and well_formed(name) == name
 
 
-class SnapshotReads(SingleReads):
-    """Reads of one snapshot for one question, each in a transaction of its own that sees the whole snapshot.
+class QuestionReads(Session):
+    """All that one question of a reader reads, in one transaction that sees one moment of the database.
 
     What is read of a snapshot is kept for all who may see it, so nothing may be missing in it: not because the repository was
-    taken from the reader since the question began, and not because a replica has not received the snapshot yet.
+    taken from the reader since the question began, and not because a replica has not received the snapshot yet. So where
+    a connection broke and the question goes on in another transaction, that one must show the same snapshots.
     """
 
-    def __init__(self, store: Store, reader: str | None, key: SnapshotKey) -> None:
-        super().__init__(store.beginning(reader))
-        self._key = key
-        self._having: set[Server] = set()
-        """The servers that have shown the snapshot."""
+    def __init__(self, store: Store, reader: str | None) -> None:
+        self._required: list[SnapshotKey] = []
+        super().__init__(partial(_begun_with, store.beginning(reader), self._required))
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
         """Why the question cannot be answered: what it tries next fails at once, instead of waiting for the same server again."""
+
+    def require(self, keys: Iterable[SnapshotKey]) -> None:
+        """These snapshots were seen: the question reads of no others, and of them as a whole or not at all."""
+        self._required += keys
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         if self._problem is not None:
@@ -94,22 +99,22 @@ class SnapshotReads(SingleReads):
             self._problem = problem
             raise
 
-    def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        server, connection = self._begin()
-        try:
-            with explained(server.where):
-                found = ask(connection)
-                # Rows that are there are of the snapshot; a list that is empty may be hidden.
-                is_whole = server in self._having and isinstance(found, list) and bool(found)
-                if not is_whole:
-                    # Snapshots get other ids when their lists are made anew; the old lists are there for a while.
-                    there = connection.execute(_SELECT_SINCE, (self._key.repository, self._key.id)).fetchone()
-                    if there is None:
-                        raise StoreUnavailableError(_REPLACED)
-                    self._having.add(server)
-                return found
-        finally:
-            server.give_back(connection)
+
+def _begun_with(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
+    """A transaction in which the required snapshots are seen. Raises StoreUnavailableError where one is not."""
+    server, connection = begin()
+    if not required:
+        return server, connection
+    try:
+        with explained(server.where):
+            given = ([key.repository for key in required], [key.id for key in required])
+            row = connection.execute(_SELECT_MISSING, given).fetchone()
+            if row is not None:
+                raise StoreUnavailableError(_REPLACED)
+    except BaseException:
+        server.give_back(connection)
+        raise
+    return server, connection
 
 
 @define(eq=False)
@@ -121,8 +126,8 @@ class SnapshotMemories:
     _reading: dict[int, threading.Lock] = field(factory=dict, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
-    def get(self, store: Store, reader: str | None, key: SnapshotKey) -> SnapshotMemory:
-        """The memory of a snapshot that the reader may see, read by the first who asks. Raises StoreUnavailableError where it is gone."""
+    def get(self, reads: Reads, key: SnapshotKey) -> SnapshotMemory:
+        """The memory of a snapshot that the reader of `reads` sees, read by the first who asks. Raises StoreUnavailableError where it is gone."""
         if (known := self._used(key)) is not None:
             return known
         with self._lock:
@@ -130,7 +135,7 @@ class SnapshotMemories:
         with reading:
             if (known := self._used(key)) is not None:
                 return known
-            memory = store.read(reader, partial(read_snapshot, key=key))
+            memory = reads.read(partial(read_snapshot, key=key))
             if memory is None:
                 raise StoreUnavailableError(_REPLACED)
             self._keep(key, memory)
@@ -165,14 +170,14 @@ _SELECT_ONE = """
     SELECT s.id, s.repository, s.pool, s.shard FROM cairn.snapshots s WHERE s.id = %s"""
 
 
-def nearest_snapshot(store: Store, reader: str | None, commits: Sequence[str]) -> StoredSnapshot | None:
+def nearest_snapshot(reads: Reads, commits: Sequence[str]) -> StoredSnapshot | None:
     """The snapshot of the first of `commits` that has one which the reader may see."""
     given = (list(commits), SCHEMA_VERSION)
-    row = store.read(reader, lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
+    row = reads.read(lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
     return None if row is None else StoredSnapshot(SnapshotKey(*row[:4]), *row[4:])
 
 
-def snapshot_key(store: Store, reader: str | None, snapshot: int) -> SnapshotKey | None:
+def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
     """Where the snapshot is; None where there is none that the reader may see."""
-    row = store.read(reader, lambda db: db.execute(_SELECT_ONE, (snapshot,)).fetchone())
+    row = reads.read(lambda db: db.execute(_SELECT_ONE, (snapshot,)).fetchone())
     return None if row is None else SnapshotKey(*row)

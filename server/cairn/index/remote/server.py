@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from cairn.errors import CairnError, InvalidRequestError
-from cairn.index.remote.wire import WireError, dumps, loads
+from cairn.errors import CairnError, InvalidRequestError, WireError
+from cairn.index.remote.wire import dumps, loads
 
 PATH = "/team/v1"
 _SECONDS = 10.0
@@ -60,6 +60,10 @@ class TeamServer:
         if not _is_valid(self.url):
             raise InvalidRequestError(
                 "team.url", "must be like https://cairn.example.org, without a name or password"
+            )
+        if not _is_private(self.url):
+            raise InvalidRequestError(
+                "team.url", "must begin with https:// for another machine, or your token would cross the network unencrypted"
             )
 
     def locate(self, commits: Sequence[str]) -> Located | None:
@@ -149,6 +153,12 @@ def _is_valid(url: str) -> bool:
     except ValueError:  # brackets that are no address, or a port that is no number
         return False
     return named and not (parts.username or parts.password or parts.query or parts.fragment) and url.isascii()
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody on the way to the server reads along."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def _reason(problem: BaseException) -> str:
