@@ -474,6 +474,8 @@ class Findings:
     wrong: list[str] = field(factory=list)
     """Answers that are no leak, and should not be either."""
     statuses: Counter[str] = field(factory=Counter)
+    unavailable: Counter[str] = field(factory=Counter)
+    """What answers with status 503 said."""
     kinds: Counter[str] = field(factory=Counter)
     checks: Counter[str] = field(factory=Counter)
     seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
@@ -729,7 +731,9 @@ def _plain(answer: Answer, asked: str) -> str:
         text = shorter
     text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
     # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
-    text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace("nearest?", "nearest")
+    text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace(
+        "nearest?", "nearest"
+    )
     return re.sub(r"\d+\.\d+", "#", text)
 
 
@@ -1007,6 +1011,8 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
         ended = time.monotonic()
         with findings.lock:
             findings.statuses[str(answer.status)] += 1
+            if answer.status == 503:
+                findings.unavailable[answer.message[:120]] += 1
             findings.kinds[asked.kind.partition(" ")[0]] += 1
             findings.seconds[asked.kind.partition(" ")[0]].append(ended - began)
         check(sight, findings, asked, answer, began, ended)
@@ -1145,6 +1151,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "grants and revocations meanwhile": 2 * toggler.times,
         "by kind": dict(findings.kinds.most_common()),
         "by status": dict(findings.statuses.most_common()),
+        "what 503 said": dict(findings.unavailable.most_common(5)),
         "checks": dict(findings.checks),
         "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",
         "phase that one reader sets reaches others": phase,

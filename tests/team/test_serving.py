@@ -249,6 +249,16 @@ def test_workspace_names_a_repository_or_one_of_its_refs(town: Town) -> None:
     assert {each["folder"] for each in only} == {"cairn-team:///lighthouse"}
 
 
+def test_workspace_names_several_repositories(town: Town) -> None:
+    def folders(workspace: str) -> set[str]:
+        answer = town.ask(town.bob, "collections", {}, workspace)
+        return {each["folder"] for each in answer.json}
+
+    assert folders("harbour@main,lighthouse") == folders("harbour") | folders("lighthouse")
+    refused = town.ask(town.bob, "collections", {}, "harbour,greenhouse")
+    assert refusal(refused)[:2] == (400, "invalidParams")
+
+
 @pytest.mark.parametrize("suffix", ["", "@main", "@nowhere"])
 def test_hidden_workspace_is_refused_as_one_that_does_not_exist(town: Town, suffix: str) -> None:
     hidden = town.ask(town.ada, "search", {"query": "lamp"}, f"lighthouse{suffix}")

@@ -6,7 +6,6 @@ from cairn import protocol
 from cairn.engine.folders import folders_named, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
-from cairn.index.queries.files import files_with_chunk
 from cairn.retrieval.query import understand
 from cairn.text.words import stem
 
@@ -28,7 +27,7 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
     holding = [
         (folder, paths)
         for folder, reader in zip(learning, readers_with_unsaved(learning), strict=True)
-        if (paths := files_with_chunk(reader, params.content_hash, path))
+        if (paths := reader.files_with_chunk(params.content_hash, path))
     ]
     copies = [path for _, paths in holding for path in paths]
     if not copies:

@@ -44,8 +44,8 @@ def test_introducing_files_are_readmes_and_manifests(subject: Subject) -> None:
 
 def test_files_with_a_chunk_are_those_of_the_reader(subject: Subject) -> None:
     (stored,) = subject.reader.page("LICENSE")
-    assert files.files_with_chunk(subject.reader, stored.content_hash) == ["LICENSE", "web/LICENSE"]
-    assert files.files_with_chunk(subject.reader, stored.content_hash, "LICENSE") == ["LICENSE"]
+    assert subject.reader.files_with_chunk(stored.content_hash) == ["LICENSE", "web/LICENSE"]
+    assert subject.reader.files_with_chunk(stored.content_hash, "LICENSE") == ["LICENSE"]
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,7 @@ def test_files_are_found_with_unsaved_ones(editor: OverlaidReader, typing: Type)
     imported, _ = relations.imports_around(editor, NEW)
     assert imported == {CRANE_PATH}
     stored = editor.page(NEW)[0]
-    assert files.files_with_chunk(editor, stored.content_hash) == [NEW]
+    assert editor.files_with_chunk(stored.content_hash) == [NEW]
     assert files.file_ids(editor, [NEW]) == {}
     assert not IndexVocabulary([editor]).unknown(["sluice", "davit"])
     assert IndexVocabulary([editor]).documents(["davit"]) == {"davit": 2}

@@ -24,7 +24,7 @@ from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 from cairn.index.text.word_list import WordList, Words
 
 if TYPE_CHECKING:
-    from cairn.index.postgres.reader import PostgresReader
+    from cairn.index.postgres.word_queries import WordQueries
 
 _MOST_WORDS = 24
 """Of a pasted text as many words propose chunks; all of it must stand in the chunk."""
@@ -39,7 +39,7 @@ Passes = Callable[[Ids], NDArray[np.bool_]]
 
 
 def find(
-    reader: PostgresReader,
+    reader: WordQueries,
     literal: Literal,
     limit: int,
     passes: Passes,
@@ -77,7 +77,7 @@ def _raise_where_cancelled(deadline: Deadline) -> None:
         raise QueryCancelledError("The request was cancelled.")
 
 
-def _proposals(reader: PostgresReader, literal: Literal) -> Iterator[Ids]:
+def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
     """Chunks that may contain the literal, those with its whole words first; some may come twice."""
     written = literal.text.replace("\0", " ")
     with reader.reading() as db:
@@ -122,7 +122,7 @@ def _end(written: str, word: str) -> int:
 
 
 def _with_all(
-    reader: PostgresReader,
+    reader: WordQueries,
     terms: Sequence[str],
     operators: Sequence[str],
     parts: Sequence[Sequence[str]] = (),
@@ -140,7 +140,7 @@ def _with_all(
     return ids.astype(np.int64)
 
 
-def _word_list(reader: PostgresReader) -> WordList:
+def _word_list(reader: WordQueries) -> WordList:
     """All terms of the repository, kept for a while."""
     words = reader.memory.words
     if not words.lists:
@@ -151,7 +151,7 @@ def _word_list(reader: PostgresReader) -> WordList:
 
 
 def _verified(
-    reader: PostgresReader, literal: Literal, ids: Sequence[int], deadline: Deadline
+    reader: WordQueries, literal: Literal, ids: Sequence[int], deadline: Deadline
 ) -> Iterator[TextHit]:
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
     waiting = iter(ids)

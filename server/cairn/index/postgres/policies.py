@@ -41,7 +41,10 @@ POLICIES = {
     "everything": _OWN,
     "pool_grants": _OWN,
     "repositories": f"{_ALL} OR id IN (SELECT repository FROM cairn.grants)",
-    **dict.fromkeys(("snapshots", "refs", "snapshot_parts", "repository_words", "segments", "terms", "holdings"), _BY_REPOSITORY),
+    **dict.fromkeys(
+        ("snapshots", "refs", "snapshot_parts", "repository_words", "segments", "terms", "holdings"),
+        _BY_REPOSITORY,
+    ),
     "files": _BY_FILE.format(table="files", file="id"),
     **{table: _BY_FILE.format(table=table, file="file") for table in ("chunks", "vectors", "definitions")},
 }

@@ -129,10 +129,8 @@ class Server:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
         connection.read_only = read_only
-        # A question sees one moment. What changes grants must see what was committed meanwhile.
-        connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
-        # All that is read in one transaction is of one moment: without it, rows that a revocation or a publication takes away
-        # between two statements would be missing from what is kept for others.
+        # A question sees one moment: rows that a revocation or a publication takes away between two statements would be missing
+        # from what is kept for others. What changes grants must see what was committed meanwhile.
         connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
         return connection
 

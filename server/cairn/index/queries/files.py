@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import translate
 from heapq import nsmallest
-from itertools import chain
 from typing import Any
 
 from attrs import evolve
@@ -35,12 +34,6 @@ def introducing_files(
     named = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?)) AND is_text LIMIT ?"
     found = _paths(reader, readmes, (limit,), cancelled)
     return [*found, *_paths(reader, named, (json.dumps(manifests), limit), cancelled)]
-
-
-def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
-    """Paths of the files that have a chunk of this content hash; with `path`, that one alone."""
-    found = (each.files_with_chunk(content_hash, path) for each in reader.sources)
-    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Cancelled) -> list[str]:

@@ -1,0 +1,162 @@
+"""The chunks of a snapshot."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cairn.index.postgres.snapshot_reader import SnapshotReader
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import (
+    Outline,
+    StoredChunk,
+)
+from cairn.index.store.deadline import Cancelled
+from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
+
+if TYPE_CHECKING:
+    pass
+
+_COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
+
+
+class ChunkQueries(SnapshotReader):
+    """Questions about chunks."""
+
+    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+        mask = self._mask(only)
+        return None if mask is None else np.flatnonzero(mask)
+
+    def chunks_in(self, paths: Sequence[str]) -> Ids:
+        files = list(self._file_ids(paths).values())
+        if not files:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.columns().file_of, np.array(files, np.int32)))
+
+    def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
+        wanted = list(ids)
+        return {each.id: each for each in self._stored("c.id = ANY(%s)", wanted)} if wanted else {}
+
+    def _stored(self, condition: str, *values: object) -> list[StoredChunk]:
+        rows = self._rows(
+            f"""SELECT c.file, c.id, encode(c.content_hash, 'hex'), {_COLUMNS} FROM cairn.chunks c
+                WHERE c.shard = %s AND c.pool = %s AND {condition} ORDER BY c.file, c.position""",
+            *values,
+        )
+        return [
+            StoredChunk(number, at.path, at.kind, at.collection, chunk_from_row(columns), content_hash)
+            for file, number, content_hash, *columns in rows
+            if (at := self._file(file)) is not None
+        ]
+
+    def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
+        return self.memory.outlines.get(self.identity(), ids, self._read_outlines)
+
+    def _read_outlines(self, ids: Sequence[int]) -> dict[int, Outline]:
+        rows = self._rows(
+            """SELECT id, file, position, type, symbol, symbol_kind, defines FROM cairn.chunks
+               WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
+            list(ids),
+        )
+        return {
+            number: Outline(number, at.path, at.kind, *rest)
+            for number, file, *rest in rows
+            if (at := self._file(file)) is not None
+        }
+
+    def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
+        return self._first_of_files(list(paths), "defines = '[]', position", "place <= %s", per_file, only)
+
+    def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
+        return self._first_of_files(paths, "position", "start_line < %s", lines, only)
+
+    def _first_of_files(
+        self, paths: Sequence[str], order: str, condition: str, value: int, only: ChunkFilter
+    ) -> list[int]:
+        files = self._file_ids(paths)
+        if not files:
+            return []
+        rows = self._rows(
+            "SELECT id, file, position, start_line, defines FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+            list(files.values()),
+        )
+        passing = self._passing(np.array([row[0] for row in rows], np.int64), only)
+        by_file: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for row, passes in zip(rows, passing.tolist(), strict=True):
+            if passes:
+                by_file[row[1]].append(row)
+        found: list[int] = []
+        for file in files.values():
+            if order == "position":
+                here = sorted(by_file[file], key=lambda row: row[2])
+                found += [row[0] for row in here if row[3] < value]
+            else:
+                here = sorted(by_file[file], key=lambda row: (row[4] == "[]", row[2]))
+                found += [row[0] for row in here[:value]]
+        return found
+
+    def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        files = self._file_ids(paths)
+        if not files:
+            return {}
+        rows = self._rows(
+            """SELECT file, array_agg(id ORDER BY position) FROM cairn.chunks
+               WHERE shard = %s AND pool = %s AND file = ANY(%s) GROUP BY file""",
+            list(files.values()),
+        )
+        of_file = {file: list(ids) for file, ids in rows}
+        return {path: of_file[file] for path, file in files.items() if file in of_file}
+
+    def neighbours(
+        self, places: Iterable[tuple[str, int]], window: int
+    ) -> dict[tuple[str, int], list[StoredChunk]]:
+        every = list(places)
+        files = self._file_ids(path for path, _ in every)
+        wanted = [(files[path], position) for path, position in every if path in files]
+        if not wanted:
+            return {}
+        stored = self._stored(
+            """EXISTS (SELECT FROM unnest(%s::int[], %s::bigint[]) AS w(file, position)
+               WHERE w.file = c.file AND c.position BETWEEN w.position - %s AND w.position + %s)
+               AND c.file = ANY(%s)""",
+            [file for file, _ in wanted], [position for _, position in wanted], window, window, [file for file, _ in wanted],
+        )  # fmt: skip
+        by_path: defaultdict[str, list[StoredChunk]] = defaultdict(list)
+        for each in stored:
+            by_path[each.path].append(each)
+        found = {
+            (path, position): [
+                each for each in by_path[path] if 0 < abs(each.chunk.position - position) <= window
+            ]
+            for path, position in every
+        }
+        return {place: chunks for place, chunks in found.items() if chunks}
+
+    def page(self, path: str) -> list[StoredChunk]:
+        files = self._file_ids([path])
+        return self._stored("c.file = ANY(%s)", list(files.values())) if files else []
+
+    def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
+        files = self._file_ids([path])
+        if not files:
+            return []
+        return self._stored(
+            "c.file = ANY(%s) AND c.end_line > %s AND c.start_line < %s", list(files.values()), first, last
+        )
+
+    def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
+        files = list(self._file_ids([path]).values()) if path else None
+        of_files = "" if files is None else "AND file = ANY(%s)"
+        rows = self._rows(
+            f"SELECT DISTINCT file FROM cairn.chunks WHERE shard = %s AND pool = %s AND content_hash = %s {of_files}",
+            bytes.fromhex(content_hash),
+            *(() if files is None else (files,)),
+        )
+        return sorted(at.path for (file,) in rows if (at := self._file(file)) is not None)
+
+    def has_language(self, language: str) -> bool:
+        return language in self.memory.languages

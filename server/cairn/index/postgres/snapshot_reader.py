@@ -1,0 +1,160 @@
+"""What the questions to a snapshot have in common: the database, the files, and which chunks may be found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import apsw
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.catalogue import CataloguedFile, SnapshotMemory, present_chunks
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.segment import WORDS
+from cairn.index.postgres.session import Reads
+from cairn.index.postgres.words import SnapshotWords
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.connection import interruption
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.postings import Postings
+from cairn.index.reader.records import (
+    Hit,
+)
+from cairn.index.reader.static_only import StaticOnlyReader
+from cairn.index.sqlite.filters import admitted_files
+from cairn.index.store.deadline import Cancelled
+from cairn.text.unicode import well_formed
+
+if TYPE_CHECKING:
+    pass
+
+T = TypeVar("T")
+
+_WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
+
+
+@define(eq=False, slots=False)
+class SnapshotReader(StaticOnlyReader):
+    """Reads the snapshot of `memory`; row security decides what of it the role of `reads` sees."""
+
+    memory: SnapshotMemory = field(kw_only=True)
+    reads: Reads = field(kw_only=True)
+
+    @classmethod
+    def of(cls, store: Store, role: str | None, memory: SnapshotMemory, root: str = "") -> Self:
+        """The reader of a snapshot for a role, each of whose reads has a transaction of its own."""
+        return cls.within(store.single_reads(role), memory, root)
+
+    @classmethod
+    def within(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> Self:
+        """The reader of a snapshot for one question, by `reads` of `Store.session`, whose role may see the snapshot.
+
+        It is made anew for each question, which costs nothing: what is kept of the snapshot is in `memory`.
+        """
+        return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, reads=reads)
+
+    @property
+    def key(self) -> Hashable:
+        return ("snapshot", self.memory.key.id)
+
+    def identity(self) -> object:
+        return self.key
+
+    def _connection(self) -> apsw.Connection:
+        local = self.memory.local
+        if local.db is None:
+            local.db, local.identity = self.memory.connect(), self.identity()
+        return local.db
+
+    # --- the database ---------------------------------------------------------------------------------
+
+    def _ask(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        return self.reads.read(ask)
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a query about the pool, whose first two values are its shard and itself."""
+        key = self.memory.key
+        return self._ask(lambda db: db.execute(sql, (key.shard, key.pool, *values)).fetchall())
+
+    def _file(self, number: int) -> CataloguedFile | None:
+        return self.memory.files.get(number)
+
+    def _file_ids(self, paths: Iterable[str]) -> dict[str, int]:
+        """The ids of those of these files that are in the snapshot, in their order."""
+        sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
+        return dict(self.select(sql, (json.dumps(list(paths)),)))
+
+    @property
+    def _words(self) -> SnapshotWords:
+        return _WORDS.setdefault(self.memory, SnapshotWords(self.memory))
+
+    def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
+        """Where each of these terms stands in the snapshot."""
+        return self._words.postings(self._ask, terms, kind)
+
+    # --- which chunks may be found ----------------------------------------------------------------------
+
+    def _mask(self, only: ChunkFilter) -> NDArray[np.bool_] | None:
+        """bool[ids]: which chunks pass, hidden ones included; None where all do."""
+        if not only:
+            return None
+        file_of = self.columns().file_of
+        mask = file_of > 0
+        files = admitted_files(self, _without_kinds(only))
+        if files is not None and (only.collections or only.paths_in(self.root) is not None):
+            with self.reading() as db:
+                ids = [number for (number,) in db.execute(*files)]
+            mask &= np.isin(file_of, np.array(ids, np.int32))
+        for allowed, known in ((only.types, self.memory.types), (only.languages, self.memory.languages)):
+            if allowed:
+                named = [known[value] for value in allowed if value in known]
+                mask &= np.logical_or.reduce(named) if named else np.zeros_like(mask)
+        return mask
+
+    def _present(self, ids: Iterable[int]) -> list[int]:
+        """Those of these chunks that are in the snapshot."""
+        every = np.array(list(ids), np.int64)
+        return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
+
+    def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
+        """bool[n]: which of these chunks are in the snapshot and may be found."""
+        passing = present_chunks(self.memory, ids)
+        mask = self._mask(only)
+        if mask is not None:
+            passing[passing] = mask[ids[passing]]
+        if only.hidden:
+            hidden = list(self._file_ids(only.hidden).values())
+            passing[passing] = ~np.isin(self.columns().file_of[ids[passing]], np.array(hidden, np.int32))
+        return passing
+
+    def _kept(self, hits: Sequence[Hit], only: ChunkFilter, limit: int) -> list[Hit]:
+        passing = self._passing(np.array([hit.chunk_id for hit in hits], np.int64), only)
+        return [hit for hit, passes in zip(hits, passing.tolist(), strict=True) if passes][:limit]
+
+
+def check(cancelled: Cancelled) -> None:
+    """Raise what an index file does where a query is broken off; PostgreSQL's are short, and looked after beforehand."""
+    if cancelled():
+        raise interruption(cancelled)
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL has in none, so that nothing is found by it."""
+    return well_formed(text).replace("\0", "\ufffd")
+
+
+def _without_kinds(only: ChunkFilter) -> ChunkFilter:
+    return ChunkFilter(paths=only.paths, folders=only.folders, collections=only.collections)
+
+
+def best_first(scores: Mapping[int, float]) -> list[Hit]:
+    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return list(starmap(Hit, ordered))

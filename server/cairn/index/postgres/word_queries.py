@@ -1,0 +1,188 @@
+"""Where words and texts stand in a snapshot."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from cairn.errors import OutOfTimeError
+from cairn.index.postgres.blocks import Dictionary
+from cairn.index.postgres.exact import find
+from cairn.index.postgres.snapshot_reader import SnapshotReader, check, storable
+from cairn.index.postgres.words import stems, together_at
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.postings import NOWHERE, Postings
+from cairn.index.reader.records import (
+    ColumnWeights,
+    Hit,
+    KeywordCounts,
+)
+from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.prepared import symbol_words
+from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
+from cairn.index.text.literals import ExactMatches, Literal
+from cairn.index.text.match import quoted_word
+
+if TYPE_CHECKING:
+    from cairn.index.reader.chunk_columns import ChunkColumns
+
+_MOST_CHECKED = 300
+"""Chunks in which it is looked whether the words of a phrase stand beside each other; of more it is taken for granted."""
+
+
+class WordQueries(SnapshotReader):
+    """Questions about words and texts."""
+
+    def _stems(self, text: str) -> list[str]:
+        with self.reading() as db:
+            return stems(db, text)
+
+    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+        terms = {text: self._stems(text) for text in texts}
+        counts = self._words.counts(self._ask, (term for every in terms.values() for term in every))
+        every = self.memory.chunks
+        return KeywordCounts(
+            every,
+            {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
+            if bound >= every
+            else {
+                text: min([bound, *(counts[t] for t in found)]) if found else 0
+                for text, found in terms.items()
+            },
+        )
+
+    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+        terms = {text: self._stems(text) for text in texts}
+        try:
+            check(cancelled)
+        except OutOfTimeError:
+            return {}
+        found = self._standing(terms).items()
+        return {text: _once(each) if len(terms[text]) > 1 else each for text, each in found}
+
+    def _standing(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
+        """Where words and phrases stand, given with their stems, and how often."""
+        found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
+        return {text: self._phrase(every, [found[term] for term in every]) for text, every in terms.items()}
+
+    def _phrase(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
+        """Where the terms stand beside each other."""
+        if len(every) < 2:
+            return every[0] if every else NOWHERE
+        near = together_at(every)
+        if not 0 < len(near.ids) <= _MOST_CHECKED:
+            return near
+        counts, names = np.zeros(len(near.ids), np.uint8), np.zeros(len(near.ids), np.uint8)
+        wanted, stored = f" {' '.join(terms)} ", self.chunks(near.ids.tolist())
+        with self.reading() as db:
+            for place, number in enumerate(near.ids.tolist()):
+                if number in stored:
+                    chunk = stored[number].chunk
+                    texts = (chunk.text, " ".join(compound_parts(chunk.text)))
+                    counts[place] = min(255, sum(_times(db, wanted, text) for text in texts))
+                    if near.names[place]:
+                        names[place] = min(255, _times(db, wanted, symbol_words(chunk)))
+        there = (counts > 0) | (names > 0)
+        return Postings(near.ids[there], counts[there], names[there])
+
+    def dictionaries(self) -> list[Dictionary]:
+        """All terms of the repository's chunks."""
+        return self._words.dictionaries(self._ask)
+
+    def columns(self) -> ChunkColumns:
+        return self.memory.columns
+
+    def keywords(
+        self,
+        words: Sequence[str],
+        weights: ColumnWeights,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Cancelled,
+    ) -> list[Hit]:
+        check(cancelled)
+        terms = {word: self._stems(word) for word in words}
+        found = [each for each in self._standing(terms).values() if len(each.ids)]
+        if not found:
+            return []
+        ids = np.unique(np.concatenate([each.ids for each in found])).astype(np.int64)
+        ids = ids[self._passing(ids, only)]
+        columns, every = self.columns(), self.memory.chunks
+        scores = np.zeros(len(ids))
+        damping = K1 * (1 - B + B * columns.tokens_of(ids) / columns.mean_tokens)
+        for each in found:
+            places, there = each.at(ids)
+            here = places[there]
+            times = weights.text * each.counts[here] + weights.symbol * each.names[here]
+            idf = max(LOWEST_IDF, math.log((every - len(each.ids) + 0.5) / (len(each.ids) + 0.5)))
+            scores[there] += idf * times * (K1 + 1) / (times + damping[there])
+        ids, scores = ids[scores > 0], scores[scores > 0]
+        order = np.lexsort((ids, -scores))[:limit]
+        return list(map(Hit, ids[order].tolist(), scores[order].tolist()))
+
+    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
+        check(cancelled)
+        columns = self.columns()
+        found = self.postings(dict.fromkeys(words, 0), never)
+        tokens = int(columns.tokens.sum(dtype=np.int64))
+        return Statistics(self.memory.chunks, tokens, [len(found[word].ids) for word in words])
+
+    def absent(self, words: Sequence[str]) -> list[str]:
+        counts = dict(self.word_counts(words, 1, never).matching)
+        # Of a phrase it is counted how many chunks have all its words at most.
+        phrases = {word: 0 for word in words if counts[word] and len(self._stems(word)) > 1}
+        counts |= {phrase: len(found.ids) for phrase, found in self.postings(phrases, never).items()}
+        in_paths = "SELECT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?)"
+        return [
+            word
+            for word in words
+            if not counts[word] and not self.select(in_paths, (quoted_word(word),))[0][0]
+        ]
+
+    def documents(self, stems: Sequence[str]) -> dict[str, int]:
+        counts = self._words.counts(self._ask, map(storable, stems))
+        return {term: count for term in stems if (count := counts[storable(term)])}
+
+    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
+        return self._words.starting(self._ask, storable(prefix), deadline)
+
+    def is_named(self, word: str) -> bool:
+        (found,) = self.postings({word: 0}, lambda: False).values()
+        return bool(found.names.any())
+
+    # --- texts ----------------------------------------------------------------------------------------
+
+    def containing(
+        self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
+    ) -> ExactMatches:
+        return find(self, literal, limit, lambda ids: self._passing(ids, only), deadline, first)
+
+    def texts(self, ids: Sequence[int]) -> list[tuple[int, int, str]]:
+        """Id, first line and text of each of these chunks."""
+        rows = self._rows(
+            "SELECT id, start_line, text FROM cairn.chunks WHERE shard = %s AND pool = %s AND id = ANY(%s)",
+            list(ids),
+        )
+        return [
+            (number, line, zlib.decompress(packed).decode("utf-8", "surrogatepass"))
+            for number, line, packed in rows
+        ]
+
+
+def _times(db: apsw.Connection, wanted: str, text: str) -> int:
+    """How often the stems of a text have those of `wanted` in a row, which spaces part and surround."""
+    stemmed, found, place = f" {' '.join(stems(db, text))} ", 0, -1
+    while (place := stemmed.find(wanted, place + 1)) >= 0:
+        found += 1
+    return found
+
+
+def _once(postings: Postings) -> Postings:
+    """The postings of a phrase, which counts once in each chunk, as in an index file."""
+    return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))
