@@ -218,7 +218,7 @@ class OverlaidReader(IndexReader):
         return self._of_file(path, lambda source: source.between(path, first, last))
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        found = (path for source in self.sources for path in source.files_with_chunk(content_hash, path))
+        found = (file for source in self.sources for file in source.files_with_chunk(content_hash, path))
         return list(dict.fromkeys(found))
 
     def has_language(self, language: str) -> bool:
