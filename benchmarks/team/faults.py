@@ -458,6 +458,10 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         figures["replica back"] = _phase(load, 8, replica.start)
         _caught_up(primary, replica)
         time.sleep(6)  # until servers that did not answer are asked first again
+        figures["replica hangs (SIGSTOP)"] = _phase(load, 14, lambda: _signal_all(replica, signal.SIGSTOP))
+        _signal_all(replica, signal.SIGCONT)
+        _caught_up(primary, replica)
+        time.sleep(6)
         old = git(fleet.folder, "rev-parse", "HEAD")
         with psycopg.connect(replica.url("store"), autocommit=True) as there:
             there.execute("SELECT pg_wal_replay_pause()")
@@ -498,8 +502,8 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         whole = look(replica.url("store"), ("berth", "command"))
         figures["what refs name, at the end"] = "whole" if not whole.problems else whole.problems
         figures["errors in the servers' logs"] = _tracebacks(servers)
-    for each in (primary, replica):
-        each.stop()
+    for server in (primary, replica):
+        server.stop()
     return figures
 
 
@@ -895,8 +899,8 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
             )
             print(name, json.dumps(figures[name]), flush=True)
         figures["errors in the server's log"] = _tracebacks([served])
-    for each in (server, second):
-        each.stop()
+    second.stop()
+    server.stop()
     return figures
 
 

@@ -823,6 +823,10 @@ def _ask_relation(
             words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes)))
             & hidden
         )
+        if (
+            relation == "repository_words"
+        ):  # stems, and words joined of several, are words of others by chance
+            told = {word for word in told if word.startswith("zq")}
         packed = set()
         if relation == "chunks":
             description = [
