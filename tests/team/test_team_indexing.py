@@ -18,6 +18,7 @@ from tests.team.repositories import (
     harbour,
     index,
     many_files,
+    snapshot_reader,
 )
 
 from cairn.errors import InvalidRequestError, TeamError
@@ -195,6 +196,9 @@ def test_fork_shares_files_and_has_lists_of_its_own(
     assert count(store, "SELECT count(DISTINCT repository) FROM cairn.segments") == 2
     told = assert_equal_to_checkout(store, fork, "main", tmp_path, "ada/my-harbour")
     assert "src/harbour/secret.py" not in told.pages
+    with snapshot_reader(store, "ada/my-harbour", "main") as reader:
+        # Not the name of the repository that it is a fork of, which its readers may not see.
+        assert {each.name.rpartition("-")[0] for each in reader.stats().collections} == {"my-harbour"}
     assert_equal_to_checkout(store, repository, "main", tmp_path)
     with psycopg.connect(store) as owner:
         subjects = owner.execute(

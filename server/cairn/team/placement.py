@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 
 from attrs import frozen
@@ -10,6 +9,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError
+from cairn.index.postgres.catalogue import project_of
 from cairn.index.postgres.publishing import Home
 from cairn.team.git_address import Address, place_of
 from cairn.team.git_source import Ref, Repository
@@ -60,7 +60,7 @@ def find_place(
             return StoragePlace(name, known.url, known, pool, known.roots, known.project)
     roots = tuple(repository.roots(ref.commit))
     stack.enter_context(locked(connection, map(of_root, roots), WAITING, progress))
-    project = re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).strip("-.") or "repository"
+    project = project_of(name)
     if known is not None:
         return StoragePlace(name, known.url, known, pool, known.roots or roots, known.project or project)
     row = connection.execute(

@@ -7,6 +7,7 @@ asked of the team's database with each question.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -89,16 +90,18 @@ class SnapshotMemory(IndexMemory):
 
 def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> SnapshotMemory | None:
     """What is kept of a snapshot; None where it is gone, or `connection` may not see it."""
-    row = connection.execute("SELECT facts, files FROM cairn.snapshots WHERE id = %s", (key.id,)).fetchone()
+    row = connection.execute(_SELECT_SNAPSHOT, (key.id,)).fetchone()
     if row is None:
         return None
     facts, present = row[0], np.frombuffer(row[1], np.int32)
-    files = connection.execute(
+    stored = connection.execute(
         """SELECT f.id, f.path, f.size, f.content_hash, f.is_text, f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
                   f.symbols IS NOT NULL
            FROM cairn.files f WHERE f.shard = %s AND f.pool = %s AND f.id = ANY(%s)""",
         (key.shard, key.pool, present.tolist()),
     ).fetchall()
+    own, shared = project_of(row[2]), row[3]
+    files = [(*file[:6], _own_collection(file[6], shared, own), *file[7:]) for file in stored]
     parts = {
         name: unpacked_part(packed)
         for name, packed in connection.execute(
@@ -132,6 +135,23 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
         segments=tuple(number for number, _ in segments),
         has_others=sum(len(each.ids) for each in every) > int(np.count_nonzero(columns.file_of)),
     )
+
+
+_SELECT_SNAPSHOT = """
+    SELECT s.facts, s.files, r.name, r.project FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository
+    WHERE s.id = %s"""
+
+
+def project_of(repository: str) -> str:
+    """What the files of a repository that no manifest names belong to, by the repository's name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", repository.rpartition("/")[2]).strip("-.") or "repository"
+
+
+def _own_collection(collection: str, shared: str, own: str) -> str:
+    """The collection under the repository's own name: rows that a fork shares have that of whoever was in the pool first."""
+    if shared and shared != own and collection.startswith(f"{shared}-"):
+        return own + collection.removeprefix(shared)
+    return collection
 
 
 def _fill(
