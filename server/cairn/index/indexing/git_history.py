@@ -123,7 +123,9 @@ def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]])
 def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
     """What is searched of the subjects of commits that touched a file, by its packed touches and the commits' ids."""
     packed = _TOUCH.iter_unpack(touches)
-    return _words_of(commits[number].subject for number, files in packed if files <= _NARROW and number in commits)
+    return _words_of(
+        commits[number].subject for number, files in packed if files <= _NARROW and number in commits
+    )
 
 
 def _words_of(subjects: Iterable[str]) -> str:

@@ -63,7 +63,8 @@ class TeamServer:
             )
         if not _is_private(self.url):
             raise InvalidRequestError(
-                "team.url", "must begin with https:// for another machine, or your token would cross the network unencrypted"
+                "team.url",
+                "must begin with https:// for another machine, or your token would cross the network unencrypted",
             )
 
     def locate(self, commits: Sequence[str]) -> Located | None:
