@@ -1,12 +1,14 @@
 """The same workspace behind each implementation of the interface, made once for all tests.
 
 `alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older revision, a newer one of which only
-the changed files were indexed, and a fork. What only the others have must be as if it were not there.
+the changed files were indexed, and a fork. What only the others have must be as if it were not there. `remote` is that one, read as by another
+machine: its catalogue and all its answers go over the wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 from tests.index.conformance.indexes import (
@@ -24,12 +26,17 @@ from tests.postgres import new_database, postgres_server
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.remote.catalogue import packed_catalogue, unpacked_catalogue
+from cairn.index.remote.reader import RemoteReader
+from cairn.index.remote.reads import read
+from cairn.index.remote.wire import dumps, loads
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.team.local_server import LocalServer
 
 __all__ = ["postgres_server"]
 
-IMPLEMENTATIONS = ("sqlite", "alone", "shared")
+IMPLEMENTATIONS = ("sqlite", "alone", "shared", "remote")
 
 
 @pytest.fixture(scope="session")
@@ -103,6 +110,17 @@ def shared_store(
 @pytest.fixture(scope="session")
 def shared(shared_store: tuple[TeamStore, dict[str, Subject]]) -> Subject:
     return shared_store[1]["shared"]
+
+
+@pytest.fixture(scope="session")
+def remote(shared: Subject) -> Subject:
+    reader = cast(PostgresReader, shared.reader)
+
+    def ask(name: str, given: list[Any]) -> Any:
+        return loads(dumps(read(reader, loads(dumps([name, given])))))
+
+    memory = unpacked_catalogue(reader.memory.key.id, packed_catalogue(reader.memory))
+    return Subject("remote", RemoteReader.of(ask, memory), shared.index)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -121,7 +121,9 @@ class SnapshotWords:
         return [Dictionary(bytes(packed)) for (packed,) in rows]
 
     def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """In how many chunks of the snapshot each term that begins so stands; none where reading them takes too long."""
+        """In how many chunks of the snapshot each term that begins so stands; none where that would take too long."""
+        if deadline():  # afterwards the number of blocks is bounded, whatever the round trip took
+            return {}
         key = self.memory.key
         lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
@@ -150,8 +152,6 @@ class SnapshotWords:
                     count = len(self._present(unpack(words, bytes(packed), term_place), WORDS).ids)
                 if count:
                     found[term] += count
-            if deadline():
-                return {}
         return dict(found)
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.chunk_columns import ChunkColumns
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.connection import IndexMemory, interruption
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
@@ -83,6 +83,12 @@ class RemoteReader(StaticOnlyReader):
             local.db, local.identity = self.memory.connect(), self.identity()
         return local.db
 
+    def _asked(self, cancelled: Cancelled, name: str, *given: object) -> Any:
+        """What the server answers. Raises QueryCancelledError where nobody waits for it any more."""
+        if cancelled():
+            raise interruption(cancelled)
+        return self.ask(name, list(given))
+
     def _only(self, only: ChunkFilter) -> ChunkFilter:
         """The filter as the server's reader understands it, whose folder has no name."""
         patterns = only.paths_in(self.root)
@@ -93,13 +99,15 @@ class RemoteReader(StaticOnlyReader):
     # --- words ----------------------------------------------------------------------------------------
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        found: KeywordCounts = self.ask("word_counts", [list(texts), bound])
+        found: KeywordCounts = self._asked(cancelled, "word_counts", list(texts), bound)
         return found
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
         kept = self.memory.postings
         missing = [text for text in texts if text not in kept]
-        new: dict[str, Postings] = self.ask("postings", [dict.fromkeys(missing, 0)]) if missing else {}
+        new: dict[str, Postings] = (
+            self._asked(cancelled, "postings", dict.fromkeys(missing, 0)) if missing else {}
+        )
         found = {
             text: new[text] if text in new else kept[text] for text in texts if text in new or text in kept
         }
@@ -119,14 +127,15 @@ class RemoteReader(StaticOnlyReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        return self._hits("keywords", list(words), weights, limit, self._only(only))
+        hits: list[Hit] = self._asked(cancelled, "keywords", list(words), weights, limit, self._only(only))
+        return hits
 
     def _hits(self, name: str, *given: object) -> list[Hit]:
         hits: list[Hit] = self.ask(name, list(given))
         return hits
 
     def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        found: Statistics = self.ask("statistics", [list(words)])
+        found: Statistics = self._asked(cancelled, "statistics", list(words))
         return found
 
     def absent(self, words: Sequence[str]) -> list[str]:
@@ -149,8 +158,8 @@ class RemoteReader(StaticOnlyReader):
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        found: ExactMatches = self.ask(
-            "containing", [literal, limit, self._only(only), deadline.ms, list(first)]
+        found: ExactMatches = self._asked(
+            deadline.cancelled, "containing", literal, limit, self._only(only), deadline.ms, list(first)
         )
         return found
 
@@ -159,7 +168,7 @@ class RemoteReader(StaticOnlyReader):
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         if not only:
             return None
-        found: Ids = self.ask("admitted", [self._only(only)])
+        found: Ids = self._asked(cancelled, "admitted", self._only(only))
         return found
 
     def chunks_in(self, paths: Sequence[str]) -> Ids:
@@ -226,7 +235,9 @@ class RemoteReader(StaticOnlyReader):
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        found: list[FoundName] = self.ask("definitions", [list(names), most, of_each]) if names else []
+        found: list[FoundName] = (
+            self._asked(cancelled, "definitions", list(names), most, of_each) if names else []
+        )
         return found
 
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
@@ -235,7 +246,7 @@ class RemoteReader(StaticOnlyReader):
         return found
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        found: list[str] = self.ask("names_matching", [first, pattern])
+        found: list[str] = self._asked(cancelled, "names_matching", first, pattern)
         return found
 
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
@@ -244,7 +255,9 @@ class RemoteReader(StaticOnlyReader):
         return found
 
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = self.ask("symbols_naming", [list(words), limit]) if words else []
+        found: list[tuple[int, str]] = (
+            self._asked(cancelled, "symbols_naming", list(words), limit) if words else []
+        )
         return found
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
@@ -259,7 +272,8 @@ class RemoteReader(StaticOnlyReader):
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        return self._hits("nearest_static", vector, limit, self._only(only))
+        hits: list[Hit] = self._asked(cancelled, "nearest_static", vector, limit, self._only(only))
+        return hits
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         wanted = list(ids)
