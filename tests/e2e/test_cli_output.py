@@ -77,7 +77,8 @@ def test_every_command_that_prints_has_json_and_is_tried_here() -> None:
         if "--json" not in {o for p in command.params for o in p.opts}
     ]
     assert without == []
-    assert commands.keys() == COMMANDS.keys()
+    # Those of `cairn team` need a database, and are tried in tests/team.
+    assert {name for name in commands if not name.startswith("team ")} == COMMANDS.keys()
 
 
 @pytest.mark.usefixtures("bare_data_dir")

@@ -17,7 +17,7 @@ from attrs import frozen
 from tests.conftest import ask
 from tests.postgres import new_database
 from tests.serving import Served, until
-from tests.team.repositories import GitRepository, harbour, index
+from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import TeamStore, machine, team_serving
 
 from cairn.__main__ import main

@@ -8,7 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from tests.team.repositories import assert_equal_to_checkout, bulk_counts, count, harbour, index, many_files
+from tests.team.git_repositories import (
+    assert_equal_to_checkout,
+    bulk_counts,
+    count,
+    harbour,
+    index,
+    many_files,
+)
 
 from cairn.index.postgres.schema import prepare
 

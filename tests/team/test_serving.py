@@ -13,7 +13,7 @@ from attrs import frozen
 from click.testing import CliRunner
 from tests.postgres import QUICK_SETTINGS, execute, new_database
 from tests.serving import Answer, Served, until
-from tests.team.repositories import GitRepository, harbour, index
+from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
 
 from cairn.errors import StoreUnavailableError

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.team.repositories import GitRepository, harbour
+from tests.team.git_repositories import GitRepository, harbour
 from tests.team.team_server import LOGIN, PASSWORD, TeamStore, team_serving
 
 from cairn.__main__ import main

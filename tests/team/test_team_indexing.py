@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.harbour import HARBOUR
-from tests.team.repositories import (
+from tests.team.git_repositories import (
     GitRepository,
     assert_equal_to_checkout,
     bulk_counts,

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 from tests.postgres import execute, new_database
 from tests.serving import Answer, Served
-from tests.team.repositories import GitRepository, harbour, index
+from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, team_serving
 
 from cairn.chunking.model import Chunk

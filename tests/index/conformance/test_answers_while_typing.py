@@ -87,8 +87,10 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def editors(sqlite: Subject, alone: Subject, shared: Subject) -> Iterator[list[OverlaidReader]]:
-    readers = [overlaid(subject) for subject in (sqlite, alone, shared)]
+def editors(
+    sqlite: Subject, alone: Subject, shared: Subject, remote: Subject
+) -> Iterator[list[OverlaidReader]]:
+    readers = [overlaid(subject) for subject in (sqlite, alone, shared, remote)]
     yield readers
     for reader in readers:
         reader.overlay.close()

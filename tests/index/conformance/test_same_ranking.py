@@ -82,9 +82,11 @@ def test_rankings_by_keywords_are_the_same(sqlite: Subject, snapshot: Subject, k
 
 
 @pytest.fixture(scope="module")
-def edited(sqlite: Subject, alone: Subject, shared: Subject) -> Iterator[dict[str, OverlaidReader]]:
+def edited(
+    sqlite: Subject, alone: Subject, shared: Subject, remote: Subject
+) -> Iterator[dict[str, OverlaidReader]]:
     """Each reader with the same unsaved text."""
-    readers = {subject.name: overlaid(subject) for subject in (sqlite, alone, shared)}
+    readers = {subject.name: overlaid(subject) for subject in (sqlite, alone, shared, remote)}
     for reader in readers.values():
         reader.overlay.changed("src/harbour/crane.py", CRANE.replace("Crane", "Davit"))
         reader.overlay.changed(
