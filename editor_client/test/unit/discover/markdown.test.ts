@@ -127,7 +127,7 @@ void test("that the evidence is weak is said before it", () => {
 void test("no evidence, an incomplete index: both are said", () => {
   const text = shown(
     "q",
-    discoverAnswer([], { index: { generation: 1, complete: false, remaining: [], note: "" } }),
+    discoverAnswer([], { index: { generation: 1, complete: false, remaining: [], note: "", revisions: [] } }),
   );
   assert.match(text, /No evidence was found\./);
   assert.match(text, /not complete yet/);

@@ -69,7 +69,7 @@ void test("where nothing matches well, that is said before what is nearest", () 
 
 void test("where nothing is found, the next step depends on whether the index is complete", () => {
   const advice = (complete: boolean, note = "") => {
-    const index = { generation: 1, complete, remaining: [], note };
+    const index = { generation: 1, complete, remaining: [], note, revisions: [] };
     return rowsOf(searchAnswer([], { index }), "q", alone)[0]?.detail ?? "";
   };
   assert.match(advice(true), /other words/);

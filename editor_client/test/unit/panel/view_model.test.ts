@@ -222,7 +222,7 @@ function answer(passages: ContextPassage[], complete = true): ContextAnswer {
       headerPath: "App > route",
       symbol: "route",
     },
-    index: { generation: 1, complete, remaining: [], note: "" },
+    index: { generation: 1, complete, remaining: [], note: "", revisions: [] },
     timings: {},
     retrieval: answeredIn,
   };
