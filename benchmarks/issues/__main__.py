@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside it.
 
-    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N] [--output FILE]
+    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N] [--store URL]
+        [--output FILE]
 
 `DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each issue is made in
-`--data` and kept: 4 to 20 s and 5 to 100 MB each. Nothing but the text of the issue is asked, in this process, without deadlines.
+`--data` and kept: 4 to 20 s and 5 to 100 MB each; with `--store` it is published into a team's database as well, and asked there. Nothing but the text of the issue is asked, in this process, without deadlines.
 """
 
 from __future__ import annotations
@@ -23,32 +24,34 @@ from retrieval.results import commit
 
 from cairn.errors import CairnError
 from issues.indexes import CloneError, Indexes
-from issues.measurement import BM25_OF_CODE, CAIRN, Found, found
+from issues.measurement import BM25_OF_CODE, CAIRN, STORED, Found, found
 from issues.report import by_project, markdown, rank_of
 from issues.sets import SetError, read_issues
 
 
 def main() -> None:
     options = _arguments()
-    every: dict[str, list[Found]] = {system: [] for system in options.systems}
+    systems = [*options.systems, *([STORED] if options.store else [])]
+    every: dict[str, list[Found]] = {system: [] for system in systems}
     try:
         issues = read_issues(options.issues, options.only, options.every)
         settings = search_settings(options.settings)
         indexes = Indexes(options.clones.resolve(), options.data.resolve())
-        for number, (system, each) in enumerate(found(indexes, issues, settings, options.systems), 1):
+        results = found(indexes, issues, settings, systems, options.store)
+        for number, (system, each) in enumerate(results, 1):
             every[system].append(each)
             if number % 50 == 0:
-                print(f"{number} of {len(issues) * len(options.systems)}", file=sys.stderr, flush=True)
+                print(f"{number} of {len(issues) * len(systems)}", file=sys.stderr, flush=True)
     except (SetError, CloneError, CairnError) as problem:
         sys.exit(str(problem))
-    systems = {system: by_project(each) for system, each in every.items() if each}
-    print(markdown(systems))
+    figures = {system: by_project(each) for system, each in every.items() if each}
+    print(markdown(figures))
     if options.compare:
         print(_changes(json.loads(options.compare.read_text(encoding="utf-8")), every[CAIRN]))
     if options.output:
         kept = {
             "conditions": {**surroundings(), "commit": commit(), "set": options.issues.name},
-            "systems": systems,
+            "systems": figures,
             "ranks": {system: _ranks(each) for system, each in every.items()},
         }
         options.output.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
@@ -83,6 +86,9 @@ def _arguments() -> argparse.Namespace:
         "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
     )
     parser.add_argument("--systems", nargs="+", choices=(CAIRN, BM25_OF_CODE), default=[CAIRN, BM25_OF_CODE])
+    parser.add_argument(
+        "--store", default="", metavar="URL", help="of the owner of a team's database: ask it as well"
+    )
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
     parser.add_argument("--output", type=Path, help="write figures and ranks here")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")

@@ -1,15 +1,20 @@
-"""Asks Cairn and plain BM25 with the text of each issue, in this process."""
+"""Asks Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in this process."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
 from attrs import frozen
 from engine.index_file import IndexFile
 from retrieval.baselines import BM25
 
 from cairn.embedding.packaged import load_packaged
+from cairn.index.postgres.catalogue import read_snapshot
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.reader import PostgresReader
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
@@ -22,11 +27,12 @@ from cairn.settings.tree import SearchSettings
 from issues.functions import Definition, changed_definitions
 from issues.indexes import Indexes
 from issues.sets import Issue, is_code
+from team.publication import READER, published
 
 DEPTH = 50
 """Results that are asked for: tests and documents among them leave enough code files."""
 _FURTHER = SearchParams("").passages - 1
-CAIRN, BM25_OF_CODE = "cairn", "bm25"
+CAIRN, STORED, BM25_OF_CODE = "cairn", "cairn over a store", "bm25"
 
 
 @frozen
@@ -43,9 +49,12 @@ class Found:
 
 
 def found(
-    indexes: Indexes, issues: Sequence[Issue], settings: SearchSettings, systems: Sequence[str]
+    indexes: Indexes, issues: Sequence[Issue], settings: SearchSettings, systems: Sequence[str], store: str
 ) -> Iterator[tuple[str, Found]]:
-    """What each of the systems finds for each issue, with the system's name."""
+    """What each of the systems finds for each issue, with the system's name.
+
+    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED.
+    """
     meaning = StaticMeaning(load_packaged())
     for issue in indexes.made(issues):
         folder = indexes.folder(issue)
@@ -53,7 +62,10 @@ def found(
         try:
             if CAIRN in systems:
                 changed = changed_definitions(issue, indexes.clone(issue), index)
-                yield CAIRN, _by_cairn(SqliteReader(folder), issue, meaning, settings, changed)
+                asked = partial(_by_cairn, issue=issue, meaning=meaning, settings=settings, changed=changed)
+                yield CAIRN, asked(SqliteReader(folder))
+                if store:
+                    yield STORED, _by_store(store, issue, folder, asked)
             if BM25_OF_CODE in systems:
                 bm25 = BM25(index, is_code)
                 began = time.perf_counter()
@@ -62,6 +74,19 @@ def found(
                 yield BM25_OF_CODE, Found(issue, tuple(span.path for span in spans), ms)
         finally:
             index.close()
+
+
+def _by_store(url: str, issue: Issue, folder: Path, asked: Callable[[IndexReader], Found]) -> Found:
+    """What is found in the index of `folder` after it was published into the database."""
+    key = published(url, issue.repository, folder).key
+    store = Store([url])
+    try:
+        memory = store.read(READER, partial(read_snapshot, key=key))
+        assert memory is not None
+        with store.session(READER) as session:
+            return asked(PostgresReader.within(session, memory))
+    finally:
+        store.close()
 
 
 def _by_cairn(

@@ -185,6 +185,8 @@ export interface IndexState {
   readonly note: string;
   /** Of which commits the answer speaks, for each folder that is read from a team's index. */
   readonly revisions: readonly Revision[];
+  /** These in words, as one sentence; "" where no team's index is read. */
+  readonly source: string;
 }
 
 /** The phase (S2) in which an answer was made. */

@@ -217,6 +217,10 @@ def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone
         (revision,) = answer.index.revisions
         assert revision.behind == 2
         assert revision.commit == member.origin.git("rev-parse", "main")
+        assert (
+            answer.index.source
+            == f"From the team's index: harbour, main at {revision.commit[:8]}, 2 commits behind this folder."
+        )
         assert matched(engine, "ebb_stream") == {_TIDES}
         assert not matched(engine, "high_water")
         clone.commit("A third, while it is open")  # that changes no file, so that answers are kept
@@ -334,16 +338,20 @@ def test_worktree_of_a_clone_is_shared_too(member: Town, clone: GitRepository, t
 def test_commands_ask_the_team_and_make_no_index(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(*arguments: str) -> Any:
-        monkeypatch.setattr(sys, "argv", ["cairn", *arguments, "--json"])
+    def printed(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["cairn", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 0
-        return json.loads(capsys.readouterr().out)
+        return capsys.readouterr().out
+
+    def run(*arguments: str) -> Any:
+        return json.loads(printed(*arguments, "--json"))
 
     answer = run("search", "moor a ship", "-C", str(clone.folder))
     assert answer["results"][0]["path"] == "src/harbour/berths.py"
     assert answer["index"]["revisions"][0]["behind"] == 0
+    assert "From the team's index: harbour, main at " in printed("search", "moor", "-C", str(clone.folder))
     for command in ("index", "status"):
         status = run(command, str(clone.folder))
         assert (status["state"], status["warnings"], status["chunks"]) == ("ready", [], 7)

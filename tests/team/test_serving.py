@@ -241,6 +241,8 @@ def test_workspace_names_a_repository_or_one_of_its_refs(town: Town) -> None:
         assert paths(answer)[0] == "src/harbour/pilots.py"
         (revision,) = answer.json["index"]["revisions"]
         assert (revision["ref"], revision["commit"]) == ("feature/pilots", commit)
+        named = f"From the team's index: harbour, feature/pilots at {commit[:8]}."
+        assert answer.json["index"]["source"] == named
     for workspace in ("harbour", "harbour@main", "cairn-team:///harbour", ""):
         answer = town.ask(town.ada, "search", question, workspace)
         assert "src/harbour/pilots.py" not in paths(answer)

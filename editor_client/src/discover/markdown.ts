@@ -24,6 +24,7 @@ export function discoveryAsMarkdown(
   if (verdict.note) parts.push(`*${escape(verdict.note)}*`);
   parts.push(...decision(answer));
   parts.push(summary(answer));
+  if (index.source) parts.push(`*${escape(index.source)}*`);
   if (index.note) parts.push(`*${escape(index.note)}*`);
   if (!index.complete) parts.push("*The index is not complete yet: asked later, there may be more.*");
   const sections = leadingSections(answer, root);

@@ -17,7 +17,7 @@ import { messageOf } from "../problem.ts";
 import type { SearchAnswer, SearchResult } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { parseQuery } from "./query.ts";
-import { plain, resultRow, type Row, rowsOf } from "./rows.ts";
+import { plain, resultRow, type Row, rowsOf, titleOf } from "./rows.ts";
 
 /** Keystrokes that follow each other faster are one question; the first after a pause is asked at once. */
 const TYPING_MS = 30;
@@ -192,7 +192,7 @@ class OpenPalette {
 
   #answered(query: string, answer: SearchAnswer): void {
     this.#query = query;
-    this.#pick.title = answer.index.complete ? "Cairn: Search" : "Cairn: Search (indexing goes on)";
+    this.#pick.title = titleOf(answer);
     this.#show(rowsOf(answer, query, folderName));
     if (this.#entered) this.#accept(this.#untouched, false);
     this.#entered = false;

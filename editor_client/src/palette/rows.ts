@@ -110,6 +110,15 @@ function reason(result: SearchResult): string {
   return [result.type, ...words, result.reasons.join(", ")].filter(Boolean).join(" · ");
 }
 
+/** What stands above the rows: that indexing goes on, and of which commit a team's index speaks, where that is read. */
+export function titleOf({ index }: SearchAnswer): string {
+  const remarks = [
+    ...(index.source ? [index.source.replace(/\.$/, "")] : []),
+    ...(index.complete ? [] : ["indexing goes on"]),
+  ];
+  return ["Cairn: Search", ...(remarks.length > 0 ? [`(${remarks.join("; ")})`] : [])].join(" ");
+}
+
 function notFound({ index }: SearchAnswer): string {
   if (index.note) return index.note;
   return index.complete

@@ -58,7 +58,7 @@ export interface Content {
   readonly key: string;
   readonly place: PlaceContent | undefined;
   readonly pinned: boolean;
-  /** How complete the index was, where it was not. */
+  /** How complete the index was, where it was not; else of which commit a team's index speaks, where that is read. */
   readonly notice: string;
   readonly groups: readonly GroupContent[];
   /** Instead of passages. */

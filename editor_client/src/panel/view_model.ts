@@ -48,7 +48,7 @@ export function contentOfAnswer(answer: ContextAnswer, around: Surroundings): Co
   return withKey({
     place,
     pinned: around.pinned,
-    notice: answer.index.complete ? "" : notice(around.status),
+    notice: answer.index.complete ? answer.index.source : notice(around.status),
     groups,
     message: count > 0 ? "" : "Nothing related was found for this place.",
     actions: [],

@@ -160,6 +160,8 @@ def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
 
 
 def _print_completeness(index: IndexState) -> None:
+    if index.source:
+        write(f"[dim]{escape(index.source)}[/]")
     warn(index.note, "" if index.complete else "The index is not complete yet.")
 
 

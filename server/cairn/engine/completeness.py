@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 
 from cairn import protocol
@@ -11,20 +11,42 @@ from cairn.index.store.meta import Facts
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
+_MOST_COMMITS = 3
+"""Commits that a sentence names; nobody reads more of them."""
+_HASH_CHARS = 8
 _MOST_ENTRIES = 1_000
 """Files and directories that are looked at to name the rule; they are read again with every answer of an empty index."""
 
 
-def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
-    """How complete the indexes are, taken together."""
+def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
+    """How complete the indexes are, taken together. `shown` are URIs of the folders that the answer has something of."""
     facts = [folder.reader.facts() for folder in folders]
+    revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
         complete=bool(facts) and all(f.complete for f in facts),
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
-        revisions=tuple(revision for folder in folders if (revision := folder.revision) is not None),
+        revisions=revisions,
+        source=_source(revisions, set(shown)),
     )
+
+
+def _source(revisions: Sequence[protocol.Revision], shown: Collection[str]) -> str:
+    """Of which commits an answer speaks; of many, those of the folders that it shows come first."""
+    if not revisions:
+        return ""
+    named = [_commit(each) for each in sorted(revisions, key=lambda each: each.folder not in shown)]
+    others = len(named) - _MOST_COMMITS
+    more = f"; {others} more {'repository' if others == 1 else 'repositories'}" if others > 0 else ""
+    return f"From the team's index: {'; '.join(named[:_MOST_COMMITS])}{more}."
+
+
+def _commit(revision: protocol.Revision) -> str:
+    """`gson, main at 1a2b3c4d, 3 commits behind this folder`."""
+    behind = f"{revision.behind:,} commit{'' if revision.behind == 1 else 's'}" if revision.behind else ""
+    at = f"{revision.repository}, {revision.ref} at {revision.commit[:_HASH_CHARS]}"
+    return f"{at}, {behind} behind this folder" if behind else at
 
 
 def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:

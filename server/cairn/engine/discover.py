@@ -55,7 +55,8 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
     key = key_of(workspace, _asked(params), count_tokens, ages)
     if (kept := recall(workspace, key)) is not None:
-        return Attempt(_again(kept, milliseconds(started), index_state(workspace.folders)), cached=True)
+        index = index_state(workspace.folders, (each.folder for each in kept.chunks))
+        return Attempt(_again(kept, milliseconds(started), index), cached=True)
     query = workspace.understood(params.query)
     asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
     stages = Discovery(
@@ -76,14 +77,15 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     if workspace.tell:
         stages.on_stage = asked.listener(workspace.tell)
     stages.run()
+    chunks = asked.results(stages.chunks)
     answer = protocol.DiscoverAnswer(
         answer_prompt=stages.prompt,
         plan=_rounded_plan(stages.plan),
         bullets=_rounded(stages.bullets),
-        chunks=asked.results(stages.chunks),
+        chunks=chunks,
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
-        index=index_state(workspace.folders),
+        index=index_state(workspace.folders, (each.folder for each in chunks)),
         excerpts=_rounded_excerpts(stages.excerpts),
     )
     if asked.searcher.whole:

@@ -63,7 +63,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),
-        index=index_state(workspace.folders),
+        index=index_state(workspace.folders, (result.folder for result in results)),
         timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=tuple(ranking.legs.broken_off),
     )

@@ -76,7 +76,7 @@ def references(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list
         is_down = direction == protocol.ReferenceDirection.CALLEES
         found.append("  " * (reference.depth - 1) + _reference(reference, is_down, with_folder=with_folder))
     more = "" if answer.complete else "These are not all; ask with a higher limit for more."
-    missing = [answer.index.note, incompleteness(engine)]
+    missing = [answer.index.source, answer.index.note, incompleteness(engine)]
     return [_paragraphs(*head, *defined, "\n".join(found), more, *missing)]
 
 
@@ -207,7 +207,7 @@ def _missing(
     by = _BY[retrieval.fallback] if retrieval.fallback in _BY else _BY_PHASE.get(retrieval.phase, "")
     why = f": {retrieval.reason.removesuffix('.')}" if retrieval.reason else ""
     lowered = f"Answered {by}{why}." if by else ""
-    return [lowered, answer.index.note, incompleteness(engine)]
+    return [lowered, answer.index.source, answer.index.note, incompleteness(engine)]
 
 
 def _passages(

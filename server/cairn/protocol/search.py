@@ -169,6 +169,8 @@ class IndexState:
     """Why nothing is indexed, where a rule leaves every file out."""
     revisions: tuple[Revision, ...] = ()
     """Of which commits the answer speaks, for each folder that is read from a team's index."""
+    source: str = ""
+    """These in words, as one sentence; "" where no team's index is read."""
 
 
 @frozen

@@ -152,6 +152,9 @@ function M.discovery(answer, question)
     vim.list_extend(lines, { "> " .. refused .. nearest .. answer.verdict.message, "" })
   end
   say_verdict(answer.verdict)
+  if is_given(answer.index.source) then
+    vim.list_extend(lines, { answer.index.source, "" })
+  end
   if not answer.index.complete then
     vim.list_extend(lines, { "Indexing is not done yet; ask again later.", "" })
   end

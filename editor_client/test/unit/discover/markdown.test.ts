@@ -127,10 +127,18 @@ void test("that the evidence is weak is said before it", () => {
 void test("no evidence, an incomplete index: both are said", () => {
   const text = shown(
     "q",
-    discoverAnswer([], { index: { generation: 1, complete: false, remaining: [], note: "", revisions: [] } }),
+    discoverAnswer([], {
+      index: { generation: 1, complete: false, remaining: [], note: "", revisions: [], source: "" },
+    }),
   );
   assert.match(text, /No evidence was found\./);
   assert.match(text, /not complete yet/);
+});
+
+void test("the commit of a team's index is said", () => {
+  const source = "From the team's index: gson, main at 1a2b3c4d.";
+  const index = { generation: 1, complete: true, remaining: [], note: "", revisions: [], source };
+  assert.match(shown("q", discoverAnswer([bullet()], { index })), /main at 1a2b3c4d/);
 });
 
 void test("links lead from the first workspace folder to any other", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { resultRow, type Row, rowsOf } from "../../../src/palette/rows.ts";
+import { resultRow, type Row, rowsOf, titleOf } from "../../../src/palette/rows.ts";
 import { result, searchAnswer, verdict } from "../results.ts";
 
 const alone = () => undefined;
@@ -69,10 +69,21 @@ void test("where nothing matches well, that is said before what is nearest", () 
 
 void test("where nothing is found, the next step depends on whether the index is complete", () => {
   const advice = (complete: boolean, note = "") => {
-    const index = { generation: 1, complete, remaining: [], note, revisions: [] };
+    const index = { generation: 1, complete, remaining: [], note, revisions: [], source: "" };
     return rowsOf(searchAnswer([], { index }), "q", alone)[0]?.detail ?? "";
   };
   assert.match(advice(true), /other words/);
   assert.match(advice(false), /not complete yet/);
   assert.match(advice(true, "Nothing is indexed: .gitignore:1: *"), /\.gitignore:1/);
+});
+
+void test("the title says of which commit a team's index speaks, and that indexing goes on", () => {
+  const title = (complete: boolean, source: string) => {
+    const index = { generation: 1, complete, remaining: [], note: "", revisions: [], source };
+    return titleOf(searchAnswer([], { index }));
+  };
+  assert.equal(title(true, ""), "Cairn: Search");
+  assert.equal(title(false, ""), "Cairn: Search (indexing goes on)");
+  const source = "From the team's index: gson, main at 1a2b3c4d.";
+  assert.equal(title(true, source), "Cairn: Search (From the team's index: gson, main at 1a2b3c4d)");
 });

@@ -222,7 +222,7 @@ function answer(passages: ContextPassage[], complete = true): ContextAnswer {
       headerPath: "App > route",
       symbol: "route",
     },
-    index: { generation: 1, complete, remaining: [], note: "", revisions: [] },
+    index: { generation: 1, complete, remaining: [], note: "", revisions: [], source: "" },
     timings: {},
     retrieval: answeredIn,
   };
