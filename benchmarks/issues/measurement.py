@@ -10,6 +10,7 @@ from pathlib import Path
 from attrs import frozen
 from engine.index_file import IndexFile
 from retrieval.baselines import BM25
+from team.publication import READER, published
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.postgres.catalogue import read_snapshot
@@ -27,7 +28,6 @@ from cairn.settings.tree import SearchSettings
 from issues.functions import Definition, changed_definitions
 from issues.indexes import Indexes
 from issues.sets import Issue, is_code
-from team.publication import READER, published
 
 DEPTH = 50
 """Results that are asked for: tests and documents among them leave enough code files."""

@@ -218,7 +218,7 @@ def serving(urls: Sequence[str], folder: Path) -> Iterator[Serving]:
         # On a busy machine legs that are cut off would find otherwise each time.
         "CAIRN_SEARCH__LEG_DEADLINE_MS": "60000",
     }
-    command = [sys.executable, "-m", "cairn", "serve", "--json", "--port", "0"]
+    command = [sys.executable, "-m", "cairn", "serve", "--json", "--no-lsp", "--port", "0"]
     for number, url in enumerate(urls):
         secret = folder / f"url-{number}"
         secret.write_text(url + "\n")

@@ -4,7 +4,6 @@ gone."""
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import socket
 import threading
@@ -23,101 +22,12 @@ from cairn.lsp.socket import LspSocket
 from cairn.operations.idling import Presence
 from cairn.operations.tokens import Token
 from cairn.settings.tree import EmbeddingSettings
+from tests.lsp_editor import TOKEN, Editor, opening
 from tests.serving import PATIENCE_SECONDS, serving
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
-TOKEN = Token("A" * 43, Path("serve-token"))
-
-
-@define
-class Editor:
-    """The other end of a connection."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    ids: itertools.count[int] = field(factory=itertools.count)
-    answers: dict[Any, asyncio.Future[Any]] = field(factory=dict)
-    unasked: list[Any] = field(factory=list)
-    listening: asyncio.Task[None] | None = None
-
-    def send(self, message: Any) -> None:
-        body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    def tell(self, method: str, params: Any) -> None:
-        self.send({"jsonrpc": "2.0", "method": method, "params": params})
-
-    async def receive(self) -> Any:
-        """The next message; None at the end."""
-        try:
-            head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return None
-        length = next(int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length:"))
-        return json.loads(await self.reader.readexactly(length))
-
-    async def listen(self) -> None:
-        while (message := await self.receive()) is not None:
-            if "method" in message:
-                self.unasked.append(message)
-                if "id" in message:
-                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
-            elif message["id"] in self.answers:
-                self.answers.pop(message["id"]).set_result(message)
-            else:
-                self.unasked.append(message)
-        for waiting in self.answers.values():
-            waiting.set_exception(ConnectionError("closed"))
-
-    async def respond(self, method: str, params: Any) -> Any:
-        """The whole response to a request."""
-        self.listening = self.listening or asyncio.create_task(self.listen())
-        number = next(self.ids)
-        self.answers[number] = asyncio.get_running_loop().create_future()
-        future = self.answers[number]
-        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return await asyncio.wait_for(future, PATIENCE_SECONDS)
-
-    async def request(self, method: str, params: Any) -> Any:
-        response = await self.respond(method, params)
-        assert "result" in response, response
-        return response["result"]
-
-    async def initialize(self, *roots: Path, token: str = TOKEN.value, **options: Any) -> Any:
-        answer = await self.request("initialize", opening(*roots, token=token, **options))
-        self.tell("initialized", {})
-        return answer
-
-    async def search(self, query: str) -> list[str]:
-        found = await self.request("cairn/search", {"query": query})
-        return [result["path"] for result in found["results"] if result["matchedTerms"]]
-
-    async def found(self, query: str, *paths: str) -> None:
-        """Wait until exactly these files hold a word of the query."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while set(await self.search(query)) != set(paths):
-                await asyncio.sleep(0.02)
-
-    async def closed(self) -> bool:
-        """Whether the server closes the connection, without another byte."""
-        try:
-            return await asyncio.wait_for(self.reader.read(), PATIENCE_SECONDS) == b""
-        except ConnectionError:
-            return True
-
-    def leave(self) -> None:
-        self.writer.close()
-
-
-def opening(*roots: Path, token: Any = TOKEN.value, **options: Any) -> dict[str, Any]:
-    return {
-        "processId": None,
-        "rootUri": None,
-        "capabilities": {},
-        "workspaceFolders": [{"uri": root.as_uri(), "name": root.name} for root in roots],
-        "initializationOptions": {"token": token, "embedding": {"enabled": False}, **options},
-    }
+THE_TOKEN = Token(TOKEN, Path("serve-token"))
 
 
 @define
@@ -142,7 +52,7 @@ async def listening(**limits: float) -> AsyncIterator[Socket]:
     limits = {"_FIRST_SECONDS": 10 * PATIENCE_SECONDS, **limits}
     sock = socket.create_server(("127.0.0.1", 0))
     host, presence = Host(EmbeddingSettings(enabled=False)), Presence()
-    lsp = LspSocket(host, TOKEN, presence)
+    lsp = LspSocket(host, THE_TOKEN, presence)
     await lsp.listen(sock)
     served = Socket(sock.getsockname()[1], lsp, host, presence)
     try:

@@ -95,7 +95,18 @@ def team_serving(
     arguments = [argument for store in stores for argument in ("--store", store)]
     with log.open("ab") as written:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cairn", *command, "--json", "--port", str(port), *arguments],
+            [
+                sys.executable,
+                "-m",
+                "cairn",
+                *command,
+                "--json",
+                "--port",
+                str(port),
+                "--lsp-port",
+                "0",
+                *arguments,
+            ],
             stdout=subprocess.PIPE,
             stderr=written,
             text=True,

@@ -63,7 +63,7 @@ def up(as_json: bool) -> None:
         if token_file.parent == logins_folder():
             print("  The one beside your settings is of another store: give this one in CAIRN_TEAM_TOKEN")
         print("  cairn team index FOLDER_OR_URL    puts a repository into it")
-        print("  cairn team serve                  answers from it, over REST and MCP")
+        print("  cairn team serve                  answers from it, over REST, MCP and LSP")
         print("  cairn team down                   stops it, and keeps its data")
 
     report(

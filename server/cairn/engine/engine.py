@@ -198,6 +198,12 @@ class Engine:
         self.context_memory.clear()
         self.on_change()
 
+    def add_elsewhere(self, uri: str) -> None:
+        """Search what a URI names that is no file of this machine. There is such a thing in a team's index alone."""
+
+    def remove_elsewhere(self, uri: str) -> None:
+        """No longer search it."""
+
     def stop(self) -> None:
         """Stop all background work; what was not indexed yet is found again by the next start."""
         with self._changing_folders:

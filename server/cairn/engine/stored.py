@@ -46,7 +46,7 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 from cairn.text.uris import path_below
 
-_SCHEME = "cairn-team"
+SCHEME = "cairn-team"
 _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """Folders of repositories are below it, so that no path of theirs leads to a file of this machine."""
@@ -153,7 +153,7 @@ class StoredFolder(Folder):
 
 
 def _uri(snapshot: StoredSnapshot) -> str:
-    return f"{_SCHEME}:///{quote(snapshot.repository)}"
+    return f"{SCHEME}:///{quote(snapshot.repository)}"
 
 
 def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
@@ -286,7 +286,7 @@ def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
     """Those of all repositories that may be seen, or of the ones that `workspace` names, with commas between them."""
     found: list[StoredSnapshot] = []
     for named in workspace.split(","):
-        uri = f"{_SCHEME}:///"
+        uri = f"{SCHEME}:///"
         name = unquote(named.removeprefix(uri)) if named.startswith(uri) else named.strip()
         repository, _, ref = name.partition("@")
         snapshots = visible_snapshots(reads, repository or None, ref or None)

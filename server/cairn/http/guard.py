@@ -11,13 +11,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Collection
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
 from cairn.errors import InvalidRequestError
 from cairn.http.errors import RefusedError
+from cairn.operations.tokens import Callers
 
 _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -26,17 +26,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 def is_loopback(address: str) -> bool:
     """Whether only this machine reaches the IP address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-
-
-class Callers(Protocol):
-    """Who has which token."""
-
-    @property
-    def remedy(self) -> str:
-        """What to send, for people."""
-
-    async def caller(self, token: str) -> str | None:
-        """Whose token it is; None for one that is not known."""
 
 
 class Guard:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MakeEngine = Callable[[Mapping[str, Any], Callable[[], None]], "Engine"]
+"""Makes an engine of the editor's settings and of what is to be called when the status may have changed."""
+
 _STATUS_SECONDS = 0.5
 """Status changes are told at most this often; counting them all would cost more than it tells."""
 _VOLATILE = frozenset({"memory", "latency", "retrieval"})
@@ -54,12 +56,14 @@ class Connection(LanguageServer):
     navigation: Navigation
     """Made by `initialize`."""
 
-    def __init__(self, host: Host | None = None) -> None:
-        """`host` is what this connection shares with others of the process, where it is one of several."""
+    def __init__(self, host: Host | None = None, make: MakeEngine | None = None) -> None:
+        """`host` is what this connection shares with others of the process, where it is one of several; `make` makes its engine,
+        where that is another one than usual."""
         super().__init__(
             "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
         )
         self.host = host
+        self._make = make or self._usual_engine
         self.editor_settings: dict[str, Any] = {}
         self._runner: Runner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -76,22 +80,15 @@ class Connection(LanguageServer):
         """Whether `start_engine` was called."""
         return self._runner is not None
 
-    def start_engine(self, roots: list[Path]) -> None:
-        """Make the engine in the background and open `roots`; once."""
+    def start_engine(self, folders: Sequence[Callable[[Engine], None]]) -> None:
+        """Make the engine in the background and open `folders` in it; once."""
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:
-            # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
-            with contextlib.ExitStack() as starting:
-                if self.host is None:
-                    starting.enter_context(made_to_last())
-                    starting.enter_context(kept_bytecode("engine"))
-                from cairn.engine.engine import Engine
-
-            engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed), self.host)
-            for root in roots:
+            engine = self._make(self.editor_settings, lambda: self.soon(self._status_changed))
+            for open_folder in folders:
                 try:
-                    engine.add_folder(root)
+                    open_folder(engine)
                 except CairnError as problem:
                     self._show_error(problem)
             return engine
@@ -100,6 +97,16 @@ class Connection(LanguageServer):
         window = self.client_capabilities.window
         if window and window.work_done_progress:
             self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))
+
+    def _usual_engine(self, editor_settings: Mapping[str, Any], on_change: Callable[[], None]) -> Engine:
+        # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
+        with contextlib.ExitStack() as starting:
+            if self.host is None:
+                starting.enter_context(made_to_last())
+                starting.enter_context(kept_bytecode("engine"))
+            from cairn.engine.engine import Engine
+
+        return Engine(editor_settings, on_change, self.host)
 
     @property
     def runner(self) -> Runner:

@@ -21,13 +21,14 @@ from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.host import Host
+    from cairn.lsp.connection import MakeEngine
 
 logger = logging.getLogger(__name__)
 
 
-def build_server(host: Host | None = None) -> Connection:
-    """A server with all features registered; `host` as for `Connection`."""
-    server = Connection(host)
+def build_server(host: Host | None = None, make: MakeEngine | None = None) -> Connection:
+    """A server with all features registered; `host` and `make` as for `Connection`."""
+    server = Connection(host, make)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:

@@ -11,19 +11,22 @@ import asyncio
 import json
 import logging
 import socket
+from collections.abc import Callable
 
 from cairn.engine.host import Host
+from cairn.errors import CairnError
+from cairn.lsp.connection import MakeEngine
 from cairn.lsp.early import framed
 from cairn.lsp.server import build_server
 from cairn.lsp.wire import FramingError, read_message, speak
 from cairn.operations.idling import Presence
-from cairn.operations.tokens import Token
+from cairn.operations.tokens import Callers
 
 logger = logging.getLogger(__name__)
 
 _LINE_BYTES = 16_384
 """Of a header; asyncio reads no further ahead than twice that."""
-_UNAUTHORIZED = -32001
+_UNAUTHORIZED, _SERVER_ERROR = -32001, -32603
 _CONNECTIONS = 64
 _FIRST_SECONDS = 10.0
 """Until `initialize` is there."""
@@ -37,8 +40,17 @@ _UNREAD_BYTES = 64_000_000
 class LspSocket:
     """Listens, and serves whoever has the token. Use it on one event loop."""
 
-    def __init__(self, host: Host, token: Token, presence: Presence) -> None:
-        self._host, self._token, self._presence = host, token, presence
+    def __init__(
+        self,
+        host: Host,
+        callers: Callers,
+        presence: Presence,
+        engine_for: Callable[[str, str], MakeEngine] | None = None,
+    ) -> None:
+        """`engine_for` gives what makes the engine of a client, from the name of who it is and the token; without, each has one
+        over folders."""
+        self._host, self._callers, self._presence = host, callers, presence
+        self._engine_for = engine_for
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.editors = 0
@@ -70,33 +82,48 @@ class LspSocket:
                 first = await self._initialize(reader, writer)
             if first is not None:
                 with self._presence.here():
-                    await self._speak(first, reader, writer)
+                    await self._speak(*first, reader, writer)
         # Longer lines than `_LINE_BYTES` are a ValueError.
         except (TimeoutError, FramingError, ValueError, RecursionError, ConnectionError) as problem:
             logger.debug("a connection was closed: %s", problem)
         finally:
             writer.close()
 
-    async def _initialize(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-        """The first message without its token; None where it is not right, which is answered if it is a
-        request."""
+    async def _initialize(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[bytes, MakeEngine | None] | None:
+        """The first message without its token, and what makes the client's engine; None where it is not right, which is answered
+        if it is a request."""
         body = await read_message(reader, most=_FIRST_BYTES)
         message = json.loads(body) if body else None
         if not isinstance(message, dict) or not isinstance(message.get("id"), int | str):
             return None
         params = message.get("params")
         options = params.get("initializationOptions") if isinstance(params, dict) else None
-        token = options.pop("token", None) if isinstance(options, dict) else None
-        if message.get("method") == "initialize" and isinstance(token, str) and self._token.matches(token):
-            return json.dumps(message).encode()
-        reason = "the first message must be `initialize`, with the token of `cairn serve` in initializationOptions.token"
-        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": _UNAUTHORIZED, "message": reason}}
+        given = options.pop("token", None) if isinstance(options, dict) else None
+        token = given if isinstance(given, str) and message.get("method") == "initialize" else ""
+        code = _UNAUTHORIZED
+        reason = f"the first message must be `initialize`; as initializationOptions.token give {self._callers.remedy}"
+        try:
+            caller = await self._callers.caller(token)
+        except CairnError as problem:  # who has which token cannot be told now
+            caller, code, reason = None, _SERVER_ERROR, str(problem)
+        if caller is not None:
+            make = self._engine_for(caller, token) if self._engine_for else None
+            return json.dumps(message).encode(), make
+        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": reason}}
         writer.write(framed(error))
         await writer.drain()
         return None
 
-    async def _speak(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server = build_server(self._host)
+    async def _speak(
+        self,
+        first: bytes,
+        make: MakeEngine | None,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        server = build_server(self._host, make)
         server.protocol.ends_process = False
         server.protocol.set_writer(_Writer(writer.transport))
         self.editors += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,11 @@ def register_workspace(server: Connection) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        removed = [folder.uri for folder in params.event.removed]
-        _in_order(server, removed, lambda engine, path: engine.remove_folder(path))
-        added = [folder.uri for folder in params.event.added]
-        _in_order(server, added, lambda engine, path: engine.add_folder(path))
+        for folder in params.event.removed:
+            server.in_order(partial(_remove_folder, uri=folder.uri))
+        added = params.event.added
+        for folder in added:
+            server.in_order(partial(_add_folder, uri=folder.uri))
         # Documents of the new folders may have been open before.
         for document in list(server.workspace.text_documents.values()) if added else ():
             _show(server, document.uri, document.source)
@@ -93,10 +95,26 @@ async def register_with_client(server: Connection) -> None:
         await server.client_register_capability_async(types.RegistrationParams(wanted))
 
 
-def open_folders(server: Connection) -> list[Path]:
-    """The folders the editor has open; one without folder support has a root alone."""
+def open_folders(server: Connection) -> list[Callable[[Engine], None]]:
+    """Opens each of the folders that the editor has open; one without folder support has a root alone."""
     workspace = server.workspace
-    return _paths(list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else []))
+    uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
+    return [partial(_add_folder, uri=uri) for uri in uris]
+
+
+def _add_folder(engine: Engine, uri: str) -> None:
+    """Search a folder of the editor. Raises InvalidRequestError for one that cannot be."""
+    for path in _paths([uri]):
+        engine.add_folder(path)
+        return
+    engine.add_elsewhere(uri)
+
+
+def _remove_folder(engine: Engine, uri: str) -> None:
+    for path in _paths([uri]):
+        engine.remove_folder(path)
+        return
+    engine.remove_elsewhere(uri)
 
 
 def _paths(uris: list[str]) -> list[Path]:

@@ -14,6 +14,7 @@ import secrets
 import stat
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from attrs import field, frozen
 
@@ -28,6 +29,17 @@ _READ_BYTES = 200
 
 class TokenError(CairnError):
     """The token's file cannot be used."""
+
+
+class Callers(Protocol):
+    """Who has which token."""
+
+    @property
+    def remedy(self) -> str:
+        """What to send, for people."""
+
+    async def caller(self, token: str) -> str | None:
+        """Whose token it is; None for one that is not known."""
 
 
 @frozen

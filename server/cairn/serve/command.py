@@ -22,6 +22,10 @@ _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 
 _host = click.option("--host", help="The address to listen at; by default 127.0.0.1.")
 _port = click.option("--port", type=int, help="Of REST, MCP and metrics; by default 7420, 0 for a free one.")
+_lsp_port = click.option(
+    "--lsp-port", type=int, help="Of the language server; by default 7421, 0 for a free one."
+)
+_no_lsp = click.option("--no-lsp", is_flag=True, help="No language server.")
 _idle = click.option(
     "--idle-minutes", type=click.FloatRange(min=0), help="End after so long without a client; 0 never."
 )
@@ -39,8 +43,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print the addresse
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
 @_host
 @_port
-@click.option("--lsp-port", type=int, help="Of the language server; by default 7421, 0 for a free one.")
-@click.option("--no-lsp", is_flag=True, help="No language server.")
+@_lsp_port
+@_no_lsp
 @_idle
 @_remote
 @click.option("--new-token", is_flag=True, help="Make another token first.")
@@ -56,6 +60,7 @@ def serve(
     folders: tuple[Path, ...],
     as_json: bool,
     no_lsp: bool,
+    new_token: bool,
     store: tuple[str, ...],
     public_host: tuple[str, ...],
     **options: Any,
@@ -66,8 +71,11 @@ def serve(
     """
     if store and folders:
         raise CairnError("Give folders or --store, not both: a team's database is served alone.")
+    if store and new_token:
+        raise CairnError("--new-token is for folders: `cairn team grant` makes tokens for a team's database.")
+    options = {**options, "lsp": not no_lsp, "new_token": new_token, "names": public_host}
     if store:
-        _serve([], as_json, lsp=False, store=store, names=public_host, **options)
+        _serve([], as_json, store=store, **options)
         return
     try:
         from cairn.mcp.workspaces import refusal
@@ -75,7 +83,7 @@ def serve(
         raise CairnError(_EXTRA) from problem
     if not folders and (why := refusal(Path.cwd(), "cairn serve")):
         raise CairnError(why)
-    _serve(folders or [Path()], as_json, lsp=not no_lsp, names=public_host, **options)
+    _serve(folders or [Path()], as_json, **options)
 
 
 @click.command("serve")
@@ -87,12 +95,16 @@ def serve(
 )
 @_host
 @_port
+@_lsp_port
+@_no_lsp
 @_idle
 @_remote
 @_public
 @_json
-def serve_team(as_json: bool, store: tuple[str, ...], public_host: tuple[str, ...], **options: Any) -> None:
-    """Answer from the store over REST and MCP, for whoever has a token.
+def serve_team(
+    as_json: bool, no_lsp: bool, store: tuple[str, ...], public_host: tuple[str, ...], **options: Any
+) -> None:
+    """Answer from the store over REST, MCP and LSP, for whoever has a token.
 
     It keeps nothing itself; any number of them may run. Runs until Ctrl-C.
     """
@@ -103,8 +115,7 @@ def serve_team(as_json: bool, store: tuple[str, ...], public_host: tuple[str, ..
     _serve(
         [],
         as_json,
-        lsp=False,
-        lsp_port=None,
+        lsp=not no_lsp,
         new_token=False,
         store=urls_of(store),
         names=public_host,

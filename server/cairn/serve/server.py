@@ -26,14 +26,14 @@ from cairn.errors import CairnError
 from cairn.http.admission import Served
 from cairn.http.app import API, MCP, http_app
 from cairn.http.connection import Web
-from cairn.http.guard import Callers, Guard, is_loopback, resolved
+from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
 from cairn.mcp.server import McpApp
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
-from cairn.operations.tokens import Token, serve_token
-from cairn.serve.team import TeamTokens, stored
+from cairn.operations.tokens import Callers, Token, serve_token
+from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, told_to_end
@@ -85,28 +85,30 @@ def serve(
     settings = Layers().without_workspace().settings
     own = evolve(settings.serve, **{name: value for name, value in wanted.items() if value is not None})
     address = resolved(own.host, allow_remote=allow_remote)
-    # A file's URI means nothing on another machine, and a client opens what folders it likes.
+    # A file's URI means nothing on another machine, a client opens what folders it likes, and no proxy adds TLS to LSP.
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
         http = resources.enter_context(_bound(address, own.port, "--port"))
-        wants_lsp = lsp and not store
-        listening = (
-            resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if wants_lsp else None
-        )
+        listening = resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if lsp else None
         metrics, presence = PrometheusMetrics(), Presence()
         host = Host(settings.embedding, metrics)
-        token: Callers
-        engine, token = stored(store, host) if store else (Engine(host=host), serve_token(new=new_token))
+        callers: Callers
+        engine: Engine
+        if store:
+            engine, callers = stored(store, host)
+            editors = LspSocket(host, callers, presence, engines_for(engine, callers, host))
+        else:
+            engine, callers = Engine(host=host), serve_token(new=new_token)
+            editors = LspSocket(host, callers, presence)
         metrics.show_figures(engine.figures)
         resources.callback(engine.stop)
         for folder in folders:
             engine.add_folder(folder)
         let_queries_in()
         keep_no_freed_memory()
-        editors = LspSocket(host, token, presence) if isinstance(token, Token) else None
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
-        connected.set_function(lambda: editors.editors if editors else 0)
-        serving = _Serving(own, token, engine, editors, metrics, presence, http, listening, names)
+        connected.set_function(lambda: editors.editors)
+        serving = _Serving(own, callers, engine, editors, metrics, presence, http, listening, names)
         asyncio.run(serving.run(tell))
 
 
@@ -115,9 +117,9 @@ class _Serving:
     """What is served, and how."""
 
     settings: ServeSettings
-    token: Callers
+    callers: Callers
     engine: Engine
-    editors: LspSocket | None
+    editors: LspSocket
     metrics: PrometheusMetrics
     presence: Presence
     http: socket.socket
@@ -134,14 +136,14 @@ class _Serving:
         )
         served = Served(
             runner=runner,
-            guard=Guard(self.token, address, port, self.names),
+            guard=Guard(self.callers, address, port, self.names),
             settings=self.settings,
             ready=self.engine.searchable,
             openapi=functools.cache(lambda: description(url)),
             metrics=self.metrics,
             presence=self.presence,
             mcp=mcp,
-            team=self.engine if isinstance(self.token, TeamTokens) else None,  # type: ignore[arg-type]
+            team=self.engine if isinstance(self.callers, TeamTokens) else None,  # type: ignore[arg-type]
         )
         web = Web(http_app(served), _END_SECONDS)
         patience = 60 * self.settings.idle_minutes
@@ -149,7 +151,7 @@ class _Serving:
             with told_to_end() as told:
                 serving = asyncio.create_task(web.serve(sockets=[self.http]))
                 try:
-                    if self.lsp is not None and self.editors is not None:
+                    if self.lsp is not None:
                         await self.editors.listen(self.lsp)
                     await first_of(asyncio.shield(serving), web.listens.wait())
                     tell(self._addresses(url))
@@ -157,7 +159,7 @@ class _Serving:
                     await first_of(asyncio.shield(serving), *ends)
                 finally:
                     web.should_exit = True
-                    await asyncio.gather(*([self.editors.close()] if self.editors else []), serving)
+                    await asyncio.gather(self.editors.close(), serving)
             await asyncio.to_thread(runner.close)
 
     def _addresses(self, url: str) -> Addresses:
@@ -168,7 +170,7 @@ class _Serving:
             mcp=url + MCP,
             lsp_host=lsp_host,
             lsp_port=lsp_port,
-            token_file=str(self.token.path) if isinstance(self.token, Token) else "",
+            token_file=str(self.callers.path) if isinstance(self.callers, Token) else "",
             folders=tuple(folder.uri for folder in self.engine.folders),
             process_id=os.getpid(),
         )

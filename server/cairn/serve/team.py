@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from cairn.errors import CairnError
+from cairn.errors import CairnError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from cairn.engine.host import Host
     from cairn.engine.stored import StoredEngine
+    from cairn.lsp.connection import MakeEngine
     from cairn.team.store import TeamStore
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
@@ -29,9 +31,27 @@ class TeamTokens:
         """What a client is to send."""
         return "the token that `cairn team grant` made for you"
 
+    def check(self, token: str, reader: str) -> None:
+        """Raises StoreUnavailableError where the token is not the reader's any more."""
+        if self._store.reader_of(token) != reader:
+            raise StoreUnavailableError(
+                f"Your token is not valid any more; connect again with {self.remedy}."
+            )
+
     async def caller(self, token: str) -> str | None:
         """The name of the reader whose token it is; None for one that is unknown, revoked or expired."""
         return await asyncio.to_thread(self._store.reader_of, token) if token else None
+
+
+def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
+    """What makes the engine of a client that stays connected, from the reader's name and token."""
+    from cairn.engine.stored_reader import ReadersEngine
+
+    def engine_for(reader: str, token: str) -> MakeEngine:
+        check = partial(tokens.check, token, reader)
+        return lambda settings, on_change: ReadersEngine(engine, reader, check, settings, on_change, host)
+
+    return engine_for
 
 
 def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:

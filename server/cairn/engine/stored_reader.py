@@ -1,0 +1,54 @@
+"""One connection to a team's database: what its reader may see, and nothing of the machine that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cairn.engine.engine import Engine
+from cairn.engine.host import Host
+from cairn.engine.stored import SCHEME, StoredEngine
+from cairn.errors import InvalidRequestError
+
+
+class ReadersEngine(Engine):
+    """Stands between a client that stays connected and the engine of all, which it can neither change nor stop."""
+
+    def __init__(
+        self,
+        whole: StoredEngine,
+        reader: str,
+        check: Callable[[], None],
+        editor_settings: Mapping[str, Any],
+        on_change: Callable[[], None],
+        host: Host,
+    ) -> None:
+        """`check` raises a CairnError when the reader may not ask any more; the rest is as for `Engine`."""
+        super().__init__(editor_settings, on_change, host)
+        self._whole, self._reader, self._check = whole, reader, check
+        self._repositories: tuple[str, ...] = ()
+        """URIs of those that the client has open; all that the reader may see where it has none."""
+        self.takes_changes = False
+
+    @contextmanager
+    def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
+        self._check()
+        with self._whole.asked(self._reader, workspace or ",".join(self._repositories)) as engine:
+            yield engine
+
+    def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
+        raise InvalidRequestError(
+            "folder",
+            f"{path} is not searched: a team's index is served here. Open {SCHEME}:///NAME for one of its repositories, or"
+            " set team.url on your machine to search a clone",
+        )
+
+    def add_elsewhere(self, uri: str) -> None:
+        if uri.startswith(f"{SCHEME}:") and uri not in self._repositories:
+            with self._whole.asked(self._reader, uri):
+                self._repositories += (uri,)
+
+    def remove_elsewhere(self, uri: str) -> None:
+        self._repositories = tuple(each for each in self._repositories if each != uri)
