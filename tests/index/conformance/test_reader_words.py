@@ -34,6 +34,8 @@ def keywords(
         ("naive", 1),
         ("winch_pull", 2),
         ("pilot", 30),
+        ("tide-level", 3),
+        ("level-tide", 0),
         ("nowhere", 0),
         ("", 0),
         ("%%", 0),

@@ -46,15 +46,11 @@ class WordQueries(SnapshotReader):
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         terms = {text: self._stems(text) for text in texts}
         counts = self._words.counts(self._ask, (term for every in terms.values() for term in every))
-        every = self.memory.chunks
+        matching = {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
+        phrases = {text: found for text, found in terms.items() if len(found) > 1 and matching[text]}
+        matching |= {text: len(found.ids) for text, found in self._standing(phrases).items()}
         return KeywordCounts(
-            every,
-            {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
-            if bound >= every
-            else {
-                text: min([bound, *(counts[t] for t in found)]) if found else 0
-                for text, found in terms.items()
-            },
+            self.memory.chunks, {text: min(bound, count) for text, count in matching.items()}
         )
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
@@ -69,12 +65,18 @@ class WordQueries(SnapshotReader):
     def _standing(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
         """Where words and phrases stand, given with their stems, and how often."""
         found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
-        return {text: self._phrase(every, [found[term] for term in every]) for text, every in terms.items()}
 
-    def _phrase(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
-        """Where the terms stand beside each other."""
-        if len(every) < 2:
-            return every[0] if every else NOWHERE
+        def standing(every: Sequence[str]) -> Postings:
+            if len(every) < 2:
+                return found[every[0]] if every else NOWHERE
+            return self._words.phrase(
+                every, lambda: self._beside_each_other(every, [found[term] for term in every])
+            )
+
+        return {text: standing(every) for text, every in terms.items()}
+
+    def _beside_each_other(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
+        """Where the terms stand so."""
         near = together_at(every)
         if not 0 < len(near.ids) <= _MOST_CHECKED:
             return near
@@ -134,10 +136,7 @@ class WordQueries(SnapshotReader):
         return Statistics(self.memory.chunks, tokens, [len(found[word].ids) for word in words])
 
     def absent(self, words: Sequence[str]) -> list[str]:
-        counts = dict(self.word_counts(words, 1, never).matching)
-        # Of a phrase it is counted how many chunks have all its words at most.
-        phrases = {word: 0 for word in words if counts[word] and len(self._stems(word)) > 1}
-        counts |= {phrase: len(found.ids) for phrase, found in self.postings(phrases, never).items()}
+        counts = self.word_counts(words, 1, never).matching
         in_paths = "SELECT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?)"
         return [
             word

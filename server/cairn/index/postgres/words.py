@@ -26,6 +26,8 @@ Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
 _Block = tuple[Dictionary, bytes | None]
 """The dictionary of a block of terms, and its lists where they were read."""
 
+_PHRASES = -1
+"""Stands for a kind of terms where what is kept are terms beside each other."""
 _MOST_BYTES = 28_000_000
 """All kept lists may take so much; the terms asked for longest ago go first."""
 _MOST_COUNTED = 50_000
@@ -109,6 +111,17 @@ class SnapshotWords:
             ]
             found[term] = self._present(merged(parts), kind) if parts else NOWHERE
         self._keep({term: found[term] for term in missing}, kind)
+        return found
+
+    def phrase(self, terms: Sequence[str], find: Callable[[], Postings]) -> Postings:
+        """Where the terms stand beside each other, as `find` says unless it is known."""
+        key = (_PHRASES, " ".join(terms))
+        with self._lock:
+            if (known := self._lists.get(key)) is not None:
+                self._lists.move_to_end(key)
+                return known
+        found = find()
+        self._keep({key[1]: found}, _PHRASES)
         return found
 
     def dictionaries(self, ask: Ask) -> list[Dictionary]:
