@@ -49,11 +49,15 @@ class Found:
 
 
 def found(
-    indexes: Indexes, issues: Sequence[Issue], settings: SearchSettings, systems: Sequence[str], store: str
+    indexes: Indexes,
+    issues: Sequence[Issue],
+    settings: SearchSettings,
+    systems: Sequence[str],
+    store: str = "",
 ) -> Iterator[tuple[str, Found]]:
     """What each of the systems finds for each issue, with the system's name.
 
-    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED.
+    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED; "" asks none.
     """
     meaning = StaticMeaning(load_packaged())
     for issue in indexes.made(issues):
