@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.postgres import new_database
 from tests.team.git_repositories import GitRepository, harbour
 from tests.team.team_server import LOGIN, PASSWORD, TeamStore, team_serving
 
 from cairn.__main__ import main
 from cairn.team import postgres_programs
+from cairn.team.local_server import LocalServer
 
 
 @frozen
@@ -78,6 +80,20 @@ def store(postgres: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> TeamStore
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
     return harbour(tmp_path / "harbour")
+
+
+def test_repository_goes_to_a_server_that_was_added(
+    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path, postgres_server: LocalServer
+) -> None:
+    with new_database(postgres_server) as second:
+        url_file = tmp_path / "second-url"
+        url_file.write_text(second)
+        assert "chmod 600" in run("add-server", "second", str(url_file)).said
+        url_file.chmod(0o600)
+        assert "--on second" in run("add-server", "second", str(url_file)).out
+        assert "6 files read" in run("index", str(repository.folder), "--on", "second").out
+        assert "1 shards, 1 of them on other servers" in run("status").out
+        assert "'third' is not a server" in run("index", str(repository.folder), "--on", "third").said
 
 
 def test_store_is_filled_granted_looked_at_and_emptied(
@@ -189,6 +205,7 @@ def test_wrong_use_is_told_with_what_to_do(
 def test_login_of_a_server_may_not_do_what_the_owner_does(
     run: Run, store: TeamStore, repository: GitRepository
 ) -> None:
+    store.reader("ada", everything=True)
     for arguments in (("index", str(repository.folder)), ("grant", "ada", "--all"), ("prepare",)):
         said = run(*arguments, "--store", store.server_url).said
         assert "URL of the store's owner" in said, arguments

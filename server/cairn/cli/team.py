@@ -111,14 +111,38 @@ def prepare(store: str | None, server_login: str, password_from: str | None, as_
     report({"version": version}, lambda _: print(f"The store has version {version} of its tables."), as_json)
 
 
+@team.command("add-server")
+@click.argument("name")
+@click.argument("url", metavar="URL_FILE")
+@store_option
+@answers
+def add_server(name: str, url: str, store: str | None, as_json: bool) -> None:
+    """Let repositories lie on another PostgreSQL, which the store's own server reaches by the URL in a file.
+
+    Its user there owns a database with pgvector. `cairn team index --on NAME` puts repositories there.
+    """
+    _owned(store).add_server(name, url)
+    report(
+        {"name": name},
+        lambda _: print(f"The store has the server {name}: cairn team index FOLDER|URL --on {name}"),
+        as_json,
+    )
+
+
 @team.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FOLDER|URL...")
 @click.option("--ref", help="A branch, tag or commit; by default the folder's, or the remote's main branch.")
 @click.option("--name", help="What the repository is called in the store; by default as its address ends.")
+@click.option("--on", "server", default="", metavar="NAME", help="Put new ones on this server of the store.")
 @store_option
 @answers
 def index(
-    sources: Sequence[str], ref: str | None, name: str | None, store: str | None, as_json: bool
+    sources: Sequence[str],
+    ref: str | None,
+    name: str | None,
+    server: str,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Index repositories into the store: a clone on this machine, or the URL of one.
 
@@ -131,7 +155,7 @@ def index(
         raise click.UsageError("--name is for one repository")
     done: list[IndexResult] = []
     for source in sources:
-        done.append(index_repository(owned.url, source, ref, name, remark))
+        done.append(index_repository(owned.url, source, ref, name, remark, server=server))
         if not as_json:  # at once: a later one may fail
             report(done[-1], _print_indexed, as_json)
     if as_json:

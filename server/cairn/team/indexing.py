@@ -26,6 +26,7 @@ from cairn.index.postgres.lists import compact, drop_retired
 from cairn.index.postgres.publishing import Home, Published, Revision, point_ref, publish
 from cairn.index.postgres.repositories import find_home
 from cairn.index.postgres.segment import Segment
+from cairn.index.postgres.shards import known_server
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.settings.layers import Layers
 from cairn.team.git_address import read_address
@@ -80,12 +81,15 @@ def index_repository(
     name: str | None = None,
     progress: Progress = lambda text: None,
     layers: Layers | None = None,
+    *,
+    server: str = "",
 ) -> IndexResult:
     """Index a commit of a repository into the team store.
 
     `url` is that of the store's owner and must lead to the primary itself, since locks belong to a connection. `source`
     is a folder or a clone URL; `ref` a branch, tag or commit, by default the remote's default branch or the folder's
-    current one. Raises InvalidRequestError, TeamError, and StoreUnavailableError.
+    current one; `server` that of the store's other servers on which a new repository is to lie. Raises InvalidRequestError,
+    TeamError, and StoreUnavailableError.
     """
     began = time.monotonic()
     address = read_address(source)
@@ -93,10 +97,11 @@ def index_repository(
     layers = layers or Layers()
     with work_folder() as work, ExitStack() as stack:
         connection = stack.enter_context(owner_connection(url, "cairn index"))
+        known_server(connection, server)  # before anything is read
         stack.enter_context(locked(connection, [of_name(name)], WAITING, progress))
         repository = stack.enter_context(open_source(address, work, progress))
         found = repository.resolve(ref)
-        at = find_place(connection, stack, address, repository, name, found, progress)
+        at = find_place(connection, stack, address, repository, name, found, server, progress)
         if at.pool is not None:
             stack.enter_context(locked(connection, [of_pool(at.pool[0])], WAITING, progress))
         if (snapshot := _existing(connection, at, found, layers)) is not None:
@@ -253,7 +258,7 @@ class _Run:
         if at.known is not None and at.known.roots and at.known.project:
             return at.known.home
         with self.connection.transaction():
-            home = find_home(self.connection, at.name, at.url, at.pool[0] if at.pool else None)
+            home = find_home(self.connection, at.name, at.url, at.pool[0] if at.pool else None, at.server)
             self.connection.execute(
                 "UPDATE cairn.repositories SET roots = %s, project = %s WHERE id = %s",
                 (list(at.roots), at.project, home.repository),

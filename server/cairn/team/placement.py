@@ -37,6 +37,8 @@ class StoragePlace:
     known: KnownRepository | None
     pool: tuple[int, int] | None
     """The pool and its shard."""
+    server: str
+    """The other server on which a new pool is to lie; "" for the store's own."""
     roots: tuple[str, ...]
     project: str
 
@@ -48,29 +50,50 @@ def find_place(
     repository: Repository,
     name: str,
     ref: Ref,
+    server: str,
     progress: Progress,
 ) -> StoragePlace:
-    """The place of the repository. Where it is new, runs of its forks wait for each other from here on."""
+    """The place of the repository, on `server` where it is new. Then runs of its forks wait for each other from here on.
+
+    Raises InvalidRequestError for a name that is another repository's, and where it or a fork lies on another server.
+    """
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)
     if known is not None:
         _check_same(connection, known, url, repository, ref, name)
         pool = (known.home.pool, known.home.shard)
+        _check_server(connection, pool[1], server, name)
         if known.roots and known.project:
-            return StoragePlace(name, known.url, known, pool, known.roots, known.project)
+            return StoragePlace(name, known.url, known, pool, server, known.roots, known.project)
     roots = tuple(repository.roots(ref.commit))
     stack.enter_context(locked(connection, map(of_root, roots), WAITING, progress))
     project = project_of(name)
     if known is not None:
-        return StoragePlace(name, known.url, known, pool, known.roots or roots, known.project or project)
+        return StoragePlace(
+            name, known.url, known, pool, server, known.roots or roots, known.project or project
+        )
     row = connection.execute(
         """SELECT p.id, p.shard, r.project FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
            WHERE r.roots && %s::text[] ORDER BY r.id LIMIT 1""",
         (list(roots),),
     ).fetchone()
     if row is None:
-        return StoragePlace(name, url, None, None, roots, project)
-    return StoragePlace(name, url, None, (row[0], row[1]), roots, row[2] or project)
+        return StoragePlace(name, url, None, None, server, roots, project)
+    _check_server(connection, row[1], server, name)
+    return StoragePlace(name, url, None, (row[0], row[1]), server, roots, row[2] or project)
+
+
+def _check_server(connection: Connection[TupleRow], shard: int, server: str, name: str) -> None:
+    """Raise InvalidRequestError where a server is asked for, and the shard is not there."""
+    row = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
+    actual = row[0] if row else None
+    if server and server != actual:
+        where = f"the server {actual}" if actual else "the store's own server"
+        raise InvalidRequestError(
+            "server",
+            f"{name}, or a fork of it, lies on {where} already. Leave out --on, or remove it from there first with"
+            " `cairn team remove`",
+        )
 
 
 def _known(connection: Connection[TupleRow], name: str) -> KnownRepository | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from cairn.index.postgres.access import Reader
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import check_version, prepare
+from cairn.index.postgres.shards import ShardServer, add_shard
 from cairn.index.postgres.urls import VARIABLE, store_urls
 from cairn.team import trial
 
@@ -112,6 +114,28 @@ class OwnedStore:
             with suppress(errors.DuplicateObject):
                 connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
             connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(role, quoted))
+
+    def add_server(self, name: str, given: str) -> None:
+        """Let repositories lie on another PostgreSQL, whose URL is given, or the file that has it.
+
+        Raises InvalidRequestError for a name that is taken or not plain, and StoreUnavailableError.
+        """
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+            raise InvalidRequestError(
+                "name", f"{name!r} is not plain: give small letters, digits and underscores"
+            )
+        (url, *_) = urls_of([given])
+        with self._connected() as connection:
+            if connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", (name,)).fetchone():
+                raise InvalidRequestError("name", f"the store has a server {name} already; give another name")
+            try:
+                add_shard(connection, ShardServer(name, url))
+            except errors.InsufficientPrivilege:
+                raise StoreUnavailableError(
+                    f"The owner of {place(self.url)} may not use other servers. Let an administrator run there, once:\n"
+                    "CREATE EXTENSION IF NOT EXISTS postgres_fdw; GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO "
+                    f"{connection.info.user}"
+                ) from None
 
     def repositories(self) -> list[StoredRepository]:
         """All repositories, by name."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -20,6 +21,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.other_server import OtherServer, server_of
 from cairn.index.postgres.segment import bytes_of, unpacked_part
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.chunk_columns import ChunkColumns
@@ -27,6 +29,8 @@ from cairn.index.reader.connection import IndexMemory
 from cairn.index.store.database import create
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.text.bm25 import register
+
+T = TypeVar("T")
 
 _names = itertools.count()
 
@@ -72,6 +76,8 @@ class SnapshotMemory(IndexMemory):
     """Those in which the repository's words stand."""
     has_others: bool = field(kw_only=True)
     """Whether other revisions have chunks in these segments."""
+    elsewhere: OtherServer | None = field(kw_only=True)
+    """The server that has its rows, where that is not the store's own."""
 
     @cached_property
     def file_ranges(self) -> str:
@@ -80,6 +86,10 @@ class SnapshotMemory(IndexMemory):
         starts = ids[np.diff(ids, prepend=-1) > 1] if len(ids) else ids
         ends = ids[np.diff(ids, append=2**32) > 1] + 1 if len(ids) else ids
         return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
+
+    def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
+        """`ask`, about the snapshot's rows: where they lie on a server that hangs, it raises StoreUnavailableError soon."""
+        return self.elsewhere.watched(ask) if self.elsewhere else ask
 
     def connect(self) -> apsw.Connection:
         """Another connection to the catalogue, for a thread of its own."""
@@ -93,6 +103,14 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
     row = connection.execute(_SELECT_SNAPSHOT, (key.id,)).fetchone()
     if row is None:
         return None
+    elsewhere = server_of(connection, key.shard)
+    with elsewhere.watching() if elsewhere else nullcontext():
+        return _read(connection, key, row, elsewhere)
+
+
+def _read(
+    connection: Connection[TupleRow], key: SnapshotKey, row: TupleRow, elsewhere: OtherServer | None
+) -> SnapshotMemory:
     facts, present = row[0], np.frombuffer(row[1], np.int32)
     stored = connection.execute(
         """SELECT f.id, f.path, f.size, f.content_hash, f.is_text, f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
@@ -134,6 +152,7 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
         chunks=chunks,
         segments=tuple(number for number, _ in segments),
         has_others=sum(len(each.ids) for each in every) > int(np.count_nonzero(columns.file_of)),
+        elsewhere=elsewhere,
     )
 
 

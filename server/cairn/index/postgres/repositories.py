@@ -6,14 +6,20 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.publishing import Home
-from cairn.index.postgres.shards import add_shard
+from cairn.index.postgres.shards import add_shard, known_server
 
 _FULL = 200_000
 """Chunks of a shard from which new pools get another one."""
 
 
-def find_home(connection: Connection[TupleRow], name: str, url: str, pool: int | None = None) -> Home:
-    """Where the repository `name` is; a new one is given a place, in `pool` where it is a fork of what lies there."""
+def find_home(
+    connection: Connection[TupleRow], name: str, url: str, pool: int | None = None, server: str = ""
+) -> Home:
+    """Where the repository `name` is; a new one is given a place, in `pool` where it is a fork of what lies there.
+
+    `server` is the other server on which a new pool is to lie, by name; "" is the store's own. Raises InvalidRequestError for
+    one that the store does not have.
+    """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('cairn.repositories', 0))")
         row = connection.execute(
@@ -24,7 +30,7 @@ def find_home(connection: Connection[TupleRow], name: str, url: str, pool: int |
         if row is not None:
             return Home(*row)
         if pool is None:
-            pool = _new_pool(connection)
+            pool = _new_pool(connection, server)
         row = connection.execute(
             "INSERT INTO cairn.repositories(pool, name, url) VALUES (%s, %s, %s) RETURNING id",
             (pool, name, url),
@@ -35,13 +41,14 @@ def find_home(connection: Connection[TupleRow], name: str, url: str, pool: int |
     return Home(int(row[0]), pool, int(shard[0]))
 
 
-def _new_pool(connection: Connection[TupleRow]) -> int:
-    """A pool in the shard that has the most room, or in a new one."""
+def _new_pool(connection: Connection[TupleRow], server: str) -> int:
+    """A pool in the fullest shard of the server that has room, or in a new one."""
     row = connection.execute(
-        "SELECT id FROM cairn.shards WHERE server IS NULL AND chunks < %s ORDER BY chunks DESC, id LIMIT 1",
-        (_FULL,),
+        """SELECT id FROM cairn.shards WHERE server IS NOT DISTINCT FROM %s AND chunks < %s
+           ORDER BY chunks DESC, id LIMIT 1""",
+        (server or None, _FULL),
     ).fetchone()
-    shard = int(row[0]) if row else add_shard(connection)
+    shard = int(row[0]) if row else add_shard(connection, known_server(connection, server))
     made = connection.execute("INSERT INTO cairn.pools(shard) VALUES (%s) RETURNING id", (shard,)).fetchone()
     assert made is not None
     return int(made[0])

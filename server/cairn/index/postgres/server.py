@@ -31,15 +31,15 @@ disk behind it or a machine that is overloaded for good keeps its connections op
 _SHARED_SECONDS = 3.0
 """How long an attempt to connect that got no answer counts for others, so that they need not wait for another one."""
 _IDLE_SECONDS = 300.0
-_DEFAULTS: Mapping[str, str | int] = {
+NETWORK_OPTIONS: Mapping[str, int] = {
     "connect_timeout": CONNECT_SECONDS,
-    "application_name": "cairn",
     "tcp_user_timeout": 2500,
     "keepalives_idle": 2,
     "keepalives_interval": 1,
     "keepalives_count": 2,
 }
-"""Options of each connection. One to a machine that vanished fails within 4 s, not after minutes (`tcp_user_timeout` in ms)."""
+"""Options of connections. One to a machine that vanished fails within 4 s, not after minutes (`tcp_user_timeout` in ms)."""
+_DEFAULTS: Mapping[str, str | int] = {"application_name": "cairn", **NETWORK_OPTIONS}
 
 R = TypeVar("R")
 

@@ -11,18 +11,19 @@ from collections.abc import Mapping
 import attrs
 import psycopg
 from psycopg import Connection, sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import use_vectors
+from cairn.index.postgres.server import NETWORK_OPTIONS
 from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 
 _BUILD_MEMORY = "1GB"
 """Memory for building a graph of vectors; one that does not fit is built several times slower."""
-_FETCH_ROWS = 1000
-"""Rows that come from another server at once; the default of 100 costs ten times as many round trips."""
+_OF_FOREIGN_TABLES: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
+"""Options of another server besides those of connections. Of the default, 100 rows at once, there would be ten times as many round trips."""
 
 _ALWAYS_HERE = frozenset({"holdings"})
 """Row security looks at it with every question. PostgreSQL connects to the servers of all foreign tables that a question names, used
@@ -61,6 +62,24 @@ def add_shard(connection: Connection[TupleRow], server: ShardServer | None = Non
                 )
             )
     return shard
+
+
+def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | None:
+    """The other server that the store has by this name; None for "", its own. Raises InvalidRequestError for an unknown one."""
+    if not name:
+        return None
+    row = connection.execute(
+        """SELECT s.srvoptions || m.umoptions FROM pg_foreign_server s JOIN pg_user_mappings m ON m.srvid = s.oid
+           WHERE s.srvname = %s AND EXISTS (SELECT FROM cairn.shards WHERE server = s.srvname)""",
+        (name,),
+    ).fetchone()
+    if row is None:
+        raise InvalidRequestError(
+            "server", f"{name!r} is not a server of the store; `cairn team add-server` adds one"
+        )
+    options = dict(option.split("=", 1) for option in row[0])
+    connecting = {name: value for name, value in options.items() if name not in _OF_FOREIGN_TABLES}
+    return ShardServer(name, make_conninfo(**connecting))
 
 
 def drop_shard(connection: Connection[TupleRow], shard: int) -> None:
@@ -174,8 +193,9 @@ def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> No
         return
     parts = conninfo_to_dict(server.url)
     login = {str(option): str(value) for option, value in parts.items() if option in ("user", "password")}
-    options = {str(option): str(value) for option, value in parts.items() if option not in login}
-    options.update({"extensions": "vector", "fetch_size": str(_FETCH_ROWS)})
+    given = {option: value for option, value in parts.items() if option not in login}
+    options = {str(option): str(value) for option, value in {**NETWORK_OPTIONS, **given}.items()}
+    options |= _OF_FOREIGN_TABLES
     connection.execute(
         sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({})").format(
             sql.Identifier(server.name), _options(options)

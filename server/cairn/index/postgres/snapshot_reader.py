@@ -77,7 +77,7 @@ class SnapshotReader(StaticOnlyReader):
     # --- the database ---------------------------------------------------------------------------------
 
     def _ask(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        return self.reads.read(ask)
+        return self.reads.read(self.memory.watched(ask))
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query about the pool, whose first two values are its shard and itself."""

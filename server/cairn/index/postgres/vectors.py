@@ -104,7 +104,7 @@ class KeptVectors:
             return kept.rows
         with kept.reading:
             if kept.rows is None:
-                self._keep(kept, reads.read(lambda db: read_rows(db, memory)))
+                self._keep(kept, reads.read(memory.watched(lambda db: read_rows(db, memory))))
             return kept.rows
 
     def wait(self, memory: SnapshotMemory) -> None:
