@@ -21,7 +21,8 @@ from cairn.index.queries.files import (
     files_by_subjects,
     introducing_files,
 )
-from cairn.index.queries.words import FoundWords, find_words, passing_chunks
+from cairn.index.queries.words import FoundWords, find_words, passing_chunks, with_one_idf
+from cairn.index.reader.arrays import Ids
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Postings
@@ -188,17 +189,27 @@ class Legs:
         others = (spelling for spelling in query.spellings if (spelling,) not in query.groups)
         words = [*query.groups, *((spelling,) for spelling in others)]
         weights = [query.weights.get(word[0], 1.0) for word in words] if query.weights else ()
-        for reader, pool, leg in self._run("keyword", Leg.KEYWORDS, patiently=patiently):
+        passing: dict[int, Ids | None] = {}
+        for place, (reader, pool, leg) in enumerate(self._run("keyword", Leg.KEYWORDS, patiently=patiently)):
             with leg:
-                found = find_words(reader, words, self.settings.keyword_rows, leg.deadline, weights)
+                pool.keywords = find_words(reader, words, self.settings.keyword_rows, leg.deadline, weights)
+                passing[place] = passing_chunks(reader, self.only, leg.deadline)
+        began = time.perf_counter()
+        if len(passing) > 1:
+            for pool, found in zip(
+                self.pools, with_one_idf([each.keywords for each in self.pools]), strict=True
+            ):
                 pool.keywords = found
-                best = found.best(self.settings.candidates, passing_chunks(reader, self.only, leg.deadline))
-                scores = found.scores(best)
-                pool.found["keyword"] = dict(zip(best.tolist(), scores.tolist(), strict=True))
-                for word in found.words:
-                    if word.place < len(query.groups):
-                        stems = (stem(part) for one in words[word.place] for part in one.split())
-                        pool.words.append(HeldWord(frozenset(stems), word.idf, word.held))
+        for place, allowed in passing.items():
+            pool = self.pools[place]
+            best = pool.keywords.best(self.settings.candidates, allowed)
+            scores = pool.keywords.scores(best)
+            pool.found["keyword"] = dict(zip(best.tolist(), scores.tolist(), strict=True))
+            for word in pool.keywords.words:
+                if word.place < len(query.groups):
+                    stems = (stem(part) for one in words[word.place] for part in one.split())
+                    pool.words.append(HeldWord(frozenset(stems), word.idf, word.held))
+        self.add_time("keyword", began)
 
     def by_files(self) -> None:
         """Keywords in paths and in the subjects of commits, and the paths that the question names."""

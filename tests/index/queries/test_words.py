@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from cairn.chunking.model import content_key
-from cairn.index.queries.words import FoundWords, find_words, passing_chunks
+from cairn.index.queries.words import FoundWords, find_words, passing_chunks, with_one_idf
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
@@ -92,6 +93,22 @@ def test_the_rarest_words_are_looked_for_first(reader: IndexReader) -> None:
     assert [word.place for word in found(reader, "dock", "rope", most=2).words] == [1]
     assert [word.place for word in found(reader, "dock", most=1).words] == [0]
     assert {word.place for word in found(reader, "dock", "rope").words} == {0, 1}
+
+
+def test_a_word_is_worth_the_same_in_all_indexes_that_are_searched_together(
+    reader: IndexReader, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    with contextlib.closing(IndexWriter(tmp_path / "other")) as writer:
+        harbours = {f"src/harbour_{n}.py": f"def harbour_{n}():\n    return 'dock'\n" for n in range(9)}
+        writer.write([indexed(path, text) for path, text in harbours.items()], ())
+        here, there = (found(each, "dock", "rope") for each in (reader, SqliteReader(writer.folder)))
+    alone = {word.place: word.idf for word in here.words}
+    one, other = ({word.place: word.idf for word in each.words} for each in with_one_idf([here, there]))
+    assert one == other
+    # Every chunk of the other index has a dock, and none has a rope.
+    assert one[0] < alone[0]
+    assert one[1] > alone[1]
 
 
 @pytest.mark.parametrize(("counted", "times"), [(0, 1), (20_000, 3)])

@@ -8,12 +8,13 @@ added up here.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from cairn.index.reader.arrays import Ids
@@ -42,8 +43,10 @@ class FoundWord:
     place: int
     """Which of the asked words it is."""
     idf: float
-    """Its inverse document frequency, above 0."""
+    """Its inverse document frequency times its weight, above 0."""
     held: Postings
+    weight: float = 1.0
+    """What the word counts in the question."""
 
 
 @frozen(eq=False)
@@ -52,6 +55,8 @@ class FoundWords:
 
     words: Sequence[FoundWord] = ()
     """Rarest first; those that are too frequent to tell anything are left out."""
+    every: int = 0
+    """Chunks of the index."""
     columns: ChunkColumns = NO_CHUNKS
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
     """Chunks that are not found."""
@@ -156,9 +161,25 @@ def find_words(
     for place in chosen:
         every = together([postings[text] for text in words[place] if text in postings])
         holding = min(len(every.ids), counts.rows)
-        idf = _idf(holding, counts.rows) * (weights[place] if weights else 1.0)
-        found.append(FoundWord(place, idf, every))
-    return FoundWords(found, reader.columns(), reader.saved.chunks_in(reader.hidden))
+        weight = weights[place] if weights else 1.0
+        found.append(FoundWord(place, weight * _idf(holding, counts.rows), every, weight))
+    return FoundWords(found, counts.rows, reader.columns(), reader.saved.chunks_in(reader.hidden))
+
+
+def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
+    """The words of one question in several indexes, each with its idf in all of them together.
+
+    By the idf of its own index a word would count most where it is rarest: in the indexes that are not about it.
+    """
+    every = sum(each.every for each in found)
+    holding = Counter[int]()
+    for each in found:
+        holding.update({word.place: len(word.held.ids) for word in each.words})
+
+    def shared(word: FoundWord) -> FoundWord:
+        return evolve(word, idf=word.weight * _idf(min(holding[word.place], every), every))
+
+    return [evolve(each, words=[shared(word) for word in each.words]) for each in found]
 
 
 def _rarest(rows: Sequence[int], most: int) -> list[int]:
