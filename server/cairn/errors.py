@@ -46,5 +46,9 @@ class StoreUnavailableError(CairnError):
         self.lost = lost
 
 
+class PartUnavailableError(StoreUnavailableError):
+    """Another server, on which some repositories of the team store lie, does not answer; all others can be asked."""
+
+
 class WireError(CairnError):
     """What came over the network is not what a reader of a team's index asks or answers."""

@@ -1,7 +1,8 @@
-"""Repositories whose rows lie on another server: how they get there, and what is told when that server hangs."""
+"""Repositories whose rows lie on another server: how they get there, and what is told when that server is away."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,24 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.postgres import QUICK_SETTINGS, execute, new_database
-from tests.team.git_repositories import assert_equal_to_checkout, harbour, index, many_files, snapshot_reader
+from tests.serving import until
+from tests.team.git_repositories import (
+    GitRepository,
+    assert_equal_to_checkout,
+    harbour,
+    index,
+    many_files,
+    snapshot_reader,
+)
 from tests.team.team_server import LIGHTHOUSE, TeamStore
 
-from cairn.errors import InvalidRequestError, StoreUnavailableError
+from cairn import protocol
+from cairn.engine import stored
+from cairn.engine.runner import CALLER, Runner
+from cairn.engine.stored import StoredEngine
+from cairn.errors import InvalidRequestError, PartUnavailableError, StoreUnavailableError
 from cairn.index.postgres import other_server, repositories
+from cairn.index.postgres.connection import Store
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
@@ -120,11 +134,8 @@ def test_owner_without_the_right_is_told_what_an_administrator_runs(store: TeamS
 def test_server_that_hangs_is_told_at_once_after_the_first_time(
     store: TeamStore, server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(other_server, "_HUNG_SECONDS", 3600.0)
-    server = LocalServer(server_folder / "second", settings=QUICK_SETTINGS)
-    server.start()
-    execute(server.url(), "CREATE DATABASE shards")
-    store.owned.add_server("second", server.url("shards"))
+    monkeypatch.setattr(other_server, "_AWAY_SECONDS", 3600.0)
+    server = _with_second_server(store, server_folder)
     index(store.url, harbour(tmp_path / "harbour"), server="second")
     with snapshot_reader(store.url, "harbour", "main") as reader:
         assert (found := reader.definitions(["berth"], 10, 10, lambda: False))
@@ -134,8 +145,65 @@ def test_server_that_hangs_is_told_at_once_after_the_first_time(
         with pytest.raises(StoreUnavailableError, match="second, that does not answer"):
             reader.definitions(["berth"], 10, 10, lambda: False)
         assert reader.memory.elsewhere is not None
-        reader.memory.elsewhere._hung_until = 0.0
+        reader.memory.elsewhere._away_until = 0.0
         assert reader.definitions(["berth"], 10, 10, lambda: False) == found
+
+
+@pytest.mark.parametrize("at_once", [32, 2])
+def test_others_are_asked_without_what_is_away(
+    store: TeamStore, server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(stored, "_MOST_AT_ONCE", at_once)
+    server = _with_second_server(store, server_folder)
+    index(store.url, harbour(tmp_path / "harbour"), server="second")
+    for number in range(3):
+        index(
+            store.url, GitRepository(tmp_path / f"buoy{number}", {"buoy.py": f"def buoy_{number}(): pass\n"})
+        )
+    store.owned.grant("ada", [], everything=True)
+    runner = Runner(lambda: StoredEngine(Store([store.server_url])))
+
+    async def search(query: str, workspace: str = "") -> protocol.SearchAnswer:
+        found: protocol.SearchAnswer = await runner.answer(
+            "search", {"query": query}, front="rest", workspace=workspace, as_json=False
+        )
+        return found
+
+    def ask(query: str, workspace: str = "") -> protocol.SearchAnswer:
+        return asyncio.run(search(query, workspace))
+
+    def folders(answer: protocol.SearchAnswer) -> set[str]:
+        return {result.folder for result in answer.results}
+
+    caller = CALLER.set("ada")
+    try:
+        both = {"cairn-team:///harbour", "cairn-team:///buoy1"}
+        assert folders(ask("moor_ship buoy_1")) >= both
+        server.stop()
+        for question in ("moor_ship and buoy_1", "buoy_1 and moor_ship"):
+            answer = ask(question)
+            assert "cairn-team:///buoy1" in folders(answer)
+            assert "cairn-team:///harbour" not in folders(answer)
+            said = " harbour is left out: the server second does not answer."
+            assert answer.index.source.endswith(said)
+        with pytest.raises(
+            PartUnavailableError, match="lies on another server, second, that does not answer"
+        ):
+            ask("where does moor_ship stand", "harbour")
+        server.start()
+        until(lambda: folders(ask("where do moor_ship and buoy_1 stand")) >= both)
+    finally:
+        CALLER.reset(caller)
+        runner.stop()
+
+
+def _with_second_server(store: TeamStore, server_folder: Path) -> LocalServer:
+    """A server that the store has as `second`."""
+    server = LocalServer(server_folder / "second", settings=QUICK_SETTINGS)
+    server.start()
+    execute(server.url(), "CREATE DATABASE shards")
+    store.owned.add_server("second", server.url("shards"))
+    return server
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from tests.postgres import new_database
 from tests.team.git_repositories import GitRepository, harbour
 from tests.team.team_server import LOGIN, PASSWORD, TeamStore, team_serving
 
+import cairn.index.postgres
+import cairn.team
 from cairn.__main__ import main
 from cairn.team import postgres_programs
 from cairn.team.local_server import LocalServer
@@ -278,6 +280,9 @@ def test_without_the_client_the_commands_say_what_to_install(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in [each for each in sys.modules if each.startswith(("cairn.team", "cairn.index.postgres"))]:
         monkeypatch.delitem(sys.modules, name)
+    # Importing them anew replaces what their packages have by these names, too.
+    for package, name in ((cairn, "team"), (cairn.index, "postgres")):
+        monkeypatch.setattr(package, name, getattr(package, name))
     for arguments in (
         ("status",),
         ("index", "."),

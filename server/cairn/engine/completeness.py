@@ -28,7 +28,7 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
         revisions=revisions,
-        source=_source(revisions, set(shown)),
+        source=" ".join(filter(None, [_source(revisions, set(shown)), *_remarks(folders)])),
     )
 
 
@@ -40,6 +40,11 @@ def _source(revisions: Sequence[protocol.Revision], shown: Collection[str]) -> s
     others = len(named) - _MOST_COMMITS
     more = f"; {others} more {'repository' if others == 1 else 'repositories'}" if others > 0 else ""
     return f"From the team's index: {'; '.join(named[:_MOST_COMMITS])}{more}."
+
+
+def _remarks(folders: Sequence[Folder]) -> list[str]:
+    """What the team's index lacks for this answer."""
+    return [folder.remark for folder in folders if folder.revision is not None]
 
 
 def _commit(revision: protocol.Revision) -> str:

@@ -22,7 +22,7 @@ from cairn import protocol
 from cairn.engine.kept_answers import Kept
 from cairn.engine.methods import Asks, Method
 from cairn.engine.request import CACHE, Attempt, Request
-from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
+from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
 from cairn.index.indexing.folder_state import TAKING_IN
 from cairn.index.indexing.indexer import Role
 from cairn.operations.answer_cache import AnswerCache
@@ -134,7 +134,7 @@ class Fallback:
             workspace = OpenWorkspace(request.engine, request.folders, settings, request.cancelled, tell)
             try:
                 found = method.handle()(workspace, params)
-            except (InvalidRequestError, QueryCancelledError):
+            except (InvalidRequestError, PartUnavailableError, QueryCancelledError):
                 raise
             except Exception as problem:
                 if not always:

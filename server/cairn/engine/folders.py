@@ -107,7 +107,7 @@ class Folder:
     sharing: Sharing | None = None
     """What keeps the folder and the team's index of it together, where there is a team."""
     remark: str = ""
-    """Why the team's index is not read, where there is a team."""
+    """Why the team's index is not read, where there is a team; or what of it is left out."""
 
     @property
     def indexer(self) -> Indexer:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
 from cairn.engine.request import CALLER, Request, Tell
-from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledError
+from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.store.deadline import Cancelled, never
 from cairn.startup.interpreter import give_back_memory
 
@@ -161,6 +161,12 @@ class Runner:
         flag = threading.Event()
 
         def done() -> T:
+            try:
+                return once()
+            except PartUnavailableError:
+                return once()  # The rest of a team's index answers, now that it is known what is away.
+
+        def once() -> T:
             with engine.asked(caller, workspace) as asked:
                 return work(asked, cancelled=flag.is_set)
 

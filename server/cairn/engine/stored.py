@@ -26,6 +26,7 @@ from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.frequent_words import likely_repositories
+from cairn.index.postgres.other_server import is_any_away, servers_of
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
     QuestionReads,
@@ -199,19 +200,22 @@ class StoredEngine(Engine):
             self._callers.move_to_end(caller)
         one, reads = copy.copy(engine), QuestionReads(self._store, caller or None)
         try:
-            snapshots = _snapshots(reads, workspace)
+            snapshots, remark = _within_reach(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
-                one.among = _Among(self, reads, snapshots)
+                one.among = _Among(self, reads, snapshots, remark)
             else:
-                one.folders = self.opened(reads, snapshots)
+                one.folders = self.opened(reads, snapshots, remark)
             yield one
         finally:
             reads.end()
 
-    def opened(self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot]) -> tuple[Folder, ...]:
-        """The folders of these snapshots, for one question."""
+    def opened(
+        self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot], remark: str
+    ) -> tuple[Folder, ...]:
+        """The folders of these snapshots, for one question, whose answer has the remark."""
         reads.require(snapshot.key for snapshot in snapshots)
-        return tuple(self._folder(reads, snapshot) for snapshot in snapshots)
+        folders = [self._folder(reads, snapshot) for snapshot in snapshots]
+        return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
 
     def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
@@ -296,6 +300,30 @@ def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
     return found
 
 
+def _within_reach(
+    reads: QuestionReads, snapshots: Sequence[StoredSnapshot]
+) -> tuple[Sequence[StoredSnapshot], str]:
+    """Those snapshots whose servers answer, and what is told of the others; "" where there are none.
+
+    Raises PartUnavailableError where no other is left.
+    """
+    if not is_any_away():
+        return snapshots, ""
+    servers = reads.read(lambda db: servers_of(db, {snapshot.key.shard for snapshot in snapshots}))
+    away = {shard: server for shard, server in servers.items() if server.is_away}
+    left_out = [snapshot for snapshot in snapshots if snapshot.key.shard in away]
+    if not left_out:
+        return snapshots, ""
+    first = away[left_out[0].key.shard]
+    if len(left_out) == len(snapshots):
+        raise first.problem()
+    others = len(left_out) - 1
+    named = f"{left_out[0].repository} and {others} more are" if others else f"{left_out[0].repository} is"
+    return [
+        snapshot for snapshot in snapshots if snapshot.key.shard not in away
+    ], f"{named} left out: the server {first.name} does not answer."
+
+
 @frozen
 class _Among:
     """More repositories than are searched at once."""
@@ -303,6 +331,7 @@ class _Among:
     whole: StoredEngine
     reads: QuestionReads
     snapshots: Sequence[StoredSnapshot]
+    remark: str
 
     def chosen(self, params: object) -> tuple[Folder, ...]:
         """The folders of those that a request is likeliest about. Raises InvalidRequestError for one that asks nothing."""
@@ -314,10 +343,13 @@ class _Among:
             )
         terms = query_stems(f"{question} {' '.join(compound_parts(question))}")
         names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
-        found = self.reads.read(lambda db: likely_repositories(db, terms, names, _MOST_AT_ONCE))
+        shards = {each.key.shard for each in self.snapshots}
+        found = self.reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
         order = {each.repository: place for place, each in enumerate(found)}
         likely = [each for each in self.snapshots if each.key.repository in order]
-        return self.whole.opened(self.reads, sorted(likely, key=lambda each: order[each.key.repository]))
+        return self.whole.opened(
+            self.reads, sorted(likely, key=lambda each: order[each.key.repository]), self.remark
+        )
 
 
 class _CallersEngine(Engine):

@@ -13,7 +13,7 @@ from itertools import chain
 
 from attrs import define, field, frozen
 
-from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
+from cairn.errors import CairnError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.queries.files import (
     best_by_file,
     files_at,
@@ -357,7 +357,10 @@ class Legs:
 
 @frozen
 class _RunningLeg:
-    """One leg while it looks into indexes; as a context manager it keeps an index's failure from the others."""
+    """One leg while it looks into indexes; as a context manager it keeps an index's failure from the others.
+
+    But for one whose server is away: the question is asked again without it, and its answer says so.
+    """
 
     legs: Legs
     name: str
@@ -367,7 +370,9 @@ class _RunningLeg:
         pass
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> bool:
-        if isinstance(problem, QueryCancelledError) or not isinstance(problem, CairnError):
+        if isinstance(problem, PartUnavailableError | QueryCancelledError) or not isinstance(
+            problem, CairnError
+        ):
             return False
         if not isinstance(problem, OutOfTimeError):
             self.legs.failed(problem, self.name)

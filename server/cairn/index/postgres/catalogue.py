@@ -21,7 +21,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.columns import SegmentColumns
-from cairn.index.postgres.other_server import OtherServer, server_of
+from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import bytes_of, unpacked_part
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.chunk_columns import ChunkColumns
@@ -88,7 +88,7 @@ class SnapshotMemory(IndexMemory):
         return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
-        """`ask`, about the snapshot's rows: where they lie on a server that hangs, it raises StoreUnavailableError soon."""
+        """`ask`, about the snapshot's rows: where they lie on a server that hangs, it raises PartUnavailableError soon."""
         return self.elsewhere.watched(ask) if self.elsewhere else ask
 
     def connect(self) -> apsw.Connection:
@@ -103,7 +103,7 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
     row = connection.execute(_SELECT_SNAPSHOT, (key.id,)).fetchone()
     if row is None:
         return None
-    elsewhere = server_of(connection, key.shard)
+    elsewhere = servers_of(connection, [key.shard]).get(key.shard)
     with elsewhere.watching() if elsewhere else nullcontext():
         return _read(connection, key, row, elsewhere)
 

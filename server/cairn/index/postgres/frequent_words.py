@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from attrs import frozen
-from psycopg import Connection
+from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.blocks import Dictionary
+from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import WORDS
 
 _MOST_WORDS = 3_000
@@ -46,11 +47,16 @@ def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository
 
 
 def likely_repositories(
-    connection: Connection[TupleRow], terms: Iterable[str], names: Iterable[str], most: int
+    connection: Connection[TupleRow],
+    terms: Iterable[str],
+    names: Iterable[str],
+    shards: Iterable[int],
+    most: int,
 ) -> list[LikelyRepository]:
     """The repositories that the connection may see in which `terms`, stems of a question, are the likeliest, best first.
 
-    Those that define one of `names` come before all others.
+    Those of `shards` that define one of `names` come before all others. Raises PartUnavailableError where one of these lies on
+    a server that does not answer.
     """
     wanted = list(dict.fromkeys(terms))[:_MOST_TERMS]
     sizes: dict[int, int] = dict(
@@ -71,20 +77,33 @@ def likely_repositories(
         for repository, size in sizes.items():
             found = holding.get(repository, 0)
             scores[repository] += math.log((found + _SMOOTHING * usual) / (size + _SMOOTHING))
-    defining = _defining(connection, names)
+    defining = _defining(connection, names, shards)
     order = sorted(scores, key=lambda each: (-defining[each], -scores[each], each))
     return [LikelyRepository(each, scores[each]) for each in order[:most]]
 
 
-def _defining(connection: Connection[TupleRow], names: Iterable[str]) -> Counter[int]:
-    """How many of the names each repository defines."""
+def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:
+    """How many of the names each repository of the shards defines."""
     folded = [name.lower() for name in names]
     if not folded:
         return Counter()
-    rows = connection.execute(
-        """SELECT r.id, count(DISTINCT d.folded) FROM unnest(%s::text[]) AS n(name)
-           CROSS JOIN LATERAL (SELECT folded, pool FROM cairn.definitions WHERE folded = n.name LIMIT 500) AS d
-           JOIN cairn.repositories r ON r.pool = d.pool GROUP BY r.id""",
-        (folded,),
-    )
-    return Counter(dict(rows))
+    wanted = set(shards)
+    elsewhere = servers_of(connection, wanted)
+
+    def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], Counter[int]]:
+        there = [shard for shard in wanted if elsewhere.get(shard) is server]
+        # Numbers in the statement, since PostgreSQL connects to the servers of all partitions that it cannot rule out beforehand.
+        select = sql.SQL(_SELECT_DEFINING).format(sql.SQL(", ").join(map(sql.Literal, there)))
+        return lambda db: Counter(dict(db.execute(select, (folded,)).fetchall()) if there else ())
+
+    found = of_server(None)(connection)
+    for server in set(elsewhere.values()):
+        found += server.watched(of_server(server))(connection)
+    return found
+
+
+_SELECT_DEFINING = """
+    SELECT r.id, count(DISTINCT d.folded) FROM unnest(%s::text[]) AS n(name)
+    CROSS JOIN LATERAL (
+        SELECT folded, pool FROM cairn.definitions WHERE folded = n.name AND shard IN ({}) LIMIT 500) AS d
+    JOIN cairn.repositories r ON r.pool = d.pool GROUP BY r.id"""
