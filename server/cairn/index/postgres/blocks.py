@@ -145,7 +145,12 @@ class Dictionary:
     @cached_property
     def terms(self) -> Sequence[str]:
         """In ascending order."""
-        return self.packed[4 + 4 * self._size :].decode().split("\n")
+        return self.text.decode().split("\n")
+
+    @property
+    def text(self) -> bytes:
+        """The terms in UTF-8, with line ends between them."""
+        return self.packed[4 + 4 * self._size :]
 
     @property
     def _size(self) -> int:

@@ -21,7 +21,6 @@ from cairn.index.reader.postings import Postings, together
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
 from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first, look
-from cairn.index.text.word_list import WordList, Words
 
 if TYPE_CHECKING:
     from cairn.index.postgres.word_queries import WordQueries
@@ -96,7 +95,7 @@ def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
     edges = [(words[0], False)] if opens else []
     if closes and (len(words) > 1 or not opens):
         edges.append((words[-1], True))
-    known = _word_list(reader)
+    known = reader.word_list()
     parts = [
         terms for word, begins in edges if (terms := known.terms_with(word, begins, _MOST_TERMS)) is not None
     ]
@@ -138,16 +137,6 @@ def _with_all(
     for postings in every[1:]:
         ids = np.intersect1d(ids, postings.ids, assume_unique=True)
     return ids.astype(np.int64)
-
-
-def _word_list(reader: WordQueries) -> WordList:
-    """All terms of the repository, kept for a while."""
-    words = reader.memory.words
-    if not words.lists:
-        terms = sorted({term for each in reader.dictionaries() for term in each.terms})
-        words = WordList((Words(reader.columns().upto, ("\n" + "\n".join(terms) + "\n").encode()),))
-    reader.memory.use_words(words)
-    return words
 
 
 def _verified(

@@ -11,7 +11,6 @@ import apsw
 import numpy as np
 
 from cairn.errors import OutOfTimeError
-from cairn.index.postgres.blocks import Dictionary
 from cairn.index.postgres.exact import find
 from cairn.index.postgres.snapshot_reader import SnapshotReader, check, storable
 from cairn.index.postgres.words import stems, together_at
@@ -28,6 +27,7 @@ from cairn.index.store.prepared import symbol_words
 from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import quoted_word
+from cairn.index.text.word_list import WordList
 
 if TYPE_CHECKING:
     from cairn.index.reader.chunk_columns import ChunkColumns
@@ -93,9 +93,9 @@ class WordQueries(SnapshotReader):
         there = (counts > 0) | (names > 0)
         return Postings(near.ids[there], counts[there], names[there])
 
-    def dictionaries(self) -> list[Dictionary]:
-        """All terms of the repository's chunks."""
-        return self._words.dictionaries(self._ask)
+    def word_list(self) -> WordList:
+        """All words of the repository's chunks."""
+        return self._words.all(self._ask)
 
     def columns(self) -> ChunkColumns:
         return self.memory.columns
