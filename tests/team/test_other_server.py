@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import psutil
 import psycopg
@@ -155,7 +156,7 @@ def test_others_are_asked_without_what_is_away(
 ) -> None:
     monkeypatch.setattr(stored, "_MOST_AT_ONCE", at_once)
     server = _with_second_server(store, server_folder)
-    index(store.url, harbour(tmp_path / "harbour"), server="second")
+    commit = index(store.url, harbour(tmp_path / "harbour"), server="second").commit
     for number in range(3):
         index(
             store.url, GitRepository(tmp_path / f"buoy{number}", {"buoy.py": f"def buoy_{number}(): pass\n"})
@@ -179,7 +180,11 @@ def test_others_are_asked_without_what_is_away(
     try:
         both = {"cairn-team:///harbour", "cairn-team:///buoy1"}
         assert folders(ask("moor_ship buoy_1")) >= both
+        engine = cast(StoredEngine, runner.engine)
+        assert engine.locate("ada", [commit])
         server.stop()
+        with pytest.raises(PartUnavailableError):  # so that a clone is indexed where it lies
+            engine.locate("ada", [commit])
         for question in ("moor_ship and buoy_1", "buoy_1 and moor_ship"):
             answer = ask(question)
             assert "cairn-team:///buoy1" in folders(answer)

@@ -18,6 +18,7 @@ from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained
+from cairn.index.postgres.other_server import servers_of
 from cairn.index.postgres.session import Begun, Reads, Session
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
@@ -171,10 +172,23 @@ _SELECT_ONE = """
 
 
 def nearest_snapshot(reads: Reads, commits: Sequence[str]) -> StoredSnapshot | None:
-    """The snapshot of the first of `commits` that has one which the reader may see."""
+    """The snapshot of the first of `commits` that has one which the reader may see.
+
+    Raises PartUnavailableError where it lies on a server that does not answer: whoever asks has another way to answer.
+    """
     given = (list(commits), SCHEMA_VERSION)
     row = reads.read(lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
-    return None if row is None else StoredSnapshot(SnapshotKey(*row[:4]), *row[4:])
+    if row is None:
+        return None
+    found = StoredSnapshot(SnapshotKey(*row[:4]), *row[4:])
+    reads.read(partial(_reach, key=found.key))
+    return found
+
+
+def _reach(connection: Connection[TupleRow], key: SnapshotKey) -> None:
+    if server := servers_of(connection, [key.shard]).get(key.shard):
+        sql = "SELECT 1 FROM cairn.files WHERE shard = %s AND pool = %s LIMIT 1"
+        server.watched(lambda db: db.execute(sql, (key.shard, key.pool)))(connection)
 
 
 def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
