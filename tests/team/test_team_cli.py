@@ -94,7 +94,7 @@ def test_repository_goes_to_a_server_that_was_added(
         url_file.chmod(0o600)
         assert "--on second" in run("add-server", "second", str(url_file)).out
         assert "6 files read" in run("index", str(repository.folder), "--on", "second").out
-        assert "1 shards, 1 of them on other servers" in run("status").out
+        assert "shards: 1, 1 of them on other servers" in run("status").out
         assert "'third' is not a server" in run("index", str(repository.folder), "--on", "third").said
 
 
@@ -133,7 +133,7 @@ def test_store_is_filled_granted_looked_at_and_emptied(
 
     state = run("status", "--json").json
     assert (state["repositories"], state["snapshots"], state["chunks"], state["readers"]) == (1, 1, 7, 2)
-    assert "1 repositories, 1 snapshots, 7 passages" in run("status").out
+    assert "repositories: 1; snapshots: 1; passages: 7; " in run("status").out
 
     assert run("revoke", "ada", "harbour").out == "ada does not see harbour any more.\n"
     assert store.owned.knows(token)

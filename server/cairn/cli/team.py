@@ -186,10 +186,11 @@ def status(store: str | None, as_json: bool) -> None:
 def _print_state(state: StoreState) -> None:
     print(f"{state.place} · PostgreSQL {state.version}")
     print(
-        f"  {state.repositories:,} repositories, {state.snapshots:,} snapshots, {state.chunks:,} passages, {state.bytes / 1e6:,.0f} MB"
+        f"  repositories: {state.repositories:,}; snapshots: {state.snapshots:,}; passages: {state.chunks:,};"
+        f" {state.bytes / 1e6:,.0f} MB"
     )
     elsewhere = f", {state.shards_elsewhere} of them on other servers" if state.shards_elsewhere else ""
-    print(f"  {state.shards} shards{elsewhere}; {state.readers} readers")
+    print(f"  shards: {state.shards}{elsewhere}; readers: {state.readers}")
     for replica in state.replicas:
         print(f"  replica {replica}")
 
