@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import apsw
 import numpy as np
@@ -94,7 +94,7 @@ class SnapshotReader(StaticOnlyReader):
 
     @property
     def _words(self) -> SnapshotWords:
-        return _WORDS.setdefault(self.memory, SnapshotWords(self.memory))
+        return _WORDS.setdefault(self.memory, SnapshotWords(ref(self.memory)))
 
     def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
         """Where each of these terms stands in the snapshot."""

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
+from weakref import ref
 
 import apsw
 import numpy as np
@@ -46,9 +47,12 @@ _MOST_BLOCKS = 60
 
 @define(eq=False)
 class SnapshotWords:
-    """The terms of one snapshot that questions asked for; for all threads of the process."""
+    """The terms of one snapshot that questions asked for; for all threads of the process.
 
-    memory: SnapshotMemory
+    Whoever asks has the snapshot's memory. What is kept here beside it does not keep it alive.
+    """
+
+    _memory: ref[SnapshotMemory]
     _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
     _bytes: int = field(default=0, init=False)
     _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
@@ -56,6 +60,13 @@ class SnapshotWords:
     """The blocks of terms that were counted."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _reading_all: threading.Lock = field(factory=threading.Lock, init=False)
+
+    @property
+    def memory(self) -> SnapshotMemory:
+        """That of the snapshot."""
+        memory = self._memory()
+        assert memory is not None
+        return memory
 
     def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
         """In how many documents of the snapshot each term stands."""
