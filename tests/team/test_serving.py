@@ -436,7 +436,7 @@ def test_wrong_password_database_and_version_are_told(postgres: str) -> None:
     assert "refuses the password" in said
     assert "wrong-Mole" not in said
     assert "not a database" in refused(store.server_url.rpartition("/")[0] + "/nothing")
-    assert "Prepare the store" in refused(store.url.rpartition("/")[0] + "/postgres")
+    assert "Run `cairn team prepare` once" in refused(store.url.rpartition("/")[0] + "/postgres")
 
 
 def test_file_of_the_url_must_be_secret(tmp_path: Path) -> None:

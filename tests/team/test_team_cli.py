@@ -141,7 +141,7 @@ def test_store_is_filled_granted_looked_at_and_emptied(
     assert not store.owned.knows(token)
 
     assert run("gc").out.startswith("Deleted 0 snapshots")
-    assert "6 files and 7 passages" in run("remove", "harbour").out
+    assert "1 snapshots, 6 files and 7 passages" in run("remove", "harbour").out
     assert run("repositories", "--json").json == []
 
 
@@ -304,7 +304,9 @@ def test_without_postgresql_the_trial_says_what_to_install(run: Run, monkeypatch
 
 def test_help_names_every_command(run: Run) -> None:
     said = run("--help").out
-    for command in "up down prepare index serve status repositories grant revoke readers gc remove".split():
+    for (
+        command
+    ) in "up down prepare add-server index serve status repositories grant revoke readers gc remove".split():
         assert f"  {command} " in said
         assert run(command, "--help").code == 0
     assert os.environ["CAIRN_DATA_DIR"] not in said

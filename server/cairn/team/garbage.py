@@ -85,8 +85,14 @@ def remove_repository(
         repository, pool, shard = row
         with locked(connection, [of_pool(pool)], _WAITING, progress):
             # Questions see it no longer from here on; its rows that name no repository of the pool are swept below.
-            connection.execute("DELETE FROM cairn.repositories WHERE id = %s", (repository,))
-            return _collect(connection, pool, shard, older_than, gone_refs=False)
+            gone = connection.execute(
+                """WITH gone AS (DELETE FROM cairn.repositories WHERE id = %s)
+                   SELECT count(*) FROM cairn.snapshots WHERE repository = %s""",
+                (repository, repository),
+            ).fetchone()
+            assert gone is not None
+            rest = _collect(connection, pool, shard, older_than, gone_refs=False)
+            return Collected(snapshots=gone[0]) + rest
 
 
 def _collect(

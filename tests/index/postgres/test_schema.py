@@ -65,7 +65,10 @@ def test_prepare_refuses_a_newer_schema_and_changes_nothing(postgres: str) -> No
 
 
 def test_check_version_refuses_a_database_without_the_store(postgres: str) -> None:
-    with open_owner(postgres) as owner, pytest.raises(StoreUnavailableError, match="Prepare the store"):
+    with (
+        open_owner(postgres) as owner,
+        pytest.raises(StoreUnavailableError, match="Run `cairn team prepare` once"),
+    ):
         check_version(owner)
 
 

@@ -63,7 +63,7 @@ def check_version(connection: Connection[TupleRow]) -> None:
     if found < VERSION:
         raise StoreUnavailableError(
             f"The database has version {found} of the store's schema; this Cairn needs {VERSION}."
-            " Prepare the store once with the URL of its owner."
+            " Run `cairn team prepare` once, with the URL of the owner."
         )
 
 
