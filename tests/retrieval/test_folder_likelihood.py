@@ -7,7 +7,7 @@ import pytest
 
 from cairn.index.reader.postings import Postings
 from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.legs import HeldWord, Pool
+from cairn.retrieval.pools import HeldWord, Pool
 
 
 def pool(**words: int) -> Pool:

@@ -13,7 +13,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval import shortlist as module
-from cairn.retrieval.legs import Pool
+from cairn.retrieval.pools import Pool
 from cairn.retrieval.shortlist import shortlist
 
 FILES = {f"src/a{n}.py": "def moor():\n    return 'ship'\n" * (1 + (n == 7)) for n in range(12)}

@@ -18,7 +18,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline
 from cairn.retrieval.file_names import name_stems
-from cairn.retrieval.legs import Pool
+from cairn.retrieval.pools import Pool
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cairn.retrieval.legs import Pool
+from cairn.retrieval.pools import Pool
 
 _SMOOTHING = 100.0
 """Chunks of the usual folder that each folder is thought to have besides its own (Dirichlet smoothing). Of 100, 1,000 and 5,000 the

@@ -7,9 +7,8 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 
 from attrs import define, field, frozen
 
@@ -21,18 +20,17 @@ from cairn.index.queries.files import (
     files_by_subjects,
     introducing_files,
 )
-from cairn.index.queries.words import FoundWords, find_words, passing_chunks, with_one_idf
+from cairn.index.queries.words import find_words, passing_chunks, with_one_idf
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.postings import Postings
-from cairn.index.reader.records import Hit
 from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.literals import Literal
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
+from cairn.retrieval.pools import HeldWord, Pool
 from cairn.retrieval.query import Query
 from cairn.retrieval.reports.anchors import named_definitions, named_files
 from cairn.settings.tree import Leg, SearchSettings
@@ -73,46 +71,6 @@ _FROM_A_PACKAGE = r"^from\s+\S+\s+import\s+(?:\([^)]*|[^\n(]*)\b{name}\b"
 """Python, in what a package is imported by."""
 
 _OF_MEANING = frozenset({"similarity", "compared"})
-
-
-@frozen
-class HeldWord:
-    """A word of the question, and where it stands."""
-
-    stems: frozenset[str]
-    """Of the word and what counts as it."""
-    idf: float
-    """Its inverse document frequency."""
-    held: Postings
-
-
-@define
-class Pool:
-    """What was found in one index."""
-
-    found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
-    """For each leg, what it says of each chunk that it found."""
-    words: list[HeldWord] = field(factory=list)
-    """The question's words, but for those that stand nearly everywhere."""
-    keywords: FoundWords = field(factory=FoundWords)
-    """The same, with other spellings: what every chunk is worth by them, whichever leg found it."""
-    files: dict[str, None] = field(factory=dict)
-    """Paths of files that were found as wholes."""
-    named: Mapping[str, float] = field(factory=dict)
-    """Paths of files that the question names, with how surely each of them is meant, 1 at most."""
-    subjects: Mapping[str, float] = field(factory=dict)
-    """BM25 over the subjects of their commits, as a share of what is possible, by path."""
-
-    def add(self, leg: str, hits: Iterable[Hit]) -> None:
-        self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
-
-    def chunks(self) -> list[int]:
-        """All that was found, each once."""
-        return list(dict.fromkeys(chain.from_iterable(self.found.values())))
-
-    def legs_of(self, chunk: int) -> set[str]:
-        """The legs that found the chunk."""
-        return {leg for leg, found in self.found.items() if chunk in found}
 
 
 @define

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.retrieval.candidates import Candidates, Floats
-from cairn.retrieval.legs import Legs, Pool
+from cairn.retrieval.legs import Legs
+from cairn.retrieval.pools import Pool
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Scores
 from cairn.retrieval.signals import definitions

@@ -14,7 +14,7 @@ import numpy as np
 from cairn.index.queries.files import file_ids
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.legs import Pool
+from cairn.retrieval.pools import Pool
 
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12

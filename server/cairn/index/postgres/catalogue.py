@@ -24,8 +24,8 @@ from cairn.index.postgres.columns import SegmentColumns
 from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import bytes_of, unpacked_part
 from cairn.index.reader.arrays import Ids
+from cairn.index.reader.catalogue_reader import CatalogueMemory
 from cairn.index.reader.chunk_columns import ChunkColumns
-from cairn.index.reader.connection import IndexMemory
 from cairn.index.store.database import create
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.text.bm25 import register
@@ -55,17 +55,12 @@ class CataloguedFile:
 
 
 @define(eq=False)
-class SnapshotMemory(IndexMemory):
-    """What a process keeps of one snapshot: its catalogue, its chunks' columns, and what its readers keep of any index."""
+class SnapshotMemory(CatalogueMemory):
+    """What a process keeps of one snapshot in the database."""
 
     key: SnapshotKey = field(kw_only=True)
-    database: apsw.Connection = field(kw_only=True)
-    """The connection that keeps the catalogue alive."""
-    name: str = field(kw_only=True)
-    """By which other connections of the process open it."""
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
     """By id."""
-    columns: ChunkColumns = field(kw_only=True)
     types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
     """bool[ids] for each type: which chunks are of it."""
     languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
@@ -90,12 +85,6 @@ class SnapshotMemory(IndexMemory):
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
         """`ask`, about the snapshot's rows: where they lie on a server that hangs, it raises PartUnavailableError soon."""
         return self.elsewhere.watched(ask) if self.elsewhere else ask
-
-    def connect(self) -> apsw.Connection:
-        """Another connection to the catalogue, for a thread of its own."""
-        connection = apsw.Connection(f"/{self.name}", vfs="memdb")
-        register(connection)
-        return connection
 
 
 def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> SnapshotMemory | None:
@@ -139,6 +128,7 @@ def _read(
     every = [SegmentColumns.unpack(packed) for _, packed in segments]
     columns, types, languages = _columns(every, present)
     return SnapshotMemory(
+        snapshot=key.id,
         key=key,
         database=database,
         name=name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from cairn.index.reader.records import (
 )
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
-
-if TYPE_CHECKING:
-    pass
 
 _COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
 

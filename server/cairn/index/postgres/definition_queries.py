@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.postgres.segment import NAMES
@@ -18,9 +17,6 @@ from cairn.index.reader.records import (
     Hit,
 )
 from cairn.index.store.deadline import Cancelled
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_SORTED, _MOST_NAMES = 3_000, 400
 """As of an index file (`cairn.index.sqlite.reader`)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,9 @@ from cairn.index.postgres.vectors import KeptVectors
 from cairn.index.postgres.word_queries import WordQueries
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
-from cairn.index.reader.records import (
-    Hit,
-)
+from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
-
-if TYPE_CHECKING:
-    pass
 
 _COMPARED = 50_000
 """Chunks of a pool up to which all vectors are compared; with more, the graph of vectors is asked."""

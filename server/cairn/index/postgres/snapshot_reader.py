@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 from weakref import WeakKeyDictionary, ref
 
-import apsw
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
@@ -22,19 +21,14 @@ from cairn.index.postgres.segment import WORDS
 from cairn.index.postgres.session import Reads
 from cairn.index.postgres.words import SnapshotWords
 from cairn.index.reader.arrays import Ids
+from cairn.index.reader.catalogue_reader import CatalogueReader
 from cairn.index.reader.connection import interruption
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
-from cairn.index.reader.records import (
-    Hit,
-)
-from cairn.index.reader.static_only import StaticOnlyReader
+from cairn.index.reader.records import Hit
 from cairn.index.sqlite.filters import admitted_files
 from cairn.index.store.deadline import Cancelled
 from cairn.text.unicode import well_formed
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
@@ -42,7 +36,7 @@ _WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
 
 
 @define(eq=False, slots=False)
-class SnapshotReader(StaticOnlyReader):
+class SnapshotReader(CatalogueReader):
     """Reads the snapshot of `memory`; row security decides what of it the role of `reads` sees."""
 
     memory: SnapshotMemory = field(kw_only=True)
@@ -60,19 +54,6 @@ class SnapshotReader(StaticOnlyReader):
         It is made anew for each question, which costs nothing: what is kept of the snapshot is in `memory`.
         """
         return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, reads=reads)
-
-    @property
-    def key(self) -> Hashable:
-        return ("snapshot", self.memory.key.id)
-
-    def identity(self) -> object:
-        return self.key
-
-    def _connection(self) -> apsw.Connection:
-        local = self.memory.local
-        if local.db is None:
-            local.db, local.identity = self.memory.connect(), self.identity()
-        return local.db
 
     # --- the database ---------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
@@ -28,9 +27,6 @@ from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import quoted_word
 from cairn.index.text.word_list import WordList
-
-if TYPE_CHECKING:
-    from cairn.index.reader.chunk_columns import ChunkColumns
 
 _MOST_CHECKED = 300
 """Chunks in which it is looked whether the words of a phrase stand beside each other; of more it is taken for granted."""
@@ -96,9 +92,6 @@ class WordQueries(SnapshotReader):
     def word_list(self) -> WordList:
         """All words of the repository's chunks."""
         return self._words.all(self._ask)
-
-    def columns(self) -> ChunkColumns:
-        return self.memory.columns
 
     def keywords(
         self,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.arrays import Ids
-from cairn.index.reader.chunk_columns import ChunkColumns
-from cairn.index.reader.connection import IndexMemory, interruption
+from cairn.index.reader.catalogue_reader import CatalogueMemory, CatalogueReader
+from cairn.index.reader.connection import interruption
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
@@ -26,9 +25,8 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.index.reader.static_only import StaticOnlyReader
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.text.bm25 import Statistics, register
+from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 
 Ask = Callable[[str, list[Any]], Any]
@@ -39,27 +37,15 @@ _MOST_POSTINGS = 2_000
 
 
 @define(eq=False)
-class RemoteMemory(IndexMemory):
+class RemoteMemory(CatalogueMemory):
     """What a process keeps of one snapshot of a server."""
 
-    snapshot: int = field(kw_only=True)
-    database: apsw.Connection = field(kw_only=True)
-    """The connection that keeps the catalogue alive."""
-    name: str = field(kw_only=True)
-    """By which other connections of the process open it."""
-    columns: ChunkColumns = field(kw_only=True)
     languages: frozenset[str] = field(kw_only=True)
     postings: dict[str, Postings] = field(factory=dict, init=False)
 
-    def connect(self) -> apsw.Connection:
-        """Another connection to the catalogue, for a thread of its own."""
-        connection = apsw.Connection(f"/{self.name}", vfs="memdb")
-        register(connection)
-        return connection
-
 
 @define(eq=False, slots=False)
-class RemoteReader(StaticOnlyReader):
+class RemoteReader(CatalogueReader):
     """Reads the snapshot of `memory`, asking the server for what the catalogue does not have."""
 
     memory: RemoteMemory = field(kw_only=True)
@@ -69,19 +55,6 @@ class RemoteReader(StaticOnlyReader):
     def of(cls, ask: Ask, memory: RemoteMemory, root: str = "") -> RemoteReader:
         """The reader of a snapshot that `ask` reaches."""
         return cls(Path(f"snapshot {memory.snapshot}"), memory=memory, root=root, ask=ask)
-
-    @property
-    def key(self) -> Hashable:
-        return ("snapshot", self.memory.snapshot)
-
-    def identity(self) -> object:
-        return self.key
-
-    def _connection(self) -> apsw.Connection:
-        local = self.memory.local
-        if local.db is None:
-            local.db, local.identity = self.memory.connect(), self.identity()
-        return local.db
 
     def _asked(self, cancelled: Cancelled, name: str, *given: object) -> Any:
         """What the server answers. Raises QueryCancelledError where nobody waits for it any more."""
@@ -115,9 +88,6 @@ class RemoteReader(StaticOnlyReader):
             kept.clear()
         kept.update(new)
         return found
-
-    def columns(self) -> ChunkColumns:
-        return self.memory.columns
 
     def keywords(
         self,

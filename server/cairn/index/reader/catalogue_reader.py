@@ -1,0 +1,82 @@
+"""What the readers of a team's snapshots have in common: its catalogue is a small database in memory, and its vectors are static."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+
+from cairn.index.reader.chunk_columns import ChunkColumns
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Hit
+from cairn.index.store.deadline import Cancelled
+from cairn.index.text.bm25 import register
+
+
+@define(eq=False)
+class CatalogueMemory(IndexMemory):
+    """What a process keeps of one snapshot: its catalogue, its chunks' columns, and what its readers keep of any index."""
+
+    snapshot: int = field(kw_only=True)
+    """Its number."""
+    database: apsw.Connection = field(kw_only=True)
+    """The connection that keeps the catalogue alive."""
+    name: str = field(kw_only=True)
+    """By which other connections of the process open it."""
+    columns: ChunkColumns = field(kw_only=True)
+
+    def connect(self) -> apsw.Connection:
+        """Another connection to the catalogue, for a thread of its own."""
+        connection = apsw.Connection(f"/{self.name}", vfs="memdb")
+        register(connection)
+        return connection
+
+
+@define(eq=False, slots=False)
+class CatalogueReader(IndexReader):
+    """Reads what the catalogue has, and knows of no vectors of the larger model: those are not made at the pace of the index."""
+
+    memory: CatalogueMemory = field(kw_only=True)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return ("snapshot", self.memory.snapshot)
+
+    def identity(self) -> object:
+        return self.key
+
+    def _connection(self) -> apsw.Connection:
+        local = self.memory.local
+        if local.db is None:
+            local.db, local.identity = self.memory.connect(), self.identity()
+        return local.db
+
+    def columns(self) -> ChunkColumns:
+        return self.memory.columns
+
+    def nearest(
+        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
+    ) -> list[Hit]:
+        return []
+
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        return [], np.empty((0, dimension), np.float32)
+
+    def model_in_use(self) -> tuple[str, int]:
+        return "", 0
+
+    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
+        return {}
+
+    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
+        return []
+
+    def lacking_vectors(self, keys: Sequence[str]) -> int:
+        return 0
