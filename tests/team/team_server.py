@@ -12,11 +12,14 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
+import pytest
 from attrs import frozen
+from tests.postgres import new_database
 from tests.serving import PATIENCE_SECONDS, Served
 
 from cairn.index.postgres.access import issue_token
 from cairn.paths import data_dir
+from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
 
 LOGIN, PASSWORD = "cairn_test_server", "Mole-and-berth-7"
@@ -77,6 +80,15 @@ class TeamStore:
         return token
 
 
+@contextmanager
+def own_store(server: LocalServer, folder: Path) -> Iterator[TeamStore]:
+    """A prepared store in a database of its own, and an environment for this process as of a machine whose data are in the folder."""
+    with pytest.MonkeyPatch.context() as patch, new_database(server) as url:
+        for name, value in machine(folder).items():
+            patch.setenv(name, value)
+        yield TeamStore.prepared(url)
+
+
 def with_login(url: str) -> str:
     """The URL of the same database for the servers' login."""
     parts = urlsplit(url)
@@ -91,7 +103,7 @@ def team_serving(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Served]:
-    """A running `cairn serve --store`, which writes its log there. It must end when it is told to."""
+    """A running `cairn serve --store`, which writes its log there: without tracebacks and passwords. It must end when it is told to."""
     arguments = [argument for store in stores for argument in ("--store", store)]
     with log.open("ab") as written:
         process = subprocess.Popen(
@@ -120,6 +132,9 @@ def team_serving(
         yield served
         if process.poll() is None:
             assert served.end() == 0
+        told = log.read_text()
+        assert "Traceback" not in told
+        assert PASSWORD not in told
     finally:
         if process.poll() is None:
             process.kill()

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from attrs import frozen
 from tests.conftest import ask
-from tests.postgres import new_database
 from tests.serving import Served, until
 from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import TeamStore, machine, team_serving
+from tests.team.team_server import TeamStore, own_store, team_serving
 
 from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
@@ -48,16 +47,11 @@ class Town:
 @pytest.fixture(scope="module")
 def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     folder = tmp_path_factory.mktemp("town")
-    environment = machine(folder)
-    with pytest.MonkeyPatch.context() as patch, new_database(postgres_server) as url:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        store = TeamStore.prepared(url)
+    with own_store(postgres_server, folder) as store:
         origin = harbour(folder / "harbour")
-        index(url, origin)
+        index(store.url, origin)
         with team_serving(store.server_url, log=folder / "log") as served:
             yield Town(store, served, origin, store.reader("ada", "harbour"))
-        assert "Traceback" not in (folder / "log").read_text()
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from attrs import frozen
 from tests.lsp_editor import Editor
-from tests.postgres import new_database
 from tests.serving import PATIENCE_SECONDS, Served
 from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
+from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
 
 from cairn.team.local_server import LocalServer
 
@@ -48,20 +47,16 @@ class Coast:
 @pytest.fixture(scope="module")
 def coast(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Coast]:
     folder = tmp_path_factory.mktemp("coast")
-    with pytest.MonkeyPatch.context() as patch, new_database(postgres_server) as url:
-        for name, value in machine(folder).items():
-            patch.setenv(name, value)
-        store = TeamStore.prepared(url)
+    with own_store(postgres_server, folder) as store:
         repository = harbour(folder / "harbour")
-        index(url, repository)
-        index(url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
+        index(store.url, repository)
+        index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
         log = folder / "log"
         with team_serving(store.server_url, log=log) as served:
             ada, bob = store.reader("ada", "harbour"), store.reader("bob", "harbour", "lighthouse")
             yield Coast(store, served, repository, ada, bob)
         written = log.read_text()
-        assert "Traceback" not in written
-        assert all(secret not in written for secret in (PASSWORD, ada, bob))
+        assert all(token not in written for token in (ada, bob))
 
 
 async def search(editor: Editor, query: str) -> dict[str, Any]:
