@@ -33,7 +33,7 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
 
 
 def _source(revisions: Sequence[protocol.Revision], shown: Collection[str]) -> str:
-    """Of which commits an answer speaks; of many, those of the folders that it shows come first."""
+    """The commits that an answer is about, as a sentence. It names few: those of the folders with results come first."""
     if not revisions:
         return ""
     named = [_commit(each) for each in sorted(revisions, key=lambda each: each.folder not in shown)]

@@ -199,7 +199,7 @@ class Engine:
         self.on_change()
 
     def add_elsewhere(self, uri: str) -> None:
-        """Search what a URI names that is no file of this machine. There is such a thing in a team's index alone."""
+        """Search a folder that is not on this machine, by its URI. Only a team's index has such folders."""
 
     def remove_elsewhere(self, uri: str) -> None:
         """No longer search it."""

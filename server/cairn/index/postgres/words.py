@@ -141,7 +141,7 @@ class SnapshotWords:
 
     def all(self, ask: Ask) -> WordList:
         """All words of the repository, one list for each segment, kept for a while. Those of a million chunks take 1 s to read."""
-        with self._reading_all:  # by one thread: several took 20 s where one took 7
+        with self._reading_all:  # by one thread: several at once take three times as long
             known = self.memory.words
             if not known.lists:
                 known = WordList(tuple(self._read_all(ask)))
