@@ -12,6 +12,7 @@ from attrs import define
 
 from cairn.engine.engine import Engine
 from cairn.engine.first_files import FirstFiles
+from cairn.engine.runner import Runner
 
 pytestmark = pytest.mark.asyncio
 
@@ -47,8 +48,12 @@ class Indexing:
 
 
 async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await first.wait(cast(Engine, engine), workspace)
+    runner = Runner(lambda: cast(Engine, engine))
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await first.wait(runner, workspace)
+    finally:
+        runner.close()
 
 
 async def test_a_question_waits_until_something_can_be_found() -> None:

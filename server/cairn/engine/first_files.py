@@ -7,10 +7,9 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from cairn.engine.request import CALLER
-
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
+    from cairn.engine.runner import Runner
 
 SECONDS = 10.0
 """The first files of 20,000 can be found after a second, on a machine that is not busy."""
@@ -27,23 +26,22 @@ class FirstFiles:
         self._seconds = seconds
         self._until: float | None = None
 
-    async def wait(self, engine: Engine, workspace: str = "") -> None:
+    async def wait(self, runner: Runner, workspace: str = "") -> None:
         """Until something can be found in the folder, or in all of them, if that can come to be.
 
         Raises InvalidRequestError for a `workspace` that is not open.
         """
         while self._until is None or time.monotonic() < self._until:
-            if not await asyncio.to_thread(_are_to_come, engine, workspace):
+            if not await runner.run(_are_to_come, workspace=workspace):
                 return
             if self._until is None:
                 self._until = time.monotonic() + self._seconds
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _are_to_come(engine: Engine, workspace: str) -> bool:
+def _are_to_come(asked: Engine) -> bool:
     """Whether there is nothing to find yet, and nothing known that keeps it so."""
-    with engine.asked(CALLER.get(), workspace) as asked:
-        if asked.searchable() or asked.progress().problem:
-            return False
-        now = asked.figures()
-        return now.retrieval_enabled and now.phase > 0
+    if asked.searchable() or asked.progress().problem:
+        return False
+    now = asked.figures()
+    return now.retrieval_enabled and now.phase > 0

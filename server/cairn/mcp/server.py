@@ -113,7 +113,7 @@ async def _answer(
     tell = _progress(context.session, telling) if wants_progress else None
     try:
         if tool.method.name in _OF_FILES:
-            await first_files.wait(runner.engine, workspace)
+            await first_files.wait(runner, workspace)
         data = await runner.answer(
             tool.method.name, arguments, front=MCP, workspace=workspace, seconds=seconds, tell=tell
         )
