@@ -170,6 +170,16 @@ def test_database_is_prepared_and_a_login_of_servers_admitted(
     assert run("prepare", "--store", str(file), "--server-login", LOGIN).code == 0
 
 
+def test_others_are_indexed_where_one_cannot_be(
+    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path
+) -> None:
+    done = run("index", str(tmp_path / "nowhere"), str(repository.folder))
+    assert (done.code, done.out[:12]) == (1, "harbour main")
+    assert f"{tmp_path / 'nowhere'}: " in done.err
+    as_json = run("index", str(repository.folder), str(tmp_path / "nowhere"), "--json")
+    assert (as_json.code, [each["repository"] for each in as_json.json]) == (1, ["harbour"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -291,6 +291,19 @@ def test_clone_url_is_fetched_and_later_updated(
     assert index(store, url).is_new
 
 
+def test_remote_without_a_main_branch_is_indexed_where_it_stands(
+    store: str, repository: GitRepository, bare_data_dir: Path
+) -> None:
+    repository.git("checkout", "--quiet", "--detach")
+    url = f"file://{repository.folder}"
+    head = repository.git("rev-parse", "HEAD")
+    # As in any clone, which lists this one as well.
+    repository.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/next")
+    for _ in range(2):
+        found = index(store, url)
+        assert (found.ref, found.commit) == ("HEAD", head)
+
+
 def test_bare_folders_and_worktrees_are_indexed_and_stay_unchanged(
     store: str, repository: GitRepository, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn.cli.output import answers, print_json, remark, report, show, tell
-from cairn.errors import CairnError
+from cairn.errors import CairnError, InvalidRequestError, TeamError
 
 if TYPE_CHECKING:
     from cairn.team.garbage import Collected
@@ -146,7 +146,8 @@ def index(
 ) -> None:
     """Index repositories into the store: a clone on this machine, or the URL of one.
 
-    Only files are read that the store does not have. It may be killed at any moment.
+    Only files are read that the store does not have. It may be killed at any moment. Of several repositories one that cannot be
+    indexed is told, and the others are.
     """
     owned = _owned(store)
     from cairn.team.indexing import index_repository
@@ -155,12 +156,18 @@ def index(
         raise click.UsageError("--name is for one repository")
     done: list[IndexResult] = []
     for source in sources:
-        done.append(index_repository(owned.url, source, ref, name, remark, server=server))
-        if not as_json:  # at once: a later one may fail
+        try:
+            done.append(index_repository(owned.url, source, ref, name, remark, server=server))
+        except (InvalidRequestError, TeamError) as problem:
+            if len(sources) == 1:
+                raise
+            tell(f"{source}: {problem}")
+            continue
+        if not as_json:
             report(done[-1], _print_indexed, as_json)
     if as_json:
         print_json(done)
-    if any(each.problems for each in done):
+    if len(done) < len(sources) or any(each.problems for each in done):
         sys.exit(1)
 
 

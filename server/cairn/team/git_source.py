@@ -197,21 +197,18 @@ def _fetch(address: Address, clone: Path) -> Repository:
         "--no-recurse-submodules", "--", address.url, *refs,
     )  # fmt: skip
     listed = over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
-    branch = next(
-        (
-            line.split("\t")[0].removeprefix("ref: ")
-            for line in listed.split("\n")
-            if line.startswith("ref: ")
-        ),
-        "",
-    )
-    if branch.startswith("refs/heads/"):
-        (clone / "HEAD").write_text(f"ref: {branch}\n", encoding="utf-8")
+    # The line of the branch comes before that of its commit, and names that end in HEAD are listed, too.
+    places = (line.partition("\t") for line in listed.split("\n"))
+    head = next((place for place, _, name in places if name == "HEAD"), "")
+    if head.startswith("ref: refs/heads/") or _HASH.fullmatch(head):
+        (clone / "HEAD").write_text(f"{head}\n", encoding="utf-8")
     return Repository(clone, clone, _head_of(clone))
 
 
 def _head_of(clone: Path) -> str:
-    return (clone / "HEAD").read_text("utf-8").strip().removeprefix("ref: ").removeprefix("refs/heads/")
+    """The branch that HEAD names; "" where it names a commit."""
+    head = (clone / "HEAD").read_text("utf-8").strip()
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
 
 
 def remote_refs(address: Address) -> set[str]:
