@@ -314,14 +314,13 @@ def _within_reach(
     left_out = [snapshot for snapshot in snapshots if snapshot.key.shard in away]
     if not left_out:
         return snapshots, ""
-    first = away[left_out[0].key.shard]
-    if len(left_out) == len(snapshots):
-        raise first.problem()
-    others = len(left_out) - 1
-    named = f"{left_out[0].repository} and {others} more are" if others else f"{left_out[0].repository} is"
-    return [
-        snapshot for snapshot in snapshots if snapshot.key.shard not in away
-    ], f"{named} left out: the server {first.name} does not answer."
+    reached = [snapshot for snapshot in snapshots if snapshot.key.shard not in away]
+    first, others = left_out[0].repository, len(left_out) - 1
+    server = away[left_out[0].key.shard]
+    if not reached:
+        raise server.problem()
+    named = f"{first} and {others} more are" if others else f"{first} is"
+    return reached, f"{named} left out: the server {server.name} does not answer."
 
 
 @frozen
