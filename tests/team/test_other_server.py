@@ -179,6 +179,10 @@ def test_others_are_asked_without_what_is_away(
     caller = CALLER.set("ada")
     try:
         both = {"cairn-team:///harbour", "cairn-team:///buoy1"}
+        for question in ("moor_ship buoy_1", "buoy_1"):
+            answer = ask(question)
+            first = answer.results[0].folder.removeprefix("cairn-team:///")
+            assert answer.index.source.startswith(f"From the team's index: {first}, main at ")
         assert folders(ask("moor_ship buoy_1")) >= both
         engine = cast(StoredEngine, runner.engine)
         assert engine.locate("ada", [commit])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 
 from cairn import protocol
@@ -19,7 +19,7 @@ _MOST_ENTRIES = 1_000
 
 
 def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
-    """How complete the indexes are, taken together. `shown` are URIs of the folders that the answer has something of."""
+    """How complete the indexes are, taken together. `shown` are URIs of the folders of what is shown, best first."""
     facts = [folder.reader.facts() for folder in folders]
     revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
     return protocol.IndexState(
@@ -28,15 +28,18 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
         revisions=revisions,
-        source=" ".join(filter(None, [_source(revisions, set(shown)), *_remarks(folders)])),
+        source=" ".join(filter(None, [_source(revisions, shown), *_remarks(folders)])),
     )
 
 
-def _source(revisions: Sequence[protocol.Revision], shown: Collection[str]) -> str:
-    """The commits that an answer is about, as a sentence. It names few: those of the folders with results come first."""
+def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str:
+    """The commits that an answer is about, as a sentence. It names few: those of the folders that are `shown` come first."""
     if not revisions:
         return ""
-    named = [_commit(each) for each in sorted(revisions, key=lambda each: each.folder not in shown)]
+    places = {uri: place for place, uri in enumerate(dict.fromkeys(shown))}
+    named = [
+        _commit(each) for each in sorted(revisions, key=lambda each: places.get(each.folder, len(places)))
+    ]
     others = len(named) - _MOST_COMMITS
     more = f"; {others} more {'repository' if others == 1 else 'repositories'}" if others > 0 else ""
     return f"From the team's index: {'; '.join(named[:_MOST_COMMITS])}{more}."

@@ -55,7 +55,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
     key = key_of(workspace, _asked(params), count_tokens, ages)
     if (kept := recall(workspace, key)) is not None:
-        index = index_state(workspace.folders, (each.folder for each in kept.chunks))
+        index = index_state(workspace.folders, (each.folder for each in kept.excerpts))
         return Attempt(_again(kept, milliseconds(started), index), cached=True)
     query = workspace.understood(params.query)
     asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
@@ -85,7 +85,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         chunks=chunks,
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
-        index=index_state(workspace.folders, (each.folder for each in chunks)),
+        index=index_state(workspace.folders, (each.folder for each in stages.excerpts)),
         excerpts=_rounded_excerpts(stages.excerpts),
     )
     if asked.searcher.whole:
