@@ -32,6 +32,14 @@ def steady() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_engine_stays() -> Iterator[None]:
+    """An engine that an agent started in the background ends with its last client."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_AGENTS__IDLE_MINUTES", "0")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings file of whoever runs the tests changes nothing."""

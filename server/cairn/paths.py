@@ -7,13 +7,14 @@ import os
 import re
 from pathlib import Path
 
-import platformdirs
-
 
 def data_dir() -> Path:
     """The folder for indexes, models and grammars: `CAIRN_DATA_DIR`, or the platform's user cache folder."""
-    override = os.environ.get("CAIRN_DATA_DIR")
-    return Path(override) if override else Path(platformdirs.user_cache_dir("cairn"))
+    if override := os.environ.get("CAIRN_DATA_DIR"):
+        return Path(override)
+    import platformdirs  # It takes 10 ms, which commands that ask a running engine cannot spare twice.
+
+    return Path(platformdirs.user_cache_dir("cairn"))
 
 
 def workspace_dir(folder: Path) -> Path:

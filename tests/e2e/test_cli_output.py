@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cairn.__main__ import cli
+from cairn.commands import cli
 
 HAS_TERMINALS = sys.platform != "win32"
 NO_JSON = {"lsp", "mcp", "serve", "completion"}
@@ -367,6 +367,6 @@ def test_help_and_completion_import_nothing_heavy() -> None:
         "cairn.engine.engine",
         "cairn.protocol.search",
     )
-    code = f"import sys, cairn.__main__; print([name for name in {heavy!r} if name in sys.modules])"
+    code = f"import sys, cairn.commands; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -434,6 +434,7 @@ async def test_the_end_of_stdin_ends_the_process_and_all_that_it_started(workspa
         assert cairn.process.stdin is not None
         cairn.process.stdin.close()
         assert await cairn.end() == 0
+        await asyncio.to_thread(psutil.wait_procs, children, PATIENCE_SECONDS)
         assert not [child for child in children if child.is_running()]
 
 

@@ -14,7 +14,7 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from cairn.__main__ import cli
+from cairn.commands import cli
 from cairn.embedding import packaged
 from cairn.index.store.lock import note_holder, writer_lock
 from cairn.operations import doctor, folder_checks

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.conftest import STEADY
 
-from cairn.__main__ import cli
+from cairn.commands import cli
 from cairn.errors import InvalidRequestError
 from cairn.operations.why import why
 from cairn.settings.layers import Layers

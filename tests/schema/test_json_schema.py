@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from cairn import protocol
-from cairn.__main__ import cli
+from cairn.commands import cli
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.schema.convert import structure, unstructure

@@ -46,11 +46,12 @@ class Engine:
         status may have changed; `host` is what this engine shares with others of the process."""
         self._layers, self._base, self.warnings = _base_settings(editor_settings or {})
         self.on_change = on_change
-        self._host = host or Host(self._base.embedding)
-        self.model = self._host.model
-        self.gate = self._host.gate
+        self.host = host or Host(self._base.embedding)
+        """What this engine shares with others of the process."""
+        self.model = self.host.model
+        self.gate = self.host.gate
         """Has background indexing step aside."""
-        self.metrics = self._host.metrics
+        self.metrics = self.host.metrics
         self.folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self.fallback = Fallback(self)
@@ -87,7 +88,7 @@ class Engine:
             settings = FolderSettings(self._layers, root)
             enabled = settings().retrieval.enabled
             writes, asks_team = keep_indexed and enabled, enabled and bool(settings().team.url)
-            lease = self._host.lease(root, settings, self.on_change, writes=writes and not asks_team)
+            lease = self.host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
             folder = Folder(root, shown, settings, lease, reader)
@@ -131,7 +132,7 @@ class Engine:
         """The folder's lease, another one where its thread should write and does not, or the other way round."""
         if folder.lease.writes == writes:
             return folder.lease
-        return self._host.lease(folder.root, folder.settings, self.on_change, writes=writes)
+        return self.host.lease(folder.root, folder.settings, self.on_change, writes=writes)
 
     def _change(self, root: Path, change: Callable[[Folder], Folder]) -> None:
         """Put another state of a folder in its place; questions that are being answered go on with the former one."""

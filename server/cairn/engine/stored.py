@@ -194,7 +194,7 @@ class StoredEngine(Engine):
         with self._adding:
             engine = self._callers.get(caller)
             if engine is None:
-                engine = self._callers[caller] = _CallersEngine(self, self._host)
+                engine = self._callers[caller] = _CallersEngine(self, self.host)
                 if len(self._callers) > _MOST_CALLERS:
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
@@ -220,7 +220,7 @@ class StoredEngine(Engine):
     def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
-        lease = _NoLease(self._host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
+        lease = _NoLease(self.host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
         return StoredFolder(
             root, root, self._settings, lease, OverlaidReader(saved, self._overlay),
             revision=_revision(snapshot), snapshot=snapshot,

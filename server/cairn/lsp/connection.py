@@ -56,14 +56,21 @@ class Connection(LanguageServer):
     navigation: Navigation
     """Made by `initialize`."""
 
-    def __init__(self, host: Host | None = None, make: MakeEngine | None = None) -> None:
+    def __init__(
+        self,
+        host: Host | None = None,
+        make: MakeEngine | None = None,
+        share: Callable[[Engine], Callable[[], None]] | None = None,
+    ) -> None:
         """`host` is what this connection shares with others of the process, where it is one of several; `make` makes its engine,
-        where that is another one than usual."""
+        where that is another one than usual; `share` lets other processes ask the engine, and gives what ends that."""
         super().__init__(
             "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
         )
         self.host = host
         self._make = make or self._usual_engine
+        self._share = share
+        self._stop_sharing: Callable[[], None] = lambda: None
         self.editor_settings: dict[str, Any] = {}
         self._runner: Runner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -94,9 +101,16 @@ class Connection(LanguageServer):
             return engine
 
         self._runner = Runner(make)
+        if self._share is not None:
+            self.in_background(self._share_engine(self._share))
         window = self.client_capabilities.window
         if window and window.work_done_progress:
             self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))
+
+    async def _share_engine(self, share: Callable[[Engine], Callable[[], None]]) -> None:
+        """Let other processes ask the engine, once it is made: the editor's own questions come first."""
+        engine = await self.runner.made()
+        self._stop_sharing = await asyncio.to_thread(share, engine)
 
     def _usual_engine(self, editor_settings: Mapping[str, Any], on_change: Callable[[], None]) -> Engine:
         # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
@@ -170,6 +184,7 @@ class Connection(LanguageServer):
 
     def close(self) -> None:
         """Stop everything the server started, an engine that is just being made included."""
+        self._stop_sharing()
         if self._runner is not None:
             self._runner.close()
         self._in_order.shutdown(wait=True, cancel_futures=True)

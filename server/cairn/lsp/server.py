@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsprotocol import types
@@ -20,15 +21,20 @@ from cairn.startup.ending import ended
 from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
     from cairn.engine.host import Host
     from cairn.lsp.connection import MakeEngine
 
 logger = logging.getLogger(__name__)
 
 
-def build_server(host: Host | None = None, make: MakeEngine | None = None) -> Connection:
-    """A server with all features registered; `host` and `make` as for `Connection`."""
-    server = Connection(host, make)
+def build_server(
+    host: Host | None = None,
+    make: MakeEngine | None = None,
+    share: Callable[[Engine], Callable[[], None]] | None = None,
+) -> Connection:
+    """A server with all features registered; the arguments are those of `Connection`."""
+    server = Connection(host, make, share)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -59,10 +65,16 @@ async def _exit_with_parent(server: Connection, process_id: int) -> None:
     os._exit(1)  # the reader of the pipe cannot be woken otherwise
 
 
-def serve_stdio(first: bytes, answered: int | str | None, stdout: BinaryIO) -> int:
+def serve_stdio(
+    first: bytes,
+    answered: int | str | None,
+    stdout: BinaryIO,
+    share: Callable[[Engine], Callable[[], None]] | None = None,
+) -> int:
     """Speak LSP over stdin and stdout until told to exit; the process's exit code.
 
-    `first` is the message that was read already, and `answered` the id of the request that has its answer.
+    `first` is the message that was read already, and `answered` the id of the request that has its answer. `share` lets other processes
+    ask the engine, and gives what ends that.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
@@ -71,7 +83,7 @@ def serve_stdio(first: bytes, answered: int | str | None, stdout: BinaryIO) -> i
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     let_queries_in()
     keep_no_freed_memory()
-    server = build_server()
+    server = build_server(share=share)
     server.protocol.answered = answered
     server.protocol.set_writer(StdoutWriter(stdout))
     reader = StdinAsyncReader(sys.stdin.buffer, server.thread_pool)

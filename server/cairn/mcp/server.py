@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import logging
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -28,17 +25,13 @@ from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.mcp.stdio import stdio_streams
+from cairn.mcp.connection import message_streams
 from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
-from cairn.startup.ending import ended, first_of, told_to_end
-from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.runner import Runner
     from cairn.protocol import DiscoverProgress
-
-logger = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 
@@ -161,22 +154,13 @@ def _listed() -> list[types.Tool]:
     ]
 
 
-# --- stdio -----------------------------------------------------------------------------------------
+# --- one connection --------------------------------------------------------------------------------
 
 
-def serve_stdio(named: Sequence[Path], client: int) -> None:
-    """Speak MCP over stdin and stdout until stdin ends, the process `client` that started this one is gone, or this one is
-    told to end."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
-    let_queries_in()
-    keep_no_freed_memory()
-    asyncio.run(_serve(named, client))
-
-
-async def _serve(named: Sequence[Path], client: int) -> None:
-    workspaces = Workspaces(named)
+async def serve_connection(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, workspaces: Workspaces
+) -> None:
+    """Speak MCP with one client until it ends; the workspaces are closed then."""
     server = build_server(workspaces.runner, problems=lambda: workspaces.problems)
 
     async def initialized(context: Context, _: types.NotificationParams) -> None:
@@ -189,18 +173,11 @@ async def _serve(named: Sequence[Path], client: int) -> None:
     server.add_notification_handler(
         "notifications/roots/list_changed", types.NotificationParams, roots_changed
     )
-    with told_to_end() as told:
-        try:
-            async with stdio_streams() as (incoming, outgoing):
-                speaking = server.run(incoming, outgoing, server.create_initialization_options())
-                await first_of(speaking, told.wait(), _gone(client))
-        finally:
-            await workspaces.close()
-
-
-async def _gone(client: int) -> None:
-    await ended(client)
-    logger.warning("the client (process %d) is gone; ending", client)
+    try:
+        async with message_streams(reader, writer) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    finally:
+        await workspaces.close()
 
 
 # --- HTTP ------------------------------------------------------------------------------------------

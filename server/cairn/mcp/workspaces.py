@@ -1,14 +1,13 @@
-"""Which folders an agent over stdio works in: those that `cairn mcp` was given, else the client's roots, else the current
-directory. The engine is made on a thread meanwhile; the tools wait for it.
+"""Which folders an agent works in: those that `cairn mcp` was given, else the client's roots, else the directory that it was started
+in. The engine is made on a thread meanwhile; the tools wait for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import mcp_types as types
 from mcp.server.session import ServerSession
@@ -16,18 +15,16 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cairn.engine.folders import path_of_uri
+from cairn.engine.pool import EnginePool, Lent
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
-
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
 
 logger = logging.getLogger(__name__)
 
 _ROOTS = "roots"
 """What the question for them is called."""
 _ROOTS_SECONDS = 10.0
-"""For a client to tell its roots; the current directory serves after that."""
+"""For a client to tell its roots; the directory of the command serves after that."""
 
 
 class NoWorkspaceError(CairnError):
@@ -37,11 +34,21 @@ class NoWorkspaceError(CairnError):
 class Workspaces:
     """The folders of one client. Use it on one event loop."""
 
-    def __init__(self, named: Sequence[Path]) -> None:
-        """`named` are the folders of the command line; they hold, whatever the client's roots are."""
+    def __init__(
+        self,
+        pool: EnginePool,
+        named: Sequence[Path],
+        here: Path,
+        move: Callable[[Sequence[Path]], Awaitable[bool]],
+    ) -> None:
+        """`pool` lends the engine. `named` are the folders of the command line, which count whatever the client's roots are. `here` is the
+        directory of the command. `move` hears which folders the client's roots are, and says whether another process answers from then on.
+        """
+        self._pool = pool
         self._named = tuple(named)
-        self._runner: Runner | None = None
-        self._open: tuple[Path, ...] = ()
+        self._here = here
+        self._move = move
+        self._lent: Lent | None = None
         self._opening: asyncio.Task[None] | None = None
         self.problems: tuple[str, ...] = ()
         """Why folders that were asked for are not open."""
@@ -56,9 +63,9 @@ class Workspaces:
         self.begin(session, told if isinstance(told, types.ListRootsResult) else None)
         assert self._opening is not None
         await asyncio.shield(self._opening)
-        if self._runner is None or not self._open:
+        if self._lent is None or not self._lent.open:
             raise NoWorkspaceError("\n".join(["No workspace folder is open.", *self.problems]))
-        return self._runner
+        return self._lent.runner
 
     def begin(self, session: ServerSession, told: types.ListRootsResult | None = None) -> None:
         """Open the folders in the background, unless that has begun already; `told` are roots that the client gave."""
@@ -71,12 +78,12 @@ class Workspaces:
             self._opening = asyncio.create_task(self._show(session, None, self._opening))
 
     async def close(self) -> None:
-        """Stop everything."""
+        """Give the engine back."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        if self._runner is not None:
-            await asyncio.to_thread(self._runner.stop)
+        if self._lent is not None:
+            self._pool.give_back(self._lent)
 
     async def _show(
         self, session: ServerSession, told: types.ListRootsResult | None, earlier: asyncio.Task[None] | None
@@ -84,10 +91,12 @@ class Workspaces:
         if earlier is not None:
             await asyncio.wait([earlier])
         wanted, problems = await self._wanted(session, told)
-        if self._runner is None:
-            self._runner = Runner(_made)
-        self._open, unusable = await self._runner.run(lambda engine: _changed(engine, self._open, wanted))
-        self.problems = (*problems, *unusable)
+        if not self._named and await self._move(wanted):
+            await asyncio.Event().wait()  # The client asks elsewhere, and this connection ends.
+        before, self._lent = self._lent, await self._pool.lend(wanted)
+        if before is not None:
+            self._pool.give_back(before)
+        self.problems = (*problems, *self._lent.problems)
 
     async def _wanted(
         self, session: ServerSession, told: types.ListRootsResult | None
@@ -97,7 +106,7 @@ class Workspaces:
             return list(self._named), []
         folders, problems = _folders(told or await _roots(session))
         if not folders and not problems:
-            folders = [Path.cwd()]
+            folders = [self._here]
         refusals = {folder: refusal(folder) for folder in folders}
         return (
             [folder for folder, why in refusals.items() if not why],
@@ -123,7 +132,7 @@ async def _roots(session: ServerSession) -> types.ListRootsResult:
     try:
         return await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
     except (MCPError, ValueError) as problem:
-        logger.warning("the client told no roots, the current directory serves: %s", problem)
+        logger.warning("the client told no roots, the directory of the command serves: %s", problem)
         return none
 
 
@@ -152,28 +161,3 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
         f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, open a project in "
         f"your client, or name folders: `{command} FOLDER`."
     )
-
-
-def _made() -> Engine:
-    from cairn.startup.interpreter import made_to_last
-
-    with made_to_last():
-        from cairn.engine.engine import Engine
-
-    return Engine()
-
-
-def _changed(
-    engine: Engine, before: Sequence[Path], wanted: Sequence[Path]
-) -> tuple[tuple[Path, ...], list[str]]:
-    """Open and close folders; those that are open then, and why others are not."""
-    for gone in set(before) - set(wanted):
-        engine.remove_folder(gone)
-    now, problems = [], []
-    for folder in wanted:
-        try:
-            engine.add_folder(folder)
-            now.append(folder)
-        except CairnError as problem:
-            problems.append(f"{problem}.")
-    return tuple(now), problems

@@ -1,4 +1,4 @@
-"""Knows how long nobody has needed `cairn serve`, and ends it when that was long enough."""
+"""Knows how long nobody has needed a process that serves, such as `cairn serve`, so that it ends when that was long enough."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Presence:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._here = 0
+        self._left = False
         self._left_at = clock()
         self._changed = asyncio.Event()
 
@@ -27,12 +28,19 @@ class Presence:
             yield
         finally:
             self._here -= 1
+            self._left = True
             self._left_at = self._clock()
             self._changed.set()
 
     def seconds_left(self, patience: float) -> float | None:
         """Until nobody has been there for `patience` seconds; None while somebody is."""
         return None if self._here else max(0.0, self._left_at + patience - self._clock())
+
+    async def arrival(self) -> None:
+        """Return once somebody is there, or has been."""
+        while not self._here and not self._left:
+            self._changed.clear()
+            await self._changed.wait()
 
     async def over(self, patience: float) -> None:
         """Return when nobody has been there for `patience` seconds."""

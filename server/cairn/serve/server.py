@@ -19,6 +19,7 @@ from typing import Any
 from attrs import evolve, frozen
 from prometheus_client import Gauge
 
+from cairn.attach.records import SERVER
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
@@ -33,6 +34,7 @@ from cairn.mcp.server import McpApp
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
+from cairn.serve.engine_socket import shared
 from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
@@ -104,6 +106,8 @@ def serve(
         resources.callback(engine.stop)
         for folder in folders:
             engine.add_folder(folder)
+        if not store:
+            resources.callback(shared(SERVER, host))
         let_queries_in()
         keep_no_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)

@@ -244,6 +244,14 @@ class ServeSettings:
 
 
 @frozen
+class AgentsSettings:
+    """What agents are offered."""
+
+    idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
+    """How long an engine that `cairn mcp` started in the background stays after its last client; 0 not at all."""
+
+
+@frozen
 class TeamSettings:
     """A team's index: a clone whose commit is indexed there is answered from it, and only what differs is indexed here."""
 
@@ -265,6 +273,7 @@ class Settings:
     log: LogSettings = field(factory=LogSettings)
     lsp: LspSettings = field(factory=LspSettings)
     serve: ServeSettings = field(factory=ServeSettings)
+    agents: AgentsSettings = field(factory=AgentsSettings)
     team: TeamSettings = field(factory=TeamSettings)
 
 

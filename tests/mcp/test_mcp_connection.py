@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCNotification, JSONRPCRequest
 
-from cairn.mcp.stdio import MAX_LINE_BYTES, lines, message_of
+from cairn.attach.relay import MAX_LINE_BYTES, lines
+from cairn.mcp.connection import message_of
 
 
 class Pieces(io.RawIOBase):

@@ -1,0 +1,277 @@
+"""Carries MCP's messages between an agent's client and an engine of another process.
+
+The client sees one server for as long as it runs, whichever engine answers. When the engine ends, another one is found or
+started. It is told what the client had said of itself, and is asked again what was not answered yet: every tool only reads, so to
+ask twice does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, NoReturn
+
+from cairn.attach.channel import AttachError, Channel
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+"""The longest message of a client: what MCP's SDK takes over HTTP. The stages take 500,000 characters of text at most."""
+MOVE = "cairn/move"
+"""A message of the engine with this key names the folders whose engine the relay should attach to instead."""
+
+_MOST_TRIES = 3
+"""Engines that may end over one request before it is taken for the reason."""
+_LOOK_SECONDS = 2.0
+"""Time between two looks whether the client's process is still there."""
+_LAST_ANSWERS_SECONDS = 10.0
+"""Patience for answers after the client's last message, as where messages are piped in. A client that wants the process to end before
+sends a signal."""
+_INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
+
+
+class _Request:
+    """A request of the client that has no answer yet."""
+
+    def __init__(self, line: bytes) -> None:
+        self.line = line
+        self.tries = 0
+
+
+class Relay:
+    """Between one client and the engines that answer it. `run` is called once."""
+
+    def __init__(self, attach: Callable[[list[str]], Channel], stdout: BinaryIO) -> None:
+        """`attach` gives a channel to the engine of the folders, or of those that the command names for an empty list; it raises
+        AttachError where there is none."""
+        self._attach = attach
+        self._stdout = stdout
+        self._writing = threading.Lock()
+        self._sending = threading.Lock()
+        """Guards the order of what an engine is sent; it is taken before `_state`."""
+        self._state = threading.Lock()
+        self._channel: Channel | None = None
+        self._folders: list[str] = []
+        self._initialize: _Request | None = None
+        self._initialized: bytes | None = None
+        self._is_greeted = False
+        """Whether the client has its answer to `initialize`."""
+        self._requests: dict[Any, _Request] = {}
+        self._asked: set[Any] = set()
+        """The ids of what the engine at hand has asked the client."""
+        self._has_work = threading.Event()
+        self._input_ended = False
+        self.ended = threading.Event()
+        """Whoever sets it ends `run`."""
+
+    def run(self, stdin: BinaryIO) -> None:
+        """Carry messages until the client's input and the answers to it have ended."""
+        for work in (lambda: self._read(stdin), self._pump):
+            # A thread that waits for a pipe cannot be woken, so nothing waits for it.
+            threading.Thread(target=work, name="cairn-relay", daemon=True).start()
+        self.ended.wait()
+        with self._state:
+            channel = self._channel
+        if channel is not None:
+            channel.close()
+
+    # --- from the client ---------------------------------------------------------------------------
+
+    def _read(self, stdin: BinaryIO) -> None:
+        with suppress(OSError, ValueError):
+            for line in lines(stdin):
+                if line is None:
+                    problem = f"a message has more than {MAX_LINE_BYTES:,} bytes"
+                    self._write(_error(None, _INVALID_REQUEST, problem))
+                elif line.strip():
+                    self._take(line)
+        with self._sending:
+            self._input_ended = True
+            channel = self._channel
+        if channel is not None:
+            channel.end_input()
+        self._has_work.set()
+        if self._requests:
+            self.ended.wait(_LAST_ANSWERS_SECONDS)
+        self.ended.set()
+
+    def _take(self, line: bytes) -> None:
+        message = _object(line)
+        with self._sending:
+            if self._note(message, line) and self._channel is not None:
+                with suppress(OSError):  # Whoever reads the channel notices, and asks another engine.
+                    self._channel.send(line)
+        self._has_work.set()
+
+    def _note(self, message: dict[str, Any], line: bytes) -> bool:
+        """Keep what another engine would have to know; whether the engine at hand should have the line."""
+        method, request_id = message.get("method"), _key(message.get("id"))
+        with self._state:
+            if method == "notifications/initialized":
+                self._initialized = line
+            elif method == "notifications/cancelled":
+                params = message.get("params")
+                self._requests.pop(_key(params.get("requestId")) if isinstance(params, dict) else None, None)
+            elif method is None and request_id is not None:
+                # An answer to an engine that has ended means nothing to the one at hand.
+                is_expected = request_id in self._asked
+                self._asked.discard(request_id)
+                return is_expected
+            elif method is not None and request_id is not None:
+                request = _Request(line)
+                request.tries = 1 if self._channel is not None else 0
+                if method == "initialize":
+                    self._initialize = request
+                self._requests[request_id] = request
+        return True
+
+    # --- from the engine ---------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        while not self.ended.is_set():
+            self._has_work.clear()
+            try:
+                channel = self._attach(self._folders)
+            except AttachError as problem:
+                self._refuse(f"Cairn has no engine: {problem}.")
+                if self._input_ended:
+                    break
+                self._has_work.wait()
+                continue
+            if self._replay(channel):
+                for line in channel:
+                    if not self._hand_on(line) or (self._input_ended and not self._requests):
+                        break
+            with self._sending, self._state:
+                self._channel = None
+                self._asked.clear()
+            channel.close()
+            if self._input_ended and not self._requests:
+                break
+        self.ended.set()
+
+    def _replay(self, channel: Channel) -> bool:
+        """Tell an engine what the client has said of itself, and ask it what was not answered; whether it took that."""
+        with self._sending:
+            with self._state:
+                self._channel = channel
+                exhausted = [key for key, each in self._requests.items() if each.tries >= _MOST_TRIES]
+                given_up = [self._requests.pop(key) for key in exhausted]
+                greeting = [self._initialize] if self._initialize is not None else []
+                others = [each for each in self._requests.values() if each is not self._initialize]
+                for request in (*greeting, *others):
+                    request.tries += 1
+                first = [each.line for each in greeting]
+                if self._initialized is not None:
+                    first.append(self._initialized)
+                again = [*first, *(each.line for each in others)]
+            for request in given_up:
+                said = f"Cairn's engine ended {_MOST_TRIES} times over this request. Ask in another way."
+                self._write(_error(_object(request.line).get("id"), _INTERNAL_ERROR, said))
+            try:
+                for line in again:
+                    channel.send(line)
+                if self._input_ended:
+                    channel.end_input()
+            except OSError:
+                return False
+        return True
+
+    def _hand_on(self, line: bytes) -> bool:
+        """Give a line of the engine to the client; whether the engine stays the one to ask."""
+        message = _object(line)
+        if isinstance(folders := message.get(MOVE), list):
+            self._folders = [str(folder) for folder in folders]
+            with self._state:
+                for request in self._requests.values():
+                    request.tries = 0
+            return False
+        key = _key(message.get("id"))
+        with self._state:
+            if "method" in message and key is not None:
+                self._asked.add(key)
+            elif key is not None:
+                if key not in self._requests:  # It was answered by an engine before, or cancelled.
+                    return True
+                del self._requests[key]
+        self._write(line)
+        return True
+
+    def _refuse(self, why: str) -> None:
+        """Answer everything that waits with an error."""
+        with self._state:
+            waiting = list(self._requests.values())
+            self._requests.clear()
+        for request in waiting:
+            self._write(_error(_object(request.line).get("id"), _INTERNAL_ERROR, why))
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            try:
+                self._stdout.write(line + b"\n")
+                self._stdout.flush()
+            except (OSError, ValueError):  # A client that does not read asks for nothing.
+                self.ended.set()
+
+
+def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
+    """The lines of a stream, the last one also without its end; None for one of more bytes than `longest`."""
+    while line := stream.readline(longest + 1):
+        too_long = len(line) > longest and not line.endswith(b"\n")
+        while too_long and line and not line.endswith(b"\n"):
+            line = stream.readline(longest + 1)
+        yield None if too_long else line.removesuffix(b"\n")
+
+
+def relay(attach: Callable[[list[str]], Channel]) -> NoReturn:
+    """Carry messages between stdin, stdout and the engine, until stdin ends, the client's process is gone, or a signal comes.
+
+    The process ends with this: threads may be waiting for pipes.
+    """
+    real = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What is printed by mistake would break the protocol.
+    sys.stdout = sys.stderr
+    carrier = Relay(attach, real)
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, lambda *_: carrier.ended.set())
+    threading.Thread(target=_watch, args=(os.getppid(), carrier.ended), daemon=True).start()
+    with open(0, "rb", closefd=False) as stdin:
+        carrier.run(stdin)
+        os._exit(0)
+
+
+def _watch(client: int, ended: threading.Event) -> None:
+    """Set `ended` once the process `client`, this one's parent, is gone: somebody may still hold its end of a pipe."""
+    while not ended.wait(_LOOK_SECONDS):
+        if sys.platform == "win32":
+            import psutil  # A process keeps the number of its parent there.
+
+            if not psutil.pid_exists(client):
+                ended.set()
+        elif os.getppid() != client:
+            ended.set()
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; an empty one where it holds none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _key(request_id: Any) -> Any:
+    """An id as a key: 1 and "1" are two, and what is neither a number nor a string is none."""
+    if isinstance(request_id, bool) or not isinstance(request_id, int | str):
+        return None
+    return (type(request_id), request_id)
+
+
+def _error(request_id: Any, code: int, message: str) -> bytes:
+    error = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
+    return json.dumps(error).encode()

@@ -1,0 +1,68 @@
+"""The command `cairn`: the command line with the commands of the other fronts."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cairn.cli.main import cli
+from cairn.cli.main import main as main
+from cairn.cli.team import team
+from cairn.errors import CairnError, InvalidRequestError
+from cairn.serve.command import openapi, serve, serve_team
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+
+
+@cli.command()
+def lsp() -> None:
+    """Serve an editor over stdin and stdout (LSP)."""
+    from cairn.lsp.early import answer_initialize
+
+    stdout = sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print would break the protocol
+    first, answered = answer_initialize(sys.stdin.buffer, stdout)
+
+    from cairn.lsp.kept_bytecode import kept_bytecode
+    from cairn.startup.interpreter import made_to_last
+
+    with made_to_last(), kept_bytecode("server"):
+        from cairn.lsp.server import serve_stdio
+
+    def share(engine: Engine) -> Callable[[], None]:
+        from cairn.attach.records import EDITOR
+        from cairn.serve.engine_socket import shared
+
+        return shared(EDITOR, engine.host)
+
+    sys.exit(serve_stdio(first, answered, stdout, share))
+
+
+@cli.command()
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
+def mcp(folders: tuple[Path, ...]) -> None:
+    """Serve an agent over stdin and stdout (MCP).
+
+    It works in each FOLDER; without any, in the client's roots, or else in the current directory. The engine is one that runs already,
+    an editor's or another agent's, or one in the background, which ends soon after its last client.
+    """
+    if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
+        raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
+    for folder in folders:
+        if not folder.is_dir():
+            raise InvalidRequestError("folder", f"{folder} is not a directory")
+    from cairn.attach.relay import relay
+    from cairn.serve.agents import attached
+
+    relay(attached([folder.absolute() for folder in folders], Path.cwd()))
+
+
+cli.add_command(serve)
+team.add_command(serve_team)
+cli.add_command(openapi)

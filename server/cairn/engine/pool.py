@@ -1,0 +1,100 @@
+"""The engines of one process, each over a set of folders, lent to whoever asks about these."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cairn.engine.runner import Runner
+from cairn.errors import CairnError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.engine.host import Host
+
+
+class Lent:
+    """An engine over some folders, and how many need it."""
+
+    def __init__(self, host: Callable[[], Host], folders: tuple[Path, ...]) -> None:
+        """Make the engine on a thread."""
+        self.open: tuple[Path, ...] = ()
+        """The folders that are open, once the engine is made."""
+        self.problems: tuple[str, ...] = ()
+        """Why others of the folders are not open."""
+        self.borrowers = 0
+        self.ending: asyncio.TimerHandle | None = None
+        self._host = host
+        self._folders = folders
+        self.runner = Runner(self._make)
+
+    def _make(self) -> Engine:
+        from cairn.startup.interpreter import made_to_last
+
+        with made_to_last():
+            from cairn.engine.engine import Engine
+        engine = Engine(host=self._host())
+        for folder in self._folders:
+            try:
+                engine.add_folder(folder)
+                self.open += (folder,)
+            except CairnError as problem:
+                self.problems += (f"{problem}.",)
+        return engine
+
+
+class EnginePool:
+    """Lends engines, so that ten agents on one workspace have one engine. Use it on one event loop."""
+
+    def __init__(self, host: Callable[[], Host], keep_seconds: float) -> None:
+        """`host` gives what the engines share and is called on a thread. An engine that nobody needs is kept for `keep_seconds`."""
+        self._host = host
+        self._keep_seconds = keep_seconds
+        self._lent: dict[tuple[Path, ...], Lent] = {}
+        self._stopping: set[asyncio.Future[None]] = set()
+
+    async def lend(self, folders: Sequence[Path]) -> Lent:
+        """The engine over these folders, once it is made. Give it back with `give_back`."""
+        key = tuple(folders)
+        lent = self._lent.get(key)
+        if lent is None:
+            lent = self._lent[key] = Lent(self._host, key)
+        lent.borrowers += 1
+        if lent.ending is not None:
+            lent.ending.cancel()
+            lent.ending = None
+        try:
+            await lent.runner.made()
+        except BaseException as problem:
+            lent.borrowers -= 1
+            if not lent.borrowers and isinstance(problem, Exception):
+                self._end(lent)  # The next one who asks has another try.
+            elif not lent.borrowers:
+                self._end_later(lent)
+            raise
+        return lent
+
+    def give_back(self, lent: Lent) -> None:
+        """Say that one borrower needs the engine no longer."""
+        lent.borrowers -= 1
+        if not lent.borrowers:
+            self._end_later(lent)
+
+    async def close(self) -> None:
+        """Stop all engines."""
+        for lent in tuple(self._lent.values()):
+            self._end(lent)
+        await asyncio.gather(*self._stopping, return_exceptions=True)
+
+    def _end_later(self, lent: Lent) -> None:
+        lent.ending = asyncio.get_running_loop().call_later(self._keep_seconds, self._end, lent)
+
+    def _end(self, lent: Lent) -> None:
+        self._lent = {key: each for key, each in self._lent.items() if each is not lent}
+        if lent.ending is not None:
+            lent.ending.cancel()
+        stopping = asyncio.ensure_future(asyncio.to_thread(lent.runner.stop))
+        self._stopping.add(stopping)
+        stopping.add_done_callback(self._stopping.discard)

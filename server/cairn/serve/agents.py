@@ -1,0 +1,36 @@
+"""Which engine answers an agent's `cairn mcp`: one that runs, one that is started in the background, or else one of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cairn.attach.channel import AttachError, Channel
+from cairn.attach.finding import attach
+
+
+def attached(named: Sequence[Path], here: Path) -> Callable[[list[str]], Channel]:
+    """What gives a channel to an engine of the folders `named`, or else of the directory `here`; or of others that an engine sends to."""
+    own: list[Any] = []
+
+    def channel(moved: list[str]) -> Channel:
+        wish = {
+            "want": "mcp",
+            "folders": [str(folder) for folder in named],
+            "cwd": str(here),
+            "moved": bool(moved),
+        }
+        try:
+            return attach([Path(folder) for folder in moved] or list(named) or [here], wish)
+        except AttachError as problem:
+            # A data folder that cannot be written, or an editor whose installation has no MCP.
+            print(f"cairn: {problem}; this process has an engine of its own.", file=sys.stderr)
+        if not own:
+            from cairn.serve.engine_socket import OwnEngine
+
+            own.append(OwnEngine())
+        return own[0].channel(wish)  # type: ignore[no-any-return]
+
+    return channel

@@ -1,0 +1,331 @@
+"""Lets other processes of the same user ask the engine of this one: `cairn mcp`, and commands that find that an engine runs.
+
+The process says in each workspace's data folder that it has the engine (`cairn.attach.records`), listens on a private socket, and
+speaks the protocol of `cairn.attach.channel`. An engine in the background gives way to an editor or a server, which then answer
+its clients: there is one engine for each workspace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import importlib
+import json
+import logging
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cairn import __version__
+from cairn.attach.channel import PROTOCOL, Channel, dialogue, listening, remove_socket
+from cairn.attach.finding import ask_to_yield, find
+from cairn.attach.records import BACKGROUND, Record, remove_record, taken_lock, write_record
+from cairn.attach.relay import MAX_LINE_BYTES, MOVE
+from cairn.errors import CairnError, InvalidRequestError
+from cairn.operations.idling import Presence
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+    from cairn.engine.host import Host
+
+logger = logging.getLogger(__name__)
+
+Wish = dict[str, Any]
+
+_FIRST_SECONDS = 10.0
+"""Patience for the first line of a connection."""
+_LOOK_SECONDS = 2.0
+"""Time between two looks at which folders are open. A second editor takes over from the first one after so long."""
+_TAKEN_SECONDS = 3.0
+"""Patience for a process that takes over the folders, before this one ends."""
+_MOVE_SECONDS = 2.0
+_KEEP_SECONDS = 60.0
+"""How long an editor or a server keeps what an agent had asked, for the next one."""
+
+
+class Offers:
+    """The folders for which this process says that it has their engine."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._held: dict[Path, BaseFileLock] = {}
+
+    def __contains__(self, folder: Path) -> bool:
+        return folder in self._held
+
+    def hold(self, folder: Path, lock: BaseFileLock | None = None) -> bool:
+        """Say it of one more folder, unless another process does that wants to keep it; `lock` is one that was taken before."""
+        giving_way = None
+        lock = lock or taken_lock(folder)
+        if lock is None and self.record.kind != BACKGROUND:
+            giving_way = ask_to_yield(folder)
+            lock = taken_lock(folder)
+        if lock is None:
+            return False
+        try:
+            write_record(folder, self.record)
+        except OSError as problem:
+            logger.warning("other processes will not find the engine of %s: %s", folder, problem)
+            lock.release()
+            return False
+        finally:
+            if giving_way is not None:
+                giving_way.close()  # Its clients may look for another engine now.
+        self._held[folder] = lock
+        return True
+
+    def follow(self, folders: Iterable[Path]) -> None:
+        """Say it of these folders, and no longer of others."""
+        wanted = set(folders)
+        for gone in set(self._held) - wanted:
+            self.release(gone)
+        for folder in wanted - set(self._held):
+            self.hold(folder)
+
+    def release(self, *folders: Path) -> None:
+        """Say it no longer of these folders, or of any."""
+        for folder in folders or tuple(self._held):
+            lock = self._held.pop(folder)
+            remove_record(folder, self.record)
+            lock.release()
+
+
+class EngineSocket:
+    """Serves the connections of other processes, on one event loop."""
+
+    def __init__(
+        self,
+        host: Callable[[], Host],
+        open_folders: Callable[[], Iterable[Path]],
+        keep_seconds: float,
+        kind: str | None,
+    ) -> None:
+        """Listen from now on, where a `kind` of process is given; connections are answered by `serve`. Without, nobody finds it.
+
+        `host` gives what the engines of this process share; it is called on a thread. `open_folders` tells which folders are open in
+        this process. An engine that nobody asks any more is kept for `keep_seconds`. Raises OSError where no socket can be had.
+        """
+        self._socket: socket.socket | None = None
+        address = ""
+        if kind is not None:
+            self._socket, address = listening()
+        self.offers = Offers(Record(address, secrets.token_urlsafe(32), os.getpid(), __version__, kind or ""))
+        self.presence = Presence()
+        self._host, self._open_folders, self._keep_seconds = host, open_folders, keep_seconds
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def serve(self, told: asyncio.Event) -> None:
+        """Answer until `told` is set; then no process finds this engine any more, and all connections are closed."""
+        from cairn.engine.pool import EnginePool
+
+        self._told = told
+        self._pool = EnginePool(self._host, self._keep_seconds)
+        async with contextlib.AsyncExitStack() as ending:
+            ending.push_async_callback(self._pool.close)
+            ending.push_async_callback(self._leave_all)
+            if self._socket is not None:
+                server = await _served(self._socket, self._connected)
+                ending.callback(remove_socket, self.offers.record.address)
+                ending.callback(server.close)
+                ending.push_async_callback(asyncio.to_thread, self.offers.release)
+                following = asyncio.create_task(self._follow())
+                ending.push_async_callback(_cancelled, following)
+            await told.wait()
+
+    def connect(self, connection: socket.socket) -> None:
+        """Answer a connection that was not made over the network; on the loop of `serve`."""
+
+        async def answer() -> None:
+            reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES)
+            await self._answer(reader, writer)
+
+        self._keep(asyncio.get_running_loop().create_task(answer()))
+
+    async def _leave_all(self) -> None:
+        for connection in tuple(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(lambda: self.offers.follow(self._open_folders()))
+            except OSError as problem:
+                logger.warning("other processes may not find this engine: %s", problem)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    # --- one connection ----------------------------------------------------------------------------
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._keep(asyncio.get_running_loop().create_task(self._answer(reader, writer)))
+
+    def _keep(self, connection: asyncio.Task[None]) -> None:
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_FIRST_SECONDS):
+                wish = self._wish(await reader.readline())
+            if wish is None:
+                return
+            answers = {"hello": self._hello, "mcp": self._mcp, "method": self._method, "yield": self._yield}
+            answer = answers.get(str(wish.get("want")))
+            if answer is None:
+                await _send(writer, {"error": f"this engine does not know {wish.get('want')!r}"})
+                return
+            with self.presence.here():
+                await answer(wish, reader, writer)
+        except (TimeoutError, ConnectionError, ValueError) as problem:
+            logger.debug("a connection was closed: %s", problem)
+        finally:
+            writer.close()
+
+    def _wish(self, line: bytes) -> Wish | None:
+        """What the first line of a connection wants; None where it is not of this protocol, or has not the token."""
+        try:
+            wish = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(wish, dict) or wish.get("cairn") != PROTOCOL:
+            return None
+        token = str(wish.get("token")).encode("utf-8", "replace")
+        return wish if hmac.compare_digest(token, self.offers.record.token.encode()) else None
+
+    async def _hello(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _send(writer, {"ok": True})
+
+    async def _mcp(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await asyncio.to_thread(importlib.import_module, "cairn.mcp.server")
+        except ImportError:
+            await _send(writer, {"error": "the installation of the engine lacks the extra `serve`"})
+            return
+        from cairn.mcp.server import serve_connection
+        from cairn.mcp.workspaces import Workspaces
+
+        async def move(folders: Sequence[Path]) -> bool:
+            return not wish.get("moved") and await self._moved(folders, writer)
+
+        await _send(writer, {"ok": True})
+        named = [Path(folder) for folder in wish.get("folders", ())]
+        workspaces = Workspaces(self._pool, named, Path(wish["cwd"]), move)
+        await serve_connection(reader, writer, workspaces)
+
+    async def _moved(self, folders: Sequence[Path], writer: asyncio.StreamWriter) -> bool:
+        """Send the client to the process that has the engine of these folders; whether there is another one."""
+        elsewhere = [folder for folder in folders if folder.resolve() not in self.offers]
+        if not elsewhere or len(elsewhere) < len(folders):
+            return False
+        found = await asyncio.to_thread(find, elsewhere, {"want": "hello"}, _MOVE_SECONDS)
+        if found is None:
+            return False
+        found[0].close()
+        await _send(writer, {MOVE: [str(folder) for folder in elsewhere]})
+        return True
+
+    async def _method(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lent = await self._pool.lend([Path(folder) for folder in wish.get("folders", ())])
+        try:
+            if lent.problems:
+                raise InvalidRequestError("folder", " ".join(lent.problems))
+            answer = await lent.runner.answer(str(wish["method"]), wish.get("params"), front="cli")
+            await _send(writer, {"answer": answer})
+        except CairnError as problem:
+            error = {"type": type(problem).__name__, "message": str(problem)}
+            await _send(writer, {"error": {**error, "field": getattr(problem, "field", "")}})
+        finally:
+            self._pool.give_back(lent)
+
+    async def _yield(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.offers.record.kind != BACKGROUND:
+            await _send(writer, {"error": "this engine is an editor's or a server's"})
+            return
+        await asyncio.to_thread(self.offers.release)
+        await _send(writer, {"ok": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TAKEN_SECONDS):
+                await reader.read()  # It ends when the other process has taken over.
+        self._told.set()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def _send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    writer.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    await writer.drain()
+
+
+async def _served(
+    listening: socket.socket, connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
+) -> asyncio.Server:
+    if listening.family == getattr(socket, "AF_UNIX", None):
+        return await asyncio.start_unix_server(connected, sock=listening, limit=MAX_LINE_BYTES)
+    return await asyncio.start_server(connected, sock=listening, limit=MAX_LINE_BYTES)
+
+
+def shared(kind: str, host: Host) -> Callable[[], None]:
+    """Let other processes ask the engine of this one, on a thread of its own; what ends that.
+
+    Where no socket can be had, nothing happens but a warning: other processes have engines of their own then.
+    """
+    try:
+        engine_socket = EngineSocket(lambda: host, lambda: open_folders(host), _KEEP_SECONDS, kind)
+    except OSError as problem:
+        logger.warning("other processes cannot ask this engine: %s", problem)
+        return lambda: None
+    return _Thread(engine_socket).stop
+
+
+def open_folders(host: Host) -> set[Path]:
+    """The folders that are open in this process."""
+    return {root for root, _ in tuple(host.shared)}
+
+
+class OwnEngine:
+    """An engine of this process that no other one finds."""
+
+    def __init__(self) -> None:
+        """Start a thread for it; the engine itself is made with the first question."""
+        from cairn.engine.host import Host
+        from cairn.settings.layers import Layers
+
+        host = Host(Layers().without_workspace().settings.embedding)
+        self._engine_socket = EngineSocket(lambda: host, tuple, _KEEP_SECONDS, None)
+        self._thread = _Thread(self._engine_socket)
+
+    def channel(self, wish: Wish) -> Channel:
+        """A connection to it. Raises AttachError where it cannot be asked."""
+        mine, other = socket.socketpair()
+        self._thread.loop.call_soon_threadsafe(self._engine_socket.connect, other)
+        return dialogue(mine, self._engine_socket.offers.record, wish)
+
+
+class _Thread:
+    """Runs an engine's socket on a thread of its own."""
+
+    def __init__(self, engine_socket: EngineSocket) -> None:
+        self.loop, self._told = asyncio.new_event_loop(), asyncio.Event()
+
+        def run() -> None:
+            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+                runner.run(engine_socket.serve(self._told))
+
+        self._thread = threading.Thread(target=run, name="cairn-attached", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, and wait for that."""
+        with suppress(RuntimeError):  # It has ended already.
+            self.loop.call_soon_threadsafe(self._told.set)
+        self._thread.join()
