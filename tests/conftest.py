@@ -22,6 +22,7 @@ _QUICK_STARTS = ("grammars", "bytecode")
 hypothesis.settings.register_profile("busy machine", deadline=None)
 hypothesis.settings.load_profile("busy machine")
 STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
+IDLE = "CAIRN_AGENTS__IDLE_MINUTES"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,7 +37,7 @@ def steady() -> Iterator[None]:
 def no_engine_stays() -> Iterator[None]:
     """An engine that an agent started in the background ends with its last client."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_AGENTS__IDLE_MINUTES", "0")
+        patch.setenv(IDLE, "0")
         yield
 
 

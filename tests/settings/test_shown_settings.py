@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.conftest import STEADY
+from tests.conftest import IDLE, STEADY
 from tests.settings.setting_trees import Write, attributes
 
 from cairn.cli.main import cli
@@ -40,6 +40,7 @@ def test_config_show_says_what_differs_where_it_is_from_and_what_is_wrong(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(STEADY)
+    monkeypatch.delenv(IDLE)
     write(
         user="[index]\nexclude = ['a']\n[retrieval]\nphase = 3\n",
         workspace='[index]\nexclude = ["b"]\n[search.synonyms]\n"\\u001b" = "x"\n[log]\nqueries = false\n',
