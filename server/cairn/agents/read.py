@@ -1,0 +1,161 @@
+"""The tool `read`: lines of a file as they are now, found by a path, a name or a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, field, frozen
+
+from cairn import protocol
+from cairn.agents.arguments import require_words
+from cairn.agents.asked import Asked, Written
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
+from cairn.agents.places import Place, lines_text, numbered, numbers_text, place_named
+from cairn.agents.state import freshness
+from cairn.errors import InvalidRequestError
+from cairn.schema.bounds import NOT_BLANK, at_most, within
+
+TOKENS = 3_000
+INDEXED, NOW = "indexed", "now"
+VERSIONS = (NOW, INDEXED)
+_MOST_NAMESAKES = 8
+_LONGEST_LINE = 2_000
+"""Characters. A longer line is never cut, but said to be there."""
+
+
+@frozen
+class ReadArguments:
+    """What `read` takes. The last two are not listed."""
+
+    path: str = field(metadata=at_most(chars=4_096, pattern=NOT_BLANK))
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    version: str = NOW
+    cursor: str = ""
+    folder: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        require_words("path", self.path)
+        if self.version not in VERSIONS:
+            raise InvalidRequestError(
+                "version", f"expected one of {', '.join(VERSIONS)}; got {self.version[:60]!r}"
+            )
+
+
+@frozen
+class _Found:
+    """What is read."""
+
+    page: protocol.PageAnswer
+    place: Place
+    note: str = ""
+    """What a name or a question was taken to mean."""
+
+
+def read(asked: Asked, arguments: ReadArguments) -> Written:
+    """The answer. Raises InvalidRequestError where nothing of that path, name or meaning is indexed."""
+    given = arguments.cursor or arguments.path
+    found = (
+        _by_path(asked, arguments, given)
+        or _by_name(asked, arguments, given)
+        or _by_meaning(asked, arguments, given)
+    )
+    if isinstance(found, InvalidRequestError):
+        raise found
+    page, place = found.page, found.place
+    lines = page.text.removesuffix("\n").split("\n") if page.text else []
+    path = asked.paths.shown(page.folder, page.path)
+    first, last = place.first or 1, min(place.last or len(lines), len(lines))
+    if first > max(1, len(lines)):
+        raise InvalidRequestError("path", f"{path} has {len(lines):,} lines; there is no line {first:,}")
+    budget = asked.budget(arguments.max_tokens, TOKENS)
+    items = numbered(first, [_whole(line) for line in lines[first - 1 : last]])
+    about = f"{path}:{numbers_text(first, last)} of {len(lines)}" if lines else f"{path} is empty."
+    head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
+    below = freshness(asked.engine) if found.note else ""
+
+    def foot(count: int) -> str:
+        if count == len(items):
+            return below
+        return "\n".join(filter(None, (f"more: path={path}:{first + count}-{last}", below)))
+
+    text, shown = fitted(head, items, foot, budget)
+    quoted = "\n".join(lines[first - 1 : first - 1 + shown])
+    return Written(text, evolve(page, text=quoted, chunks=_within(page.chunks, first, first - 1 + shown)))
+
+
+def _whole(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
+
+
+def _within(chunks: Sequence[protocol.PageChunk], first: int, last: int) -> tuple[protocol.PageChunk, ...]:
+    return tuple(each for each in chunks if each.range.start.line < last and each.range.end.line >= first)
+
+
+def _version(page: protocol.PageAnswer, wanted: str) -> str:
+    """What to know of the text, where it is not what it is thought to be."""
+    if not page.changed:
+        return ""
+    if wanted == INDEXED:
+        return "This is the text as it was indexed; the file has changed since."
+    if page.version == INDEXED:
+        return "The file cannot be read now; this is its text as it was indexed."
+    return "The file has changed since it was indexed: this is its text now, where places of earlier answers may have moved."
+
+
+def _page(asked: Asked, arguments: ReadArguments, path: str) -> protocol.PageAnswer:
+    page: protocol.PageAnswer = asked.ask(
+        "fetchPage", protocol.FetchPageParams(path, arguments.folder, now=True)
+    )
+    if arguments.version == NOW:
+        return page
+    indexed: protocol.PageAnswer = asked.ask("fetchPage", protocol.FetchPageParams(page.path, page.folder))
+    return evolve(indexed, changed=page.changed)
+
+
+def _by_path(asked: Asked, arguments: ReadArguments, given: str) -> _Found | InvalidRequestError | None:
+    """The file of that path; why it cannot be read where it can only be a path; None where it may be something else."""
+    place = place_named(given)
+    refused = None
+    # A path may end as if lines were named.
+    for each in dict.fromkeys((place, Place(given.strip()))):
+        try:
+            return _Found(_page(asked, arguments, each.path), each)
+        except InvalidRequestError as problem:
+            refused = refused or problem
+    is_path = bool(place.first) or ("/" in given and not set(given) & {" ", "\n"})
+    return refused if is_path or (refused and "rule" in str(refused)) else None
+
+
+def _by_name(asked: Asked, arguments: ReadArguments, given: str) -> _Found | None:
+    """The first definition of that name; None where there is none."""
+    if len(given.split()) != 1:
+        return None
+    params = protocol.ReferencesParams(symbol=given.strip()[:1_000], limit=0)
+    answer: protocol.ReferencesAnswer = asked.ask("references", params)
+    if not answer.definitions:
+        return None
+    first, *others = answer.definitions
+    paths = asked.paths
+    named = [
+        f"{paths.shown(each.folder, each.path)}:{lines_text(each.range)}" for each in others[:_MOST_NAMESAKES]
+    ]
+    left = len(others) - len(named)
+    more = f" and {left} more" if left > 0 else ""
+    note = f"{first.symbol} ({first.kind})" + (f"; also defined at {', '.join(named)}{more}" if named else "")
+    place = Place(first.path, first.range.start.line + 1, first.range.end.line)
+    page = _page(asked, evolve(arguments, folder=first.folder), first.path)
+    return _Found(page, place, note)
+
+
+def _by_meaning(asked: Asked, arguments: ReadArguments, given: str) -> _Found | InvalidRequestError:
+    """The best passage for a question, or for a name that nothing is called."""
+    params = protocol.SearchParams(query=given, limit=1, context=0, passages=1)
+    answer: protocol.SearchAnswer = asked.ask("search", params)
+    if not answer.results or answer.verdict.action == "noMatch":
+        problem = f"{given[:100]!r} is no path, no name and nothing like what is indexed; give a path as search prints it"
+        return InvalidRequestError("path", problem)
+    best = answer.results[0]
+    name = f", {best.symbol}" if best.symbol else ""
+    place = Place(best.path, best.range.start.line + 1, best.range.end.line)
+    page = _page(asked, evolve(arguments, folder=best.folder), best.path)
+    return _Found(page, place, f"Taken as a question; the best passage{name}:")
