@@ -84,10 +84,11 @@ def taught(
     hint = f" Did you mean {' and '.join(meant)}?" if meant else ""
     listed = ", ".join(f"{name} (required)" if name in required else name for name in known)
     takes_what = f"{tool} takes {listed}" if listed else f"{tool} takes no arguments"
-    shown = str(problem).removesuffix(".")
-    first = snake_case(problem.field) if problem.field else ""
-    if first in known:
-        shown = first + shown.removeprefix(problem.field)
-    taught_problem = InvalidRequestError("", f"{shown}.{hint} {takes_what}. Example: {example}")
+    shown = str(problem)
+    listed_name = snake_case(problem.field.removeprefix("filter."))
+    if listed_name in known:
+        shown = listed_name + shown.removeprefix(problem.field)
+    end = "" if shown.endswith((".", "?")) else "."
+    taught_problem = InvalidRequestError("", f"{shown}{end}{hint} {takes_what}. Example: {example}")
     taught_problem.field = problem.field
     return taught_problem

@@ -17,13 +17,14 @@ Steps = tuple[tuple[int, int], ...]
 """Pairs of numbers, one for each answer before: what they mean is the tool's own."""
 
 _CURSOR = re.compile(
-    r"(?:cursor=)?(?P<steps>[0-9]{1,9}(?:-[0-9]{1,9})?(?:_[0-9]{1,9}-[0-9]{1,9}){0,20})\.(?P<mark>[0-9a-f]{4})"
+    r"(?:cursor=)?(?P<steps>[0-9]{1,9}(?:-[0-9]{1,9})?(?:_[0-9]{1,9}(?:-[0-9]{1,9})?){0,20})\.(?P<mark>[0-9a-f]{4})"
 )
 
 
 def cursor_of(steps: Steps, *asked: Any) -> str:
     """The cursor after these steps of the question that is `asked`."""
-    return f"{'_'.join(f'{first}-{second}' for first, second in steps)}.{_mark(asked)}"
+    written = (f"{first}-{second}" if second else str(first) for first, second in steps)
+    return f"{'_'.join(written)}.{_mark(asked)}"
 
 
 def steps_of(cursor: str, *asked: Any) -> Steps:

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.agents.places import Paths, lines_text
+from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300
 """Characters. Longer lines are made by machines, and cost more than they tell."""
@@ -16,13 +17,15 @@ _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
 """Letters by which a word of a line counts as one of the question: `cookie` for `cookies`, `saves` for `saved`."""
+_LINES_ASIDE = 3
 _GAP = 2
 """Lines between two shown parts that are shown as well: a mark for what is left out costs as much."""
 
+DEFINES, _EXACT = "defines the symbol", "has the exact text"
 _WHYS = {
-    "defines the symbol": "defines it",
-    "contains the very text": "has the exact text",
-    "contains the whole question": "has the exact text",
+    DEFINES: "defines it",
+    "contains the very text": _EXACT,
+    "contains the whole question": _EXACT,
     "is named by its path": "named by its path",
     "file name": "file name",
     "file name as one word": "file name",
@@ -48,19 +51,23 @@ class Shown:
     first: int
     """The number of its first line, from 1."""
     lines: Sequence[str]
-    pinned: int
-    """The place in `lines` of the line that it is about."""
+    head_line: int | None
+    """The place in `lines` of the line that names its definition; None where it has none."""
+    best: tuple[int, int] | None
+    """The places `[start, end)` in `lines` of those that answer best; None where nothing is known of that."""
     terms: Sequence[str]
-    from_pinned: bool
-    """Whether its lines are read from the pinned one on: it is a definition that was asked for by its name."""
+    is_definition: bool
+    """Whether it is read from its head on: it is a definition that was asked for by its name, or lines that relate."""
+    is_aside: bool
+    """Whether it only has a name whose definition is another result."""
 
     def written(self, most: int) -> str:
         """The result with at most so many of its lines."""
-        body = self._chosen(most) if most else []
+        body = self._chosen(min(most, _LINES_ASIDE) if self.is_aside else most) if most else []
         return "\n".join(filter(None, [self.head, *body, self.also]))
 
     def _chosen(self, most: int) -> list[str]:
-        parts = _parts(self.lines, self.pinned, self.terms, most, from_pinned=self.from_pinned)
+        parts = _parts(self, most) if any(map(str.strip, self.lines)) else ()
         body: list[str] = []
         for start, end in parts:
             if body:
@@ -74,18 +81,26 @@ def _whole(line: str) -> str:
 
 
 def shown(result: protocol.SearchResult, paths: Paths, *, by_name: bool, related: bool = False) -> Shown:
-    """A result of a search, or with `related`, of what is related, whose reasons say how."""
+    """A result of a search, or with `related`, of what is related, whose reasons say how.
+
+    `by_name` says that a definition was asked for by its name, and found.
+    """
     why = "; ".join(result.reasons) if related else _why(result, by_name=by_name)
     place = f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}"
     head = "  ".join(filter(None, (place, name_of(result))))
+    first, best = result.range.start.line, result.best_lines
+    named = result.selection_range.start.line - first
+    is_definition = related or (by_name and DEFINES in result.reasons)
     return Shown(
         head=f"{head} — {why}" if why else head,
         also=_also(result),
-        first=result.range.start.line + 1,
-        lines=result.snippet.removesuffix("\n").splitlines(),
-        pinned=max(0, result.selection_range.start.line - result.range.start.line),
+        first=first + 1,
+        lines=lines_of(result.snippet),
+        head_line=named if named >= 0 and (result.symbol or related) else None,
+        best=(best.start.line - first, best.end.line - first) if best else None,
         terms=result.matched_terms,
-        from_pinned=related or (by_name and "defines the symbol" in result.reasons),
+        is_definition=is_definition,
+        is_aside=by_name and not is_definition,
     )
 
 
@@ -100,7 +115,7 @@ def name_of(result: protocol.SearchResult) -> str:
 
 def _why(result: protocol.SearchResult, *, by_name: bool) -> str:
     told = list(dict.fromkeys(_WHYS[reason] for reason in result.reasons if reason in _WHYS))
-    if not by_name and result.matched_terms:
+    if not by_name and result.matched_terms and _EXACT not in told:
         told.append(f"has {', '.join(result.matched_terms[:_MOST_TERMS])}")
     if not told and any(reason.startswith("meaning") for reason in result.reasons):
         told.append("by meaning")
@@ -115,36 +130,37 @@ def _also(result: protocol.SearchResult) -> str:
     return f"also {', '.join(further)}" if further else ""
 
 
-def _parts(
-    lines: Sequence[str], pinned: int, terms: Sequence[str], most: int, *, from_pinned: bool
-) -> list[tuple[int, int]]:
-    """The parts `[start, end)` of the lines that are shown: the pinned line, and those around which most of the terms stand."""
-    first = next((place for place, line in enumerate(lines) if line.strip()), 0)
-    last = next((place for place in range(len(lines), 0, -1) if lines[place - 1].strip()), 0)
+def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
+    """The parts `[start, end)` of the lines that are shown: those that answer best, and the head of their definition."""
+    lines = shown.lines
+    first, last = _trimmed(lines, 0, len(lines))
     if last - first <= most:
-        return [(first, last)] if last > first else []
-    pinned = pinned if first <= pinned < last else first
-    if from_pinned:
-        start = min(pinned, last - most)
-        return [(start, start + most)] if pinned - start < most else [(pinned, pinned + 1)]
-    stems = {term[: max(_STEM, len(term) - 2)] for term in terms}
-    held = [{each for each in stems if each in line.lower()} for line in lines]
+        return [(first, last)]
+    head = shown.head_line
+    if head is not None and (shown.is_definition or most == 1):
+        start = max(first, min(head, last - most))
+        return [(start, min(last, start + most))]
+    best, end = shown.best or _dense(shown, most)
+    if head is not None and head <= best <= head + _GAP:
+        best = head
+    if head is None or best <= head < end:
+        best = max(first, min(best, last - most))
+        return [_trimmed(lines, best, min(last, best + most))]
+    end = min(last, best + most - 1)
+    return sorted([(head, head + 1), _trimmed(lines, best, end)])
 
-    def worth(start: int) -> tuple[int, int, bool, int]:
-        window = held[start : start + most - 1]
-        return (
-            len(set().union(*window)),
-            sum(map(len, window)),
-            start == pinned,
-            -start,
-        )
 
-    best = max(range(first, max(first, last - most + 1) + 1), key=worth)
-    start, end = best, best + most - 1
-    if start - _GAP <= pinned < end:
-        start = min(start, pinned)
-        return [_trimmed(lines, start, min(last, start + most))]
-    return sorted([(pinned, pinned + 1), _trimmed(lines, start, min(last, end))])
+def _dense(shown: Shown, most: int) -> tuple[int, int]:
+    """The lines in which most of the question's words stand, where nothing else tells which answer best."""
+    stems = {term[: max(_STEM, len(term) - 2)] for term in shown.terms}
+    held = [{each for each in stems if each in line.lower()} for line in shown.lines]
+
+    def worth(start: int) -> tuple[int, int, int]:
+        window = held[start : start + most]
+        return len(set().union(*window)), sum(map(len, window)), -start
+
+    start = max(range(max(1, len(shown.lines) - most + 1)), key=worth)
+    return start, start + most
 
 
 def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:

@@ -10,14 +10,17 @@ from cairn import protocol
 from cairn.agents.arguments import require_words
 from cairn.agents.asked import Asked, Written
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
-from cairn.agents.places import Place, lines_text, numbered, numbers_text, place_named
+from cairn.agents.places import Place, lines_text, numbered, place_named
 from cairn.agents.state import freshness
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.text.verbatim import lines_of
 
 TOKENS = 3_000
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
+_THERE = ("left out of the index", "is a folder", "is empty, or was not read yet")
+"""What the engine says of paths that there are, though the index has no file there."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
 """Characters. A longer line is never cut, but said to be there."""
@@ -53,23 +56,18 @@ class _Found:
 
 def read(asked: Asked, arguments: ReadArguments) -> Written:
     """The answer. Raises InvalidRequestError where nothing of that path, name or meaning is indexed."""
-    given = arguments.cursor or arguments.path
-    found = (
-        _by_path(asked, arguments, given)
-        or _by_name(asked, arguments, given)
-        or _by_meaning(asked, arguments, given)
-    )
-    if isinstance(found, InvalidRequestError):
-        raise found
+    found = _found(asked, arguments, arguments.cursor or arguments.path)
     page, place = found.page, found.place
-    lines = page.text.removesuffix("\n").split("\n") if page.text else []
+    lines = lines_of(page.text)
+    if not lines[-1]:
+        lines.pop()
     path = asked.paths.shown(page.folder, page.path)
     first, last = place.first or 1, min(place.last or len(lines), len(lines))
     if first > max(1, len(lines)):
         raise InvalidRequestError("path", f"{path} has {len(lines):,} lines; there is no line {first:,}")
     budget = asked.budget(arguments.max_tokens, TOKENS)
     items = numbered(first, [_whole(line) for line in lines[first - 1 : last]])
-    about = f"{path}:{numbers_text(first, last)} of {len(lines)}" if lines else f"{path} is empty."
+    about = f"{path}, {len(lines):,} lines" if lines else f"{path} is empty."
     head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
     below = freshness(asked.engine) if found.note else ""
 
@@ -112,8 +110,8 @@ def _page(asked: Asked, arguments: ReadArguments, path: str) -> protocol.PageAns
     return evolve(indexed, changed=page.changed)
 
 
-def _by_path(asked: Asked, arguments: ReadArguments, given: str) -> _Found | InvalidRequestError | None:
-    """The file of that path; why it cannot be read where it can only be a path; None where it may be something else."""
+def _found(asked: Asked, arguments: ReadArguments, given: str) -> _Found:
+    """What is meant: a path, else a name, else a question. Raises InvalidRequestError where it is nothing of these."""
     place = place_named(given)
     refused = None
     # A path may end as if lines were named.
@@ -122,19 +120,22 @@ def _by_path(asked: Asked, arguments: ReadArguments, given: str) -> _Found | Inv
             return _Found(_page(asked, arguments, each.path), each)
         except InvalidRequestError as problem:
             refused = refused or problem
-    is_path = bool(place.first) or ("/" in given and not set(given) & {" ", "\n"})
-    return refused if is_path or (refused and "rule" in str(refused)) else None
-
-
-def _by_name(asked: Asked, arguments: ReadArguments, given: str) -> _Found | None:
-    """The first definition of that name; None where there is none."""
-    if len(given.split()) != 1:
-        return None
-    params = protocol.ReferencesParams(symbol=given.strip()[:1_000], limit=0)
+    if place.first or any(said in str(refused) for said in _THERE):
+        raise refused or InvalidRequestError("path", "names nothing")
+    if len(given.split()) > 1:
+        return _by_meaning(asked, arguments, given)
+    params = protocol.ReferencesParams(symbol=given.strip().removesuffix("()")[:1_000], limit=0)
     answer: protocol.ReferencesAnswer = asked.ask("references", params)
-    if not answer.definitions:
-        return None
-    first, *others = answer.definitions
+    if answer.definitions:
+        return _defined(asked, arguments, answer.definitions)
+    if "/" in given or not answer.message.endswith("?"):
+        raise refused or InvalidRequestError("path", answer.message)
+    raise InvalidRequestError("path", f"there is no such file. {answer.message}")
+
+
+def _defined(asked: Asked, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
+    """The first of the definitions of a name, and where the others are."""
+    first, *others = definitions
     paths = asked.paths
     named = [
         f"{paths.shown(each.folder, each.path)}:{lines_text(each.range)}" for each in others[:_MOST_NAMESAKES]
@@ -143,17 +144,16 @@ def _by_name(asked: Asked, arguments: ReadArguments, given: str) -> _Found | Non
     more = f" and {left} more" if left > 0 else ""
     note = f"{first.symbol} ({first.kind})" + (f"; also defined at {', '.join(named)}{more}" if named else "")
     place = Place(first.path, first.range.start.line + 1, first.range.end.line)
-    page = _page(asked, evolve(arguments, folder=first.folder), first.path)
-    return _Found(page, place, note)
+    return _Found(_page(asked, evolve(arguments, folder=first.folder), first.path), place, note)
 
 
-def _by_meaning(asked: Asked, arguments: ReadArguments, given: str) -> _Found | InvalidRequestError:
-    """The best passage for a question, or for a name that nothing is called."""
+def _by_meaning(asked: Asked, arguments: ReadArguments, given: str) -> _Found:
+    """The best passage for a question. Raises InvalidRequestError where there is none."""
     params = protocol.SearchParams(query=given, limit=1, context=0, passages=1)
     answer: protocol.SearchAnswer = asked.ask("search", params)
     if not answer.results or answer.verdict.action == "noMatch":
         problem = f"{given[:100]!r} is no path, no name and nothing like what is indexed; give a path as search prints it"
-        return InvalidRequestError("path", problem)
+        raise InvalidRequestError("path", problem)
     best = answer.results[0]
     name = f", {best.symbol}" if best.symbol else ""
     place = Place(best.path, best.range.start.line + 1, best.range.end.line)

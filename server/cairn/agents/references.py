@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
@@ -61,25 +61,28 @@ def references(asked: Asked, arguments: ReferencesArguments) -> Written:
         limit=min(_MOST_ASKED, before + arguments.limit),
     )
     answer: protocol.ReferencesAnswer = asked.ask("references", params)
-    paths = asked.paths
-    every = list(_lines(answer, paths, arguments.direction))
-    found = every[before:]
+    paths, is_down = asked.paths, arguments.direction is ReferenceDirection.CALLEES
+    references = answer.references[before:]
+    numbers = [
+        before + place for place, each in enumerate(references) if not (is_down and each.target is None)
+    ]
+    found = [_item(answer.references, number, before, paths, is_down=is_down) for number in numbers]
     budget = asked.budget(arguments.max_tokens, TOKENS)
-    head = note if before else "\n".join(filter(None, (note, _head(answer, paths))))
-    if answer.definitions and not found and arguments.limit:
-        head = "\n".join(filter(None, (head, _nothing(answer, arguments.direction, before))))
+    head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
+    if answer.definitions and not references and arguments.limit:
+        head = "\n".join(filter(None, (head, _nothing(arguments.direction, is_first=not steps))))
+    elsewhere = _elsewhere(references) if is_down else ""
     below = lacking(asked.engine, None, answer.index)
 
     def foot(count: int) -> str:
-        if count == len(found) and (answer.complete or not arguments.limit):
-            return below
-        left = f" ({len(found) - count} more found)" if count < len(found) else ""
-        is_way = count and before + count < _MOST_ASKED
-        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}{left}" if is_way else ""
-        return "\n".join(filter(None, (more, below)))
+        is_all = count == len(found)
+        after = len(answer.references) if is_all else numbers[count]
+        is_way = after > before and after < _MOST_ASKED and not (is_all and answer.complete)
+        more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
+        return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
 
     text, _ = fitted(head, found, foot, budget)
-    return Written(text, evolve(answer, references=answer.references[before:]) if before else answer)
+    return Written(text, evolve(answer, references=references) if before else answer)
 
 
 def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, str]:
@@ -115,8 +118,8 @@ def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
     )
 
 
-def _nothing(answer: protocol.ReferencesAnswer, direction: ReferenceDirection, before: int) -> str:
-    if before:
+def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
+    if not is_first:
         return "There are no more."
     text = "" if direction is ReferenceDirection.USES else ' Try direction "uses", or search for the name.'
     return f"No {direction} were found.{text}"
@@ -127,36 +130,31 @@ def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
     return f"{paths.shown(place.folder, place.path)}:{lines_text(place.range)}  {place.symbol} ({place.kind})"
 
 
-def _lines(answer: protocol.ReferencesAnswer, paths: Paths, direction: ReferenceDirection) -> Iterator[str]:
-    """The references, one a line, each below the one that it was found from."""
-    below: dict[int | None, list[int]] = {}
-    for number, reference in enumerate(answer.references):
-        below.setdefault(reference.parent, []).append(number)
-    stack = below.get(None, [])[::-1]
-    while stack:
-        number = stack.pop()
-        stack += below.get(number, [])[::-1]
-        reference = answer.references[number]
-        indent = "  " * (reference.depth - 1)
-        is_down = direction is ReferenceDirection.CALLEES
-        yield f"{indent}- {_reference(reference, paths, is_down=is_down)}"
+def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
+    """What is called that the workspace does not define, in one line."""
+    names = dict.fromkeys(each.symbol for each in references if each.target is None)
+    return f"also calls, not defined here: {', '.join(names)}" if names else ""
+
+
+def _item(
+    references: Sequence[protocol.FoundReference], number: int, before: int, paths: Paths, *, is_down: bool
+) -> str:
+    """The reference of that number, below a line that says how far away it is, where that is farther than the one before."""
+    reference = references[number]
+    above = references[number - 1].depth if number > before else 1 if not before else 0
+    level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""
+    return f"{level}- {_reference(reference, paths, is_down=is_down)}"
 
 
 def _reference(reference: protocol.FoundReference, paths: Paths, *, is_down: bool) -> str:
     """Where it is, what is around it or what it leads to, its code, and how sure it is where that is not certain."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
-    if is_down:
-        target = reference.target
-        about = (
-            f" → {_definition(target, paths)}"
-            if target is not None
-            else f" → {reference.symbol}, not defined here"
-        )
+    if is_down and reference.target is not None:
+        about = f" → {_definition(reference.target, paths)}"
     code = reference.line.strip()
     shown = f": {code}" if len(code) <= _LONGEST_CODE else ""
     kind = "" if is_down or reference.kind == "call" else reference.kind
-    unsure = reference.confidence < _SURE and not (is_down and reference.target is None)
-    sure = f"{reference.confidence:g} sure, {reference.via}" if unsure else ""
+    sure = f"{reference.confidence:.0%} sure: {reference.via}" if reference.confidence < _SURE else ""
     remark = ", ".join(filter(None, (kind, sure)))
     return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"

@@ -12,7 +12,7 @@ from cairn.agents.arguments import require_words
 from cairn.agents.asked import Asked, Written
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
 from cairn.agents.cursor import cursor_of, steps_of
-from cairn.agents.passages import Shown, shown
+from cairn.agents.passages import DEFINES, Shown, shown
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
@@ -86,7 +86,7 @@ def search(asked: Asked, arguments: SearchArguments) -> Written:
     page = answer.results[before : before + arguments.limit]
     is_end = len(answer.results) <= before + arguments.limit
     budget = asked.budget(arguments.max_tokens, TOKENS)
-    by_name = answer.query.type == "symbol"
+    by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
     results = [shown(each, asked.paths, by_name=by_name) for each in _each_once(page)]
     head = "" if before and page else _head(answer, bool(page), before)
     below = lacking(asked.engine, answer.retrieval, answer.index)
@@ -98,13 +98,8 @@ def search(asked: Asked, arguments: SearchArguments) -> Written:
     def foot(count: int) -> str:
         if count == len(results) and is_end:
             return below
-        left = len(results) - count
-        what = f"{left} more found" if is_end else "further results"
-        more = (
-            f"more: cursor={cursor_of(((before + count, 0),), *question)} ({what})"
-            if count or not left
-            else ""
-        )
+        is_way = count or not results
+        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
         return "\n".join(filter(None, (more, below)))
 
     brief = answer.verdict.action == NO_MATCH

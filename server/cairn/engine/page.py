@@ -9,7 +9,7 @@ from attrs import evolve
 from cairn import protocol
 from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved, shown_lines
 from cairn.engine.request import Request
-from cairn.engine.scope import files_named
+from cairn.engine.scope import files_named, nothing_there
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.records import StoredChunk
 from cairn.operations.why import Why, why
@@ -41,7 +41,7 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
         folder, chunks = pages[0]
         indexed = evolve(_page(chunks), path=chunks[0].path, folder=folder.uri)
         return _now(folder, indexed) if params.now else indexed
-    raise InvalidRequestError("path", _why_not(wanted, path, told_why=params.now))
+    raise InvalidRequestError("path", (_why_not_now if params.now else _why_not)(wanted, path))
 
 
 def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
@@ -87,18 +87,27 @@ def _left_out(explained: Why) -> str:
     return f"{rule}; read the file itself, with a tool that reads files"
 
 
-def _why_not(folders: Sequence[Folder], given: str, *, told_why: bool) -> str:
+def _why_not(folders: Sequence[Folder], given: str) -> str:
     path = path_inside(given)
-    if told_why:
-        for folder in folders:
-            inside = folder.place_of(folder.root / given) or (path.as_posix() if path else None)
-            explained = _explained(folder, inside) if inside else None
-            if explained is not None and not explained.directory:
-                if not explained.indexed:
-                    return _left_out(explained)
-                return f"{explained.path!r} is empty, or was not read yet: read the file itself, or ask again in some seconds"
     if path is None:
         return f"{given!r} does not lie in the workspace folder; give a path as search results have it"
     if any(folder.has(path, directory=True) for folder in folders):
         return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
     return f"{given!r} is not indexed; give a path as search results have it"
+
+
+def _why_not_now(folders: Sequence[Folder], given: str) -> str:
+    """As `_why_not`, with the rule that leaves a file out, or the place that may be meant."""
+    if "\0" in given:
+        return f"{given!r} is no path"
+    for folder in folders:
+        inside = folder.place_of(folder.root / given)
+        explained = _explained(folder, inside) if inside else None
+        if explained is None:
+            continue
+        if explained.directory:
+            return f"{given!r} is a folder; give one of its files, or search in it"
+        if not explained.indexed:
+            return _left_out(explained)
+        return f"{given!r} is empty, or was not read yet: read the file itself, or ask again in some seconds"
+    return nothing_there(given, folders)

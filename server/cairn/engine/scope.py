@@ -65,6 +65,12 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
     return ends if len(ends) == 1 else []
 
 
+def nothing_there(given: str, folders: Sequence[Folder]) -> str:
+    """Why a path names nothing, with the place that may be meant."""
+    near, far = _readings(given, folders)
+    return _missing(given, near, far, folders) if near else _outside(given, folders)
+
+
 def _shortened(patterns: Sequence[str]) -> tuple[str, ...]:
     leaves_out = any(pattern.startswith("!") for pattern in patterns)
     return (EVERY_FILE,) if EVERY_FILE in patterns and not leaves_out else tuple(patterns)
