@@ -40,12 +40,3 @@ class Asked:
     def paths(self) -> Paths:
         """How files are called in the answer."""
         return Paths.of(self.engine)
-
-
-@frozen
-class Written:
-    """An answer as a tool gives it."""
-
-    text: str
-    data: Any
-    """What it is made of, as an object of the protocol."""

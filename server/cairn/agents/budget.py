@@ -78,10 +78,21 @@ def fitted(head: str, items: Sequence[str], foot: Callable[[int], str], budget: 
     """An answer of the head, as many of the items as fit, from the first on, and the foot, and how many items it has.
 
     `foot` says what stands below that many items: what was left out, and what the answer lacks. Where the budget is so small
-    that no item fits beside the head, the head is left out.
+    that no item fits beside the head, the head is left out; where the first one still does not fit, it is cut between two lines.
     """
     for above in dict.fromkeys((head, "")):
         count = most(len(items), lambda shown, above=above: budget.holds(above, *items[:shown], foot(shown)))  # type: ignore[misc]
         if count or not items:
-            return budget.cut(joined(above, *items[:count], foot(count))), count
-    return budget.cut(joined(foot(0), head)), 0
+            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget), count
+    lines = items[0].split("\n")
+    begun = most(len(lines), lambda shown: budget.holds("\n".join(lines[:shown]), CUT, foot(1)))
+    if begun > 1:
+        return joined("\n".join(lines[:begun]), CUT, foot(1)), 1
+    return _not_empty(budget.cut(joined(foot(0), head)), budget), 0
+
+
+CUT = "…"
+
+
+def _not_empty(text: str, budget: Budget) -> str:
+    return text or f"Nothing of the answer fits into {budget.tokens:,} tokens; ask with a higher max_tokens."

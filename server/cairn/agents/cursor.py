@@ -48,3 +48,11 @@ def steps_of(cursor: str, *asked: Any) -> Steps:
 def _mark(asked: Sequence[Any]) -> str:
     """Tells one question from another."""
     return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()[:4]
+
+
+def require_none(cursor: str) -> None:
+    """Raises InvalidRequestError where a cursor is given: answers as data are not cut."""
+    if cursor:
+        raise InvalidRequestError(
+            "cursor", "belongs to answers as text; data is not cut, so ask for a higher limit"
+        )

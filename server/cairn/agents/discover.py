@@ -9,9 +9,9 @@ from attrs import field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
-from cairn.agents.cursor import Steps, cursor_of, steps_of
+from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
@@ -25,6 +25,8 @@ _OF_ENGINE = 0.75
 """Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
 _FRAME = 60
 """Tokens of the prompt's own words, which an agent does not get."""
+MARK = "=== "
+"""Begins the line above each excerpt: `#` would be a heading of the excerpt before."""
 _FULL = 0.8
 """Of a budget. Where so much of it is taken, more may have been found."""
 _SECTIONS_SHARE = 0.4
@@ -77,7 +79,26 @@ class DiscoverArguments:
         return self.max_tokens or (known if is_number else 0)
 
 
-def discover(asked: Asked, arguments: DiscoverArguments) -> Written:
+def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    config = arguments.config
+    if arguments.max_tokens:
+        config = {**config, "render": {**config.get("render", {}), "maxPromptTokens": arguments.max_tokens}}
+    params = protocol.DiscoverParams(
+        query=arguments.query,
+        include=arguments.include,
+        exclude=arguments.exclude,
+        max_bullets=arguments.max_bullets,
+        format=arguments.format,
+        filter=protocol.DiscoverFilter(arguments.path or arguments.filter.path),
+        config=config,
+    )
+    answer: protocol.DiscoverAnswer = asked.ask("discover", params)
+    return answer
+
+
+def discover(asked: Asked, arguments: DiscoverArguments) -> str:
     """The answer. Raises InvalidRequestError for a place that there is not, and for a wrong cursor."""
     question = (arguments.query, sorted(arguments.path or arguments.filter.path))
     steps = steps_of(arguments.cursor, *question)
@@ -111,8 +132,7 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> Written:
         more = f"more: cursor={cursor_of(after, *question)}" if shown > 0 else ""
         return "\n".join(filter(None, (more, below)))
 
-    text, _ = fitted(head, [*leading, *texts], foot, budget)
-    return Written(text, answer)
+    return fitted(head, [*leading, *texts], foot, budget)[0]
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
@@ -155,7 +175,7 @@ def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
     place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
     name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
     within = name if name.endswith(excerpt.symbol) else excerpt.symbol
-    return f"## {place}{f'  {within}' if within else ''}\n{excerpt.text}"
+    return f"{MARK}{place}{f'  {within}' if within else ''}\n{excerpt.text}"
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:

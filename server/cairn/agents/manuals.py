@@ -50,9 +50,8 @@ def _strings(description: str = "", **more: Any) -> Schema:
     return {**shape, "description": description} if description else shape
 
 
-def _number(default: int, low: int, high: int, description: str = "") -> Schema:
-    shape: Schema = {"type": "integer", "default": default, "minimum": low, "maximum": high}
-    return {**shape, "description": description} if description else shape
+def _number(default: int) -> Schema:
+    return {"type": "integer", "default": default}
 
 
 def _tokens(default: int) -> Schema:
@@ -102,7 +101,7 @@ MANUALS: Mapping[str, Manual] = {
                 "type": _strings(enum=[kind.value for kind in ChunkType]),
                 "language": _strings(),
                 "collection": _strings("Names from status."),
-                "limit": _number(search.LIMIT, 1, search.MOST),
+                "limit": _number(search.LIMIT),
                 "max_tokens": _tokens(search.TOKENS),
                 "cursor": _CURSOR,
             },
@@ -147,8 +146,8 @@ MANUALS: Mapping[str, Manual] = {
                     "enum": [each.value for each in ReferenceDirection],
                     "default": ReferenceDirection.CALLERS.value,
                 },
-                "depth": _number(1, 1, 5),
-                "limit": _number(references.LIMIT, 0, references.MOST),
+                "depth": _number(1),
+                "limit": _number(references.LIMIT),
                 "max_tokens": _tokens(references.TOKENS),
                 "cursor": _CURSOR,
             },
@@ -162,7 +161,7 @@ MANUALS: Mapping[str, Manual] = {
         arguments_schema(
             {
                 "path": _string("path:line, path:first-last, or a name."),
-                "limit": _number(related.LIMIT, 1, 50),
+                "limit": _number(related.LIMIT),
                 "max_tokens": _tokens(related.TOKENS),
                 "cursor": _CURSOR,
             },

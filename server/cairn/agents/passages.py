@@ -140,7 +140,7 @@ def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
     if head is not None and (shown.is_definition or most == 1):
         start = max(first, min(head, last - most))
         return [(start, min(last, start + most))]
-    best, end = shown.best or _dense(shown, most)
+    best, end = shown.best or _dense(shown, most if head is None else most - 1)
     if head is not None and head <= best <= head + _GAP:
         best = head
     if head is None or best <= head < end:

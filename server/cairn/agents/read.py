@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
 from cairn.agents.places import Place, lines_text, numbered, place_named
 from cairn.agents.state import freshness
@@ -23,7 +23,7 @@ _THERE = ("left out of the index", "is a folder", "is empty, or was not read yet
 """What the engine says of paths that there are, though the index has no file there."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
-"""Characters. A longer line is never cut, but said to be there."""
+"""Characters. A longer line is never cut, but said to be there; so is one of more characters than the answer may take tokens."""
 
 
 @frozen
@@ -32,16 +32,15 @@ class ReadArguments:
 
     path: str = field(metadata=at_most(chars=4_096, pattern=NOT_BLANK))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
-    version: str = NOW
+    version: str | None = None
     cursor: str = ""
     folder: str = ""
 
     def __attrs_post_init__(self) -> None:
         require_words("path", self.path)
-        if self.version not in VERSIONS:
-            raise InvalidRequestError(
-                "version", f"expected one of {', '.join(VERSIONS)}; got {self.version[:60]!r}"
-            )
+        if self.version not in (None, *VERSIONS):
+            got = f"got {str(self.version)[:60]!r}"
+            raise InvalidRequestError("version", f"expected one of {', '.join(VERSIONS)}; {got}")
 
 
 @frozen
@@ -54,19 +53,43 @@ class _Found:
     """What a name or a question was taken to mean."""
 
 
-def read(asked: Asked, arguments: ReadArguments) -> Written:
+def read_data(asked: Asked, arguments: ReadArguments) -> protocol.PageAnswer:
+    """The protocol's answer, as every other front has it: a whole file, as it was indexed where nothing else is asked for.
+
+    Lines, names and questions are taken all the same. Raises InvalidRequestError where nothing of that path is indexed.
+    """
+    if arguments.version != NOW:
+        params = protocol.FetchPageParams(arguments.path, arguments.folder)
+        try:
+            page: protocol.PageAnswer = asked.ask("fetchPage", params)
+        except InvalidRequestError as problem:
+            refused = problem
+        else:
+            return page
+        try:
+            found = _found(asked, evolve(arguments, version=INDEXED), arguments.cursor or arguments.path)
+        except InvalidRequestError:
+            raise refused from None
+    else:
+        found = _found(asked, arguments, arguments.cursor or arguments.path)
+    first, last, lines = _lines_of(found)
+    return evolve(
+        found.page,
+        text="\n".join(lines[first - 1 : last]),
+        chunks=_within(found.page.chunks, first, last),
+    )
+
+
+def read(asked: Asked, arguments: ReadArguments) -> str:
     """The answer. Raises InvalidRequestError where nothing of that path, name or meaning is indexed."""
     found = _found(asked, arguments, arguments.cursor or arguments.path)
-    page, place = found.page, found.place
-    lines = lines_of(page.text)
-    if not lines[-1]:
-        lines.pop()
+    page = found.page
+    first, last, lines = _lines_of(found)
     path = asked.paths.shown(page.folder, page.path)
-    first, last = place.first or 1, min(place.last or len(lines), len(lines))
     if first > max(1, len(lines)):
         raise InvalidRequestError("path", f"{path} has {len(lines):,} lines; there is no line {first:,}")
     budget = asked.budget(arguments.max_tokens, TOKENS)
-    items = numbered(first, [_whole(line) for line in lines[first - 1 : last]])
+    items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
     about = f"{path}, {len(lines):,} lines" if lines else f"{path} is empty."
     head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
     below = freshness(asked.engine) if found.note else ""
@@ -76,20 +99,26 @@ def read(asked: Asked, arguments: ReadArguments) -> Written:
             return below
         return "\n".join(filter(None, (f"more: path={path}:{first + count}-{last}", below)))
 
-    text, shown = fitted(head, items, foot, budget)
-    quoted = "\n".join(lines[first - 1 : first - 1 + shown])
-    return Written(text, evolve(page, text=quoted, chunks=_within(page.chunks, first, first - 1 + shown)))
+    return fitted(head, items, foot, budget)[0]
 
 
-def _whole(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
+def _lines_of(found: _Found) -> tuple[int, int, list[str]]:
+    """The first and the last line that are meant, from 1, and all lines of the file."""
+    lines = lines_of(found.page.text)
+    if not lines[-1]:
+        lines.pop()
+    return found.place.first or 1, min(found.place.last or len(lines), len(lines)), lines
+
+
+def _whole(line: str, tokens: int) -> str:
+    return line if len(line) <= min(_LONGEST_LINE, tokens) else f" (a line of {len(line):,} characters)"
 
 
 def _within(chunks: Sequence[protocol.PageChunk], first: int, last: int) -> tuple[protocol.PageChunk, ...]:
     return tuple(each for each in chunks if each.range.start.line < last and each.range.end.line >= first)
 
 
-def _version(page: protocol.PageAnswer, wanted: str) -> str:
+def _version(page: protocol.PageAnswer, wanted: str | None) -> str:
     """What to know of the text, where it is not what it is thought to be."""
     if not page.changed:
         return ""
@@ -104,7 +133,7 @@ def _page(asked: Asked, arguments: ReadArguments, path: str) -> protocol.PageAns
     page: protocol.PageAnswer = asked.ask(
         "fetchPage", protocol.FetchPageParams(path, arguments.folder, now=True)
     )
-    if arguments.version == NOW:
+    if arguments.version != INDEXED:
         return page
     indexed: protocol.PageAnswer = asked.ask("fetchPage", protocol.FetchPageParams(page.path, page.folder))
     return evolve(indexed, changed=page.changed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
-from cairn.agents.cursor import cursor_of, steps_of
+from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text, place_named
 from cairn.agents.state import lacking
 from cairn.errors import InvalidRequestError
@@ -18,8 +18,8 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
 LIMIT = 20
-MOST = 200
-_MOST_ASKED = 1_000
+MOST = 1_000
+"""References of a definition, over all answers."""
 _SURE = 0.8
 """Of references that are likelier than this nothing is said of how likely they are."""
 _MOST_DEFINITIONS = 5
@@ -34,7 +34,7 @@ class ReferencesArguments:
     symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
     direction: ReferenceDirection = ReferenceDirection.CALLERS
     depth: int = field(default=1, metadata=within(1, 5))
-    limit: int = field(default=LIMIT, metadata=within(0, MOST))
+    limit: int | None = field(default=None, metadata=within(0, MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
     text_document: protocol.TextDocument | None = None
@@ -44,22 +44,38 @@ class ReferencesArguments:
         if self.symbol is None and self.text_document is None:
             raise InvalidRequestError("symbol", "is required: a name, Owner.name or path:line")
 
+    def params(self, symbol: str | None, limit: int) -> protocol.ReferencesParams:
+        """The protocol's params for so many references."""
+        return protocol.ReferencesParams(
+            symbol=symbol,
+            text_document=self.text_document,
+            position=self.position,
+            direction=self.direction,
+            depth=self.depth,
+            limit=limit,
+        )
 
-def references(asked: Asked, arguments: ReferencesArguments) -> Written:
+
+def references_data(asked: Asked, arguments: ReferencesArguments) -> protocol.ReferencesAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    usual = protocol.ReferencesParams("x").limit
+    limit = usual if arguments.limit is None else arguments.limit
+    answer: protocol.ReferencesAnswer = asked.ask(
+        "references", arguments.params(_meant(asked, arguments)[0], limit)
+    )
+    return answer
+
+
+def references(asked: Asked, arguments: ReferencesArguments) -> str:
     """The answer. Raises InvalidRequestError for a place that is not indexed, and for a wrong cursor."""
     symbol, note = _meant(asked, arguments)
     at = arguments.text_document, arguments.position
     question = (arguments.symbol, str(at), arguments.direction, arguments.depth)
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
-    params = protocol.ReferencesParams(
-        symbol=symbol,
-        text_document=arguments.text_document,
-        position=arguments.position,
-        direction=arguments.direction,
-        depth=arguments.depth,
-        limit=min(_MOST_ASKED, before + arguments.limit),
-    )
+    limit = LIMIT if arguments.limit is None else arguments.limit
+    params = arguments.params(symbol, min(MOST, before + limit))
     answer: protocol.ReferencesAnswer = asked.ask("references", params)
     paths, is_down = asked.paths, arguments.direction is ReferenceDirection.CALLEES
     references = answer.references[before:]
@@ -69,7 +85,7 @@ def references(asked: Asked, arguments: ReferencesArguments) -> Written:
     found = [_item(answer.references, number, before, paths, is_down=is_down) for number in numbers]
     budget = asked.budget(arguments.max_tokens, TOKENS)
     head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
-    if answer.definitions and not references and arguments.limit:
+    if answer.definitions and not references and limit:
         head = "\n".join(filter(None, (head, _nothing(arguments.direction, is_first=not steps))))
     elsewhere = _elsewhere(references) if is_down else ""
     below = lacking(asked.engine, None, answer.index)
@@ -77,12 +93,11 @@ def references(asked: Asked, arguments: ReferencesArguments) -> Written:
     def foot(count: int) -> str:
         is_all = count == len(found)
         after = len(answer.references) if is_all else numbers[count]
-        is_way = after > before and after < _MOST_ASKED and not (is_all and answer.complete)
+        is_way = after > before and after < MOST and not (is_all and answer.complete)
         more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
         return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
 
-    text, _ = fitted(head, found, foot, budget)
-    return Written(text, evolve(answer, references=references) if before else answer)
+    return fitted(head, found, foot, budget)[0]
 
 
 def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, str]:

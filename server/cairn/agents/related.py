@@ -5,9 +5,9 @@ from __future__ import annotations
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
-from cairn.agents.cursor import cursor_of, steps_of
+from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.passages import shown
 from cairn.agents.places import place_named
 from cairn.agents.search import written
@@ -19,6 +19,7 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
 LIMIT = 5
+MOST = 200
 
 
 @frozen
@@ -26,33 +27,46 @@ class RelatedArguments:
     """What `related` takes. The last three, the protocol's own, are not listed."""
 
     path: str = field(default="", metadata=at_most(chars=4_096, pattern=NOT_BLANK))
-    limit: int = field(default=LIMIT, metadata=within(1, 50))
+    limit: int | None = field(default=None, metadata=within(1, MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
     text_document: protocol.TextDocument | None = None
     range: protocol.Range | None = None
-    context: int = 0
+    context: int | None = None
 
     def __attrs_post_init__(self) -> None:
         if not self.path.strip() and self.text_document is None:
             raise InvalidRequestError("path", "is required: path:line, path:first-last or a name")
 
 
-def related(asked: Asked, arguments: RelatedArguments) -> Written:
+def related_data(asked: Asked, arguments: RelatedArguments) -> protocol.RelatedAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    uri, lines = _passage(asked, arguments)
+    params = protocol.RelatedParams(protocol.TextDocument(uri), lines)
+    answer: protocol.RelatedAnswer = asked.ask(
+        "related",
+        evolve(
+            params,
+            limit=arguments.limit or params.limit,
+            context=params.context if arguments.context is None else arguments.context,
+        ),
+    )
+    return answer
+
+
+def related(asked: Asked, arguments: RelatedArguments) -> str:
     """The answer. Raises InvalidRequestError for a place that is not indexed, and for a wrong cursor."""
     uri, lines = _passage(asked, arguments)
     question = (uri, str(lines))
     steps = steps_of(arguments.cursor, *question)
-    before = steps[-1][0] if steps else 0
+    before, limit = steps[-1][0] if steps else 0, arguments.limit or LIMIT
     params = protocol.RelatedParams(
-        protocol.TextDocument(uri),
-        lines,
-        limit=min(200, before + arguments.limit + 1),
-        context=arguments.context,
+        protocol.TextDocument(uri), lines, limit=min(MOST, before + limit + 1), context=0
     )
     answer: protocol.RelatedAnswer = asked.ask("related", params)
-    page = answer.results[before : before + arguments.limit]
-    is_end = len(answer.results) <= before + arguments.limit
+    page = answer.results[before : before + limit]
+    is_end = len(answer.results) <= before + limit
     results = [shown(each, asked.paths, by_name=False, related=True) for each in page]
     below = lacking(asked.engine, answer.retrieval, answer.index)
     head = (
@@ -70,7 +84,7 @@ def related(asked: Asked, arguments: RelatedArguments) -> Written:
         return "\n".join(filter(None, (more, below)))
 
     budget = asked.budget(arguments.max_tokens, TOKENS)
-    return Written(written(results, head, foot, budget, usual=TOKENS), evolve(answer, results=page))
+    return written(results, head, foot, budget, usual=TOKENS)
 
 
 def _passage(asked: Asked, arguments: RelatedArguments) -> tuple[str, protocol.Range]:

@@ -9,9 +9,9 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
-from cairn.agents.cursor import cursor_of, steps_of
+from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.passages import DEFINES, Shown, shown
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
@@ -20,9 +20,8 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 TOKENS = 1_500
 LIMIT = 5
-MOST = 50
-_MOST_RESULTS = 200
-"""That a question can be asked for, over all of its answers."""
+MOST = 200
+"""Results of a question, over all of its answers."""
 _LINES = (16, 12, 8)
 """Lines of the first, the second and each further result, where there is room: the first is most often the one."""
 _SHARES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.12, 0.0)
@@ -40,12 +39,12 @@ class SearchArguments:
     type: tuple[protocol.ChunkType, ...] = ()
     language: tuple[str, ...] = ()
     collection: tuple[str, ...] = ()
-    limit: int = field(default=LIMIT, metadata=within(1, MOST))
+    limit: int | None = field(default=None, metadata=within(1, MOST))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
     cursor: str = ""
     filter: protocol.SearchFilter = field(factory=protocol.SearchFilter)
     alpha: float | None = None
-    context: int = 0
+    context: int | None = None
     explain: bool = False
     passages: int = 3
     case_sensitive: bool = False
@@ -65,26 +64,41 @@ class SearchArguments:
             collection=self.collection or given.collection,
         )
 
+    def params(self, limit: int, context: int) -> protocol.SearchParams:
+        """The protocol's params for so many results."""
+        return protocol.SearchParams(
+            query=self.query,
+            limit=limit,
+            alpha=self.alpha,
+            filter=self.wanted,
+            context=context if self.context is None else self.context,
+            explain=self.explain,
+            passages=self.passages,
+            case_sensitive=self.case_sensitive,
+            whole_word=self.whole_word,
+        )
 
-def search(asked: Asked, arguments: SearchArguments) -> Written:
+
+def search_data(asked: Asked, arguments: SearchArguments) -> protocol.SearchAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    usual = protocol.SearchParams("")
+    answer: protocol.SearchAnswer = asked.ask(
+        "search", arguments.params(arguments.limit or usual.limit, usual.context)
+    )
+    return answer
+
+
+def search(asked: Asked, arguments: SearchArguments) -> str:
     """The answer. Raises InvalidRequestError for a place or a language that there is not, and for a wrong cursor."""
     question = (arguments.query, _plain(arguments.wanted))
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
-    params = protocol.SearchParams(
-        query=arguments.query,
-        limit=min(_MOST_RESULTS, before + arguments.limit + 1),
-        alpha=arguments.alpha,
-        filter=arguments.wanted,
-        context=arguments.context,
-        explain=arguments.explain,
-        passages=arguments.passages,
-        case_sensitive=arguments.case_sensitive,
-        whole_word=arguments.whole_word,
-    )
+    limit = arguments.limit or LIMIT
+    params = arguments.params(min(MOST, before + limit + 1), 0)
     answer: protocol.SearchAnswer = asked.ask("search", params)
-    page = answer.results[before : before + arguments.limit]
-    is_end = len(answer.results) <= before + arguments.limit
+    page = answer.results[before : before + limit]
+    is_end = len(answer.results) <= before + limit
     budget = asked.budget(arguments.max_tokens, TOKENS)
     by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
     results = [shown(each, asked.paths, by_name=by_name) for each in _each_once(page)]
@@ -103,8 +117,7 @@ def search(asked: Asked, arguments: SearchArguments) -> Written:
         return "\n".join(filter(None, (more, below)))
 
     brief = answer.verdict.action == NO_MATCH
-    text = written(results, head, foot, budget, brief=brief)
-    return Written(text, evolve(answer, results=page))
+    return written(results, head, foot, budget, brief=brief)
 
 
 def _plain(wanted: protocol.SearchFilter) -> list[Any]:

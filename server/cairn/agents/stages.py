@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.agents.arguments import WORKSPACE, without_nulls
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.engine.methods import STAGES, Method
 from cairn.schema.convert import snake_case, unstructure
 
@@ -47,8 +47,13 @@ NAMES: Mapping[str, Method] = {snake_case(name): method for name, method in STAG
 """The tools' names, in the order in which the stages run."""
 
 
-def stage(asked: Asked, method: Method, arguments: Mapping[str, Any]) -> Written:
+def stage_data(method: Method, asked: Asked, arguments: Mapping[str, Any]) -> Any:
     """The stage's answer. Raises InvalidRequestError for params that it does not take."""
     params = {name: value for name, value in without_nulls(arguments).items() if name != WORKSPACE}
-    answer = asked.ask(method.name, params)
-    return Written(json.dumps(unstructure(answer), ensure_ascii=False, separators=(",", ":")), answer)
+    return asked.ask(method.name, params)
+
+
+def stage(method: Method, asked: Asked, arguments: Mapping[str, Any]) -> str:
+    """The same as compact JSON, which is what the next stage takes."""
+    answer = stage_data(method, asked, arguments)
+    return json.dumps(unstructure(answer), ensure_ascii=False, separators=(",", ":"))

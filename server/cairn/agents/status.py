@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.asked import Asked, Written
+from cairn.agents.asked import Asked
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from cairn.agents.state import for_agents, freshness
 from cairn.schema.bounds import within
@@ -23,9 +23,15 @@ class StatusArguments:
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
 
 
-def status(asked: Asked, arguments: StatusArguments) -> Written:
-    """The answer."""
+def status_data(asked: Asked, _: StatusArguments) -> protocol.StatusAnswer:
+    """The protocol's answer, as every other front has it."""
     answer: protocol.StatusAnswer = asked.ask("status", {})
+    return answer
+
+
+def status(asked: Asked, arguments: StatusArguments) -> str:
+    """The answer."""
+    answer = status_data(asked, arguments)
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
     files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"
     lines = [f"{answer.state}: {files}, {answer.chunks:,} passages"]
@@ -42,7 +48,7 @@ def status(asked: Asked, arguments: StatusArguments) -> Written:
         f"note: {shown}" for warning in answer.warnings[:_MOST_WARNINGS] if (shown := for_agents(warning))
     ]
     text = "\n".join(filter(None, lines))
-    return Written(asked.budget(arguments.max_tokens, TOKENS).cut(text), answer)
+    return asked.budget(arguments.max_tokens, TOKENS).cut(text)
 
 
 def _collections(answer: protocol.StatusAnswer) -> str:

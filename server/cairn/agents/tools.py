@@ -15,16 +15,16 @@ from attrs import frozen
 
 from cairn.agents import manuals
 from cairn.agents.arguments import arguments_of, taught, workspace_of
-from cairn.agents.asked import Asked, Written
-from cairn.agents.discover import DiscoverArguments, discover
-from cairn.agents.read import ReadArguments, read
-from cairn.agents.references import ReferencesArguments, references
-from cairn.agents.related import RelatedArguments, related
+from cairn.agents.asked import Asked
+from cairn.agents.discover import DiscoverArguments, discover, discover_data
+from cairn.agents.read import ReadArguments, read, read_data
+from cairn.agents.references import ReferencesArguments, references, references_data
+from cairn.agents.related import RelatedArguments, related, related_data
 from cairn.agents.schemas import Schema, answer_schema, params_schema
-from cairn.agents.search import SearchArguments, search
-from cairn.agents.stages import MANUALS, NAMES, stage
+from cairn.agents.search import SearchArguments, search, search_data
+from cairn.agents.stages import MANUALS, NAMES, stage, stage_data
 from cairn.agents.state import freshness
-from cairn.agents.status import StatusArguments, status
+from cairn.agents.status import StatusArguments, status, status_data
 from cairn.engine.methods import METHODS, Method
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case, unstructure
@@ -44,7 +44,8 @@ ALL, STAGES = "all", "stages"
 _SAID_BY_OTHERS = frozenset({"answerPrompt", "bullets", "chunks"})
 """Of a discovery: `excerpts` and the bullets in `plan` hold it all, in 36,000 characters instead of 130,000."""
 
-Answer = Callable[[Asked, Mapping[str, Any]], Written]
+Given = Mapping[str, Any]
+"""Arguments, as a client sends them."""
 
 
 @frozen
@@ -69,7 +70,10 @@ class Tool:
     """Arguments, as JSON."""
     method: Method
     """What its structured answers are."""
-    write: Answer
+    write: Callable[[Asked, Given], str]
+    """The answer as text."""
+    gather: Callable[[Asked, Given], Any]
+    """The answer as an object of the protocol."""
     omitted: Set[str] = frozenset()
     """Fields of the method's answer that structured answers lack, because other parts say the same."""
     reports_state: bool = False
@@ -103,14 +107,15 @@ class Tool:
         try:
             workspace = workspace_of(arguments)
             asked = Asked(engine.over(workspace) if workspace else engine, front, cancelled, tell)
-            written = self.write(asked, arguments)
+            if structured:
+                data = unstructure(self.gather(asked, arguments))
+                kept = {name: value for name, value in data.items() if name not in self.omitted}
+                return ToolAnswer((), kept)
+            text = self.write(asked, arguments)
         except InvalidRequestError as problem:
             raise taught(problem, self.name, self.input_schema, arguments, self.example) from problem
-        if structured:
-            data = unstructure(written.data)
-            return ToolAnswer((), {name: value for name, value in data.items() if name not in self.omitted})
         lacks = freshness(asked.engine) if self.reports_state else ""
-        return ToolAnswer(tuple(filter(None, (written.text, lacks))), None)
+        return ToolAnswer(tuple(filter(None, (text, lacks))), None)
 
 
 def _tool(
@@ -118,7 +123,8 @@ def _tool(
     title: str,
     method: str,
     arguments: type[Any],
-    write: Callable[[Asked, Any], Written],
+    write: Callable[[Asked, Any], str],
+    gather: Callable[[Asked, Any], Any],
     omitted: Set[str] = frozenset(),
 ) -> Tool:
     manual = manuals.MANUALS[name]
@@ -130,6 +136,7 @@ def _tool(
         example=json.dumps(manual.examples[0], ensure_ascii=False),
         method=METHODS[method],
         write=lambda asked, given: write(asked, arguments_of(given, arguments)),
+        gather=lambda asked, given: gather(asked, arguments_of(given, arguments)),
         omitted=omitted,
     )
 
@@ -144,13 +151,10 @@ def _stage(name: str, method: Method) -> Tool:
         if "query" in params_schema(method)["properties"]
         else "{}",
         method=method,
-        write=functools.partial(_of_stage, method),
+        write=functools.partial(stage, method),
+        gather=functools.partial(stage_data, method),
         reports_state=True,
     )
-
-
-def _of_stage(method: Method, asked: Asked, given: Mapping[str, Any]) -> Written:
-    return stage(asked, method, given)
 
 
 STATUS = "status"
@@ -159,19 +163,27 @@ DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", STATUS)
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
-        _tool("search", "Search the workspace", "search", SearchArguments, search),
+        _tool("search", "Search the workspace", "search", SearchArguments, search, search_data),
         _tool(
             "discover",
             "Gather what answers a question",
             "discover",
             DiscoverArguments,
             discover,
+            discover_data,
             _SAID_BY_OTHERS,
         ),
-        _tool("read", "Read lines of a file", "fetchPage", ReadArguments, read),
-        _tool("references", "Find callers, callees and uses", "references", ReferencesArguments, references),
-        _tool("status", "State of the index", "status", StatusArguments, status),
-        _tool("related", "Find what is related", "related", RelatedArguments, related),
+        _tool("read", "Read lines of a file", "fetchPage", ReadArguments, read, read_data),
+        _tool(
+            "references",
+            "Find callers, callees and uses",
+            "references",
+            ReferencesArguments,
+            references,
+            references_data,
+        ),
+        _tool("status", "State of the index", "status", StatusArguments, status, status_data),
+        _tool("related", "Find what is related", "related", RelatedArguments, related, related_data),
         *(_stage(name, method) for name, method in NAMES.items()),
     )
 }
