@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +47,9 @@ def lsp() -> None:
 
 @cli.command()
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
-def mcp(folders: tuple[Path, ...]) -> None:
+@click.option("--tools", metavar="NAMES", help="Tools to show, such as search,read; or all, or stages.")
+@click.option("--structured", is_flag=True, help="Answer with data for programs instead of text for models.")
+def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
     """Serve an agent over stdin and stdout (MCP).
 
     It works in each FOLDER; without any, in the client's roots, or else in the current directory. The engine is one that runs already,
@@ -57,10 +60,15 @@ def mcp(folders: tuple[Path, ...]) -> None:
     for folder in folders:
         if not folder.is_dir():
             raise InvalidRequestError("folder", f"{folder} is not a directory")
+    shown = None if tools is None else [name for name in re.split(r"[,\s]+", tools) if name]
+    if shown is not None:
+        from cairn.agents.tools import listed
+
+        listed(shown)  # Whoever starts it is told what is wrong.
     from cairn.attach.relay import relay
     from cairn.serve.agents import attached
 
-    relay(attached([folder.absolute() for folder in folders], Path.cwd()))
+    relay(attached([folder.absolute() for folder in folders], Path.cwd(), shown, structured=structured))
 
 
 cli.add_command(serve)

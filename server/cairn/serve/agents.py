@@ -11,8 +11,13 @@ from cairn.attach.channel import AttachError, Channel
 from cairn.attach.finding import attach
 
 
-def attached(named: Sequence[Path], here: Path) -> Callable[[list[str]], Channel]:
-    """What gives a channel to an engine of the folders `named`, or else of the directory `here`; or of others that an engine sends to."""
+def attached(
+    named: Sequence[Path], here: Path, tools: Sequence[str] | None, *, structured: bool
+) -> Callable[[list[str]], Channel]:
+    """What gives a channel to an engine of the folders `named`, or else of the directory `here`; or of others that an engine sends to.
+
+    `tools` are the names of those that are shown, None for what the settings say; `structured` asks for data instead of text.
+    """
     own: list[Any] = []
 
     def channel(moved: list[str]) -> Channel:
@@ -21,6 +26,8 @@ def attached(named: Sequence[Path], here: Path) -> Callable[[list[str]], Channel
             "folders": [str(folder) for folder in named],
             "cwd": str(here),
             "moved": bool(moved),
+            "tools": tools,
+            "structured": structured,
         }
         try:
             return attach([Path(folder) for folder in moved] or list(named) or [here], wish)

@@ -210,6 +210,7 @@ class EngineSocket:
             return
         from cairn.mcp.server import serve_connection
         from cairn.mcp.workspaces import Workspaces
+        from cairn.settings.layers import Layers
 
         async def move(folders: Sequence[Path]) -> bool:
             return not wish.get("moved") and await self._moved(folders, writer)
@@ -217,7 +218,10 @@ class EngineSocket:
         await _send(writer, {"ok": True})
         named = [Path(folder) for folder in wish.get("folders", ())]
         workspaces = Workspaces(self._pool, named, Path(wish["cwd"]), move)
-        await serve_connection(reader, writer, workspaces)
+        settings = Layers().without_workspace().settings.agents
+        tools = settings.tools if wish.get("tools") is None else wish["tools"]
+        structured = settings.structured or bool(wish.get("structured"))
+        await serve_connection(reader, writer, workspaces, tools, structured=structured)
 
     async def _moved(self, folders: Sequence[Path], writer: asyncio.StreamWriter) -> bool:
         """Send the client to the process that has the engine of these folders; whether there is another one."""

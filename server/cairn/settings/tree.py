@@ -225,6 +225,34 @@ class LspSettings:
     an editor that has no other server for them: names as the editor or Cairn has them, or `*` for all."""
 
 
+class AgentTool(enum.StrEnum):
+    """A tool that agents may be shown."""
+
+    SEARCH = "search"
+    DISCOVER = "discover"
+    READ = "read"
+    REFERENCES = "references"
+    STATUS = "status"
+    RELATED = "related"
+    STAGES = "stages"
+    """The nine stages of discovery."""
+    ALL = "all"
+
+
+@frozen
+class AgentsSettings:
+    """The tools that agents have, over MCP."""
+
+    tools: tuple[AgentTool, ...] = field(default=(), metadata=USER_ONLY)
+    """The tools that a client is shown. Empty for search, discover, read, references and status."""
+    structured: bool = field(default=False, metadata=USER_ONLY)
+    """Give answers as data, for programs, instead of as text, for models. A client can ask for that in a single call, too."""
+    max_tokens: int = field(default=0, metadata=within(0, 50_000))
+    """Tokens of an answer at most, where a call does not say; 0 for each tool's own number, 1,500 to 3,000."""
+    idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
+    """How long an engine that `cairn mcp` started in the background stays after its last client; 0 not at all."""
+
+
 @frozen
 class ServeSettings:
     """`cairn serve`."""
@@ -241,14 +269,6 @@ class ServeSettings:
     """Of a request. What the stages take is 500,000 characters of text at most."""
     request_seconds: float = field(default=30.0, metadata=USER_ONLY | within(0.1, _A_DAY))
     """A request that takes longer is broken off."""
-
-
-@frozen
-class AgentsSettings:
-    """What agents are offered."""
-
-    idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
-    """How long an engine that `cairn mcp` started in the background stays after its last client; 0 not at all."""
 
 
 @frozen
@@ -272,6 +292,7 @@ class Settings:
     context: ContextSettings = field(factory=ContextSettings)
     log: LogSettings = field(factory=LogSettings)
     lsp: LspSettings = field(factory=LspSettings)
+    agents: AgentsSettings = field(factory=AgentsSettings)
     serve: ServeSettings = field(factory=ServeSettings)
     agents: AgentsSettings = field(factory=AgentsSettings)
     team: TeamSettings = field(factory=TeamSettings)
