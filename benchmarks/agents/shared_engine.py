@@ -55,7 +55,7 @@ class Agent:
         )
         async with Client(server, mode="legacy") as client:
             while time.monotonic() < until:
-                tool = self.random.choice(("cairn_search", "cairn_search", "cairn_discover", "cairn_status"))
+                tool = self.random.choice(("search", "search", "discover", "status"))
                 arguments = {} if tool.endswith("status") else {"query": self.random.choice(QUESTIONS)}
                 began = time.monotonic()
                 try:

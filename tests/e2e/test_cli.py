@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,14 @@ def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
     return done.stderr if code else done.stdout
 
 
+_ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\]8;[^\x1b]*\x1b\\\\\\\\")
+
+
+def seen(*arguments: str, cwd: Path | None = None) -> str:
+    """What a person sees on a terminal, without its colours."""
+    return _ESCAPES.sub("", cairn(*arguments, "--color", "always", cwd=cwd))
+
+
 def cairn_json(*arguments: str) -> Any:
     return json.loads(cairn(*arguments, "--json"))
 
@@ -54,12 +63,12 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
     answer = cairn_json("search", "where are ships assigned to berths", "-C", folder, "-n", "3")
     assert answer["results"][0]["path"] == "src/harbour/schedule.py"
     assert len(answer["results"]) == 3
-    shown = cairn("search", "moor_ship", "-C", folder, "--explain")
+    shown = seen("search", "moor_ship", "-C", folder, "--explain")
     assert "src/harbour/berths.py:" in shown
     assert "defines the symbol" in shown
     found = cairn_json("discover", "how are ships assigned to berths", "-C", folder, "--max-bullets", "2")
     assert 1 <= len(found["bullets"]) <= 2
-    shown = cairn("discover", "how are ships assigned to berths", cwd=workspace)
+    shown = seen("discover", "how are ships assigned to berths", cwd=workspace)
     first = found["excerpts"][0]
     assert f" 1  {first['citation']}" in shown
     assert first["text"].splitlines()[-1] in shown
@@ -148,7 +157,7 @@ BAD = [
     (("related", "README.md:9-3"), 2, "end where they begin or later"),
     (("related", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
     (("related", "nope.md:1"), 1, "give a path as answers have it"),
-    (("related", "logo.png:1"), 1, "is not indexed"),
+    (("related", "logo.png:1"), 1, "logo.png"),
     (("related", f"{__file__}:1"), 1, "name its folder with -C"),
     (("callers", " "), 2, "name: is empty; give a name, Owner.name or FILE:LINE"),
     (("callers", "x", "--depth", "9"), 2, "depth: expected 1 to 5, got 9"),
@@ -159,7 +168,8 @@ BAD = [
     (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
     (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
     (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100,000"),
-    (("page", "nope.md"), 1, "give a path as answers have it"),
+    (("page", "src/nope.md"), 1, "give a path as answers have it"),
+    (("page", "nope.md"), 1, "there is no 'nope.md'"),
     (("page", "src"), 1, "is a directory"),
     (("page", __file__), 1, "name its folder with -C"),
     (("call", "serch"), 2, "did you mean search?"),
@@ -201,7 +211,7 @@ def test_bad_input_fails_with_one_clear_line(
 @pytest.mark.usefixtures("bare_data_dir")
 def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
     folder, schedule = str(workspace), "src/harbour/schedule.py"
-    shown = cairn("callers", "Berth.moor_ship", "-C", folder).splitlines()
+    shown = seen("callers", "Berth.moor_ship", "-C", folder).splitlines()
     assert shown[:2] == [
         "src/harbour/berths.py:11  Berth.moor_ship  method",
         "    11  def moor_ship(self, ship):",
@@ -211,7 +221,7 @@ def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
     found = cairn_json("callers", "Berth.moor_ship", "-C", folder)
     assert {each["path"] for each in found["references"]} == {schedule, "tests/test_berths.py"}
     # A place relative to the current directory, as a shell completes it.
-    here = cairn("callees", "schedule.py:9", "-C", "../..", cwd=workspace / "src" / "harbour").splitlines()
+    here = seen("callees", "schedule.py:9", "-C", "../..", cwd=workspace / "src" / "harbour").splitlines()
     assert here[0] == f"{schedule}:6  assign_berths  function"
     assert here[-1] == "        11  berth.moor_ship(ship)"
     assert "    sorted  not in the workspace" in here
@@ -220,7 +230,7 @@ def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
         "callers", f"{workspace / schedule}:6:5", "-C", folder, "-C", str(workspace / "other")
     )
     assert [place["symbol"] for place in several["definitions"]] == ["assign_berths"]
-    assert "Nothing is called asign_berths. Did you mean assign_berths?" in cairn(
+    assert "Nothing is called asign_berths. Did you mean assign_berths?" in seen(
         "callers", "asign_berths", "-C", folder
     )
 
@@ -287,7 +297,7 @@ def test_several_folders_are_asked_at_once(workspace: Path, tmp_path: Path) -> N
     folders = ("-C", str(workspace), "-C", str(other))
     found = cairn_json("search", "moor_ship", *folders)
     assert {"cranes.py", "src/harbour/berths.py"} <= {result["path"] for result in found["results"]}
-    shown = cairn("search", "moor_ship", *folders)
+    shown = seen("search", "moor_ship", *folders)
     assert "cranes.py:1-2 (yard)" in shown
     assert "(harbour)" in shown
     called = json.loads(cairn("call", "collections", *folders))

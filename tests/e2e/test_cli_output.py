@@ -182,7 +182,7 @@ def test_a_pipe_gets_colour_only_where_that_is_asked_for(
 def test_a_pipe_gets_whole_lines_however_narrow_the_terminal_is(workspace: Path) -> None:
     long = "def " + "_".join(f"part{number}" for number in range(60)) + "():"
     (workspace / "long.py").write_text(f"{long}\n    return 1\n")
-    done = run("search", "part7", cwd=workspace, COLUMNS="40")
+    done = run("search", "part7", "--color", "always", cwd=workspace, COLUMNS="40")
     assert long in done.stdout
 
 

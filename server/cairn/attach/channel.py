@@ -16,7 +16,6 @@ import json
 import os
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -169,6 +168,8 @@ def _socket_folder() -> Path:
     """
     folder = data_dir() / "engines"
     if len(os.fsencode(folder)) > _LONGEST_PATH - 24:
+        import tempfile  # It imports a good deal, for processes that have engines alone.
+
         folder = Path(tempfile.gettempdir()) / f"cairn-{os.getuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     facts = folder.stat(follow_symlinks=False)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cairn import __version__
 from cairn.attach.channel import AttachError, Channel, opened
 from cairn.attach.records import BACKGROUND, read_record
 from cairn.paths import workspace_dir
+
+if TYPE_CHECKING:
+    import subprocess
 
 LOG = "engine.log"
 _START_SECONDS = 30.0
@@ -101,6 +103,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
     """Start an engine in the background, which outlives this process. Raises AttachError."""
+    import subprocess  # Commands that find an engine start none.
+
     data = workspace_dir(folders[0])
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":

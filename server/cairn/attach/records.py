@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -54,7 +53,7 @@ def read_record(folder: Path) -> Record | None:
 def write_record(folder: Path, record: Record) -> None:
     """Replace the folder's record; only its user can read it. Raises OSError."""
     place = workspace_dir(folder) / _NAME
-    fresh = place.with_name(f"{_NAME}.{secrets.token_hex(4)}")
+    fresh = place.with_name(f"{_NAME}.{os.urandom(4).hex()}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(record._asdict(), file)

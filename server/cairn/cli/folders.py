@@ -7,9 +7,10 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import frozen
@@ -26,7 +27,25 @@ _POLL_SECONDS = 0.05
 _LOOK_SECONDS = 1.0
 """How often to look at what changes seldom: a pause, the end of another process."""
 
-_PATH = click.Path(path_type=Path)
+HERE: ContextVar[Path | None] = ContextVar("here", default=None)
+"""The directory that a command line's paths are relative to; None for the current one of this process."""
+
+
+def from_here(path: str | Path) -> Path:
+    """The absolute path of one that a command line names; links are not followed."""
+    here = HERE.get()
+    return Path(os.path.abspath(here / path if here else path))  # noqa: PTH100
+
+
+class _FolderPath(click.Path):
+    """A folder, made absolute where the command line is another process's."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        folder = super().convert(value, param, ctx)
+        return folder if HERE.get() is None else from_here(Path(os.fsdecode(folder)))
+
+
+_PATH = _FolderPath(path_type=Path)
 
 folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
 _folder = partial(click.option, "-C", "--folder", show_default=True, type=_PATH, shell_complete=directories)
@@ -144,6 +163,11 @@ def lines_named(text: str) -> Place:
     return Place(match["file"], first - 1, last - 1)
 
 
+def names_lines(text: str) -> bool:
+    """Whether it reads like `FILE:LINE`, `FILE:LINE-LINE` or a citation."""
+    return _LINES.fullmatch(text) is not None
+
+
 def names_position(text: str) -> bool:
     """Whether it reads like `FILE:LINE` or `FILE:LINE:COLUMN`."""
     return _COLUMN.fullmatch(text) is not None
@@ -168,7 +192,7 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
     """
     for folder in folders:
         require_directory(folder)
-    here = Path(os.path.abspath(path))  # noqa: PTH100 - links are not followed
+    here = from_here(path)
     in_folders = [(folder, Path(os.path.abspath(folder / path))) for folder in folders]  # noqa: PTH100
     for folder, place in (*((folder, here) for folder in folders), *in_folders):
         if os.path.lexists(place) and real_place(place).is_relative_to(folder.resolve()):
@@ -190,7 +214,7 @@ def places_named(given: Sequence[str], folders: Sequence[Path]) -> list[str]:
     from cairn.workspace.ignore_patterns import is_glob, selection_problem
 
     places = [_place_named(each, folders) for each in given]
-    globs = [each for each in places if is_glob(each) and not os.path.lexists(each)]
+    globs = [each for each in places if is_glob(each) and not os.path.lexists(from_here(each))]
     every = (problem for each in globs if (problem := selection_problem((each.removeprefix("!"),))))
     problem = next(every, None) or (selection_problem(globs) if len(globs) == len(places) else None)
     if problem:
@@ -199,7 +223,7 @@ def places_named(given: Sequence[str], folders: Sequence[Path]) -> list[str]:
 
 
 def _place_named(given: str, folders: Sequence[Path]) -> str:
-    here = Path(os.path.abspath(given))  # noqa: PTH100 - links are not followed
+    here = from_here(given)
     if not given.strip() or not os.path.lexists(here):
         return given
     is_inside = any(real_place(here).is_relative_to(folder.resolve()) for folder in folders)

@@ -16,6 +16,7 @@ from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.config import config
 from cairn.cli.indexing import index, pause, reindex, resume, status
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
+from cairn.cli.question import Question, answer_question
 from cairn.cli.questions import call, context, discover, page, related, search
 from cairn.cli.references import callees, callers
 from cairn.cli.team import team
@@ -28,6 +29,13 @@ from cairn.errors import CairnError
 @click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
     """Find the places in a workspace that answer a question."""
+
+
+@cli.result_callback()
+def _answer(asked: object) -> None:
+    """Answer what a command asks."""
+    if isinstance(asked, Question):
+        answer_question(asked)
 
 
 for command in (

@@ -78,10 +78,15 @@ def report(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
 
 def print_json(answer: Any) -> None:
     """Print an attrs instance, or data, as JSON with camelCase keys; exact whatever the encoding of stdout."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    print(json_text(answer, ascii_only=encoding != "utf8"))
+
+
+def json_text(answer: Any, *, ascii_only: bool = True) -> str:
+    """An attrs instance, or data, as JSON with camelCase keys."""
     from cairn.schema.convert import unstructure
 
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    print(json.dumps(unstructure(answer), ensure_ascii=encoding != "utf8", indent=2))
+    return json.dumps(unstructure(answer), ensure_ascii=ascii_only, indent=2)
 
 
 def remark(line: str) -> None:
@@ -156,15 +161,23 @@ def error_answer(problem: BaseException) -> ErrorAnswer:
 
 def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
     """Say on stderr what is wrong and what to do; where `arguments` ask for JSON, say it on stdout as JSON, too."""
-    error = error_answer(problem)
-    if asks_for_json(arguments):
+    stdout, stderr = error_texts(problem, arguments)
+    if stdout:
         with contextlib.suppress(OSError):  # a full disk may be what is wrong
-            print_json({"error": error})
-    tell(f"cairn: {error.message}")
+            print(stdout, end="")
+    print(stderr, end="", file=sys.stderr)
+
+
+def error_texts(problem: BaseException, arguments: Sequence[str]) -> tuple[str, str]:
+    """What a command line that fails prints on stdout and on stderr."""
+    error = error_answer(problem)
+    stdout = json_text({"error": error}) + "\n" if asks_for_json(arguments) else ""
+    stderr = f"cairn: {error.message}\n"
     if isinstance(problem, click.UsageError):
         context = problem.ctx
         path = context.command_path if context is not None else "cairn"
-        tell(f"`{path} --help` shows how it is used.")
+        stderr += f"`{path} --help` shows how it is used.\n"
+    return stdout, stderr
 
 
 def asks_for_json(arguments: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ from cairn.cli.folders import (
     find_file,
     folders_option,
     lines_named,
+    names_lines,
     no_wait_option,
     opened,
     places_named,
@@ -27,44 +28,23 @@ from cairn.cli.folders import (
     wait,
     wait_to_ask,
 )
-from cairn.cli.output import F, WrongUsageError, answers, instead, print_json, show, structured
+from cairn.cli.output import F, WrongUsageError, answers, instead, print_json, structured
+from cairn.cli.question import Question
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 
-def ask(
-    method: str,
-    data: dict[str, Any],
-    shown: Callable[[Any], None],
-    *,
-    folders: Sequence[Path],
-    as_json: bool,
-    no_wait: bool,
-    check: Callable[[Engine], None] | None = None,
-    places: Sequence[str] = (),
-) -> None:
-    """Print what a method answers to the params `data`, of indexes that are up to date as far as that can be.
+def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
+    return {"path": places_named(places, folders)} if places else {}
 
-    Wrong params are told before anything is indexed, and so is that one of the `places` is not there; `check` may refuse
-    others once that is done.
-    """
-    from cairn.engine.methods import METHODS
-    from cairn.engine.runner import answer
 
-    if places:
-        data["filter"] = {**data.get("filter", {}), "path": places_named(places, folders)}
-    structured(data, METHODS[method].params_class())
-    with opened(*folders) as engine:
-        if places:
-            from cairn.engine.scope import within
-
-            within(data["filter"]["path"], engine.folders)
-        wait_to_ask(engine, vectors=not no_wait)
-        if check is not None:
-            check(engine)
-        show(answer(engine, method, data, as_json=False), shown, as_json)
+max_tokens_option = click.option(
+    "--max-tokens",
+    type=click.IntRange(100, 50_000),
+    help="Answer in compact text of so many tokens at most, also on a terminal.",
+)
 
 
 _collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
@@ -77,7 +57,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 @click.command()
 @click.argument("query")
 @folders_option
-@click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
+@click.option("-n", "--limit", type=int, help="Number of results: 10 on a terminal, else 5.")
 @click.option(
     "-t", "--type", "types", multiple=True, type=ChunkTypeName(), help="Only prose, code, api, cmd or config."
 )
@@ -98,6 +78,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
     "--passages", default=3, show_default=True, help="Passages of one file, where it has so many that help."
 )
 @click.option("--explain", is_flag=True, help="Show what made each result's score.")
+@max_tokens_option
 @no_wait_option
 @answers
 def search(
@@ -107,36 +88,50 @@ def search(
     collections: tuple[str, ...],
     case: bool,
     word: bool,
-    limit: int,
+    limit: int | None,
     alpha: float | None,
     passages: int,
     explain: bool,
+    max_tokens: int | None,
+    folders: Sequence[Path],
+    places: Sequence[str],
     **asked: Any,
-) -> None:
+) -> Question:
     """Show the passages that answer QUERY best."""
     _require_words(query)
     from cairn.cli import answer_text
 
-    only = {"type": types, "language": languages, "collection": collections}
-    data = {
-        "query": query,
-        "limit": limit,
+    only = {**_filter(places, folders), "type": types, "language": languages, "collection": collections}
+    details = {
         "alpha": alpha,
         "passages": passages,
         "explain": explain,
-        "filter": only,
         "caseSensitive": case,
         "wholeWord": word,
     }
-    check = partial(_require_collections, wanted=collections)
-    ask("search", data, answer_text.print_search, check=check, **asked)
+    return Question(
+        folders=folders,
+        method="search",
+        data={"query": query, "limit": 10 if limit is None else limit, "filter": only, **details},
+        shown=answer_text.print_search,
+        tool="search",
+        arguments={"query": query, "limit": limit, "max_tokens": max_tokens, "filter": only, **details},
+        is_compact=max_tokens is not None,
+        check=partial(_require_collections, wanted=collections) if collections else None,
+        **asked,
+    )
 
 
 @click.command()
 @click.argument("query")
 @folders_option
 @click.option(
-    "-n", "--limit", type=click.IntRange(1), default=10, show_default=True, help="Number of excerpts."
+    "-n",
+    "--limit",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Number of excerpts on a terminal.",
 )
 @click.option("--max-bullets", type=int, help="Pieces of evidence at most.")
 @click.option(
@@ -145,6 +140,7 @@ def search(
 @click.option(
     "--prompt", "prompt_alone", is_flag=True, help="Print the prompt for a language model, and nothing else."
 )
+@max_tokens_option
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="Not the collections that match this glob.")
@@ -156,33 +152,49 @@ def discover(
     max_bullets: int | None,
     style: str | None,
     prompt_alone: bool,
+    max_tokens: int | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
+    folders: Sequence[Path],
+    places: Sequence[str],
     **asked: Any,
-) -> None:
+) -> Question:
     """Show excerpts of files that answer QUERY, the most useful first; they make a prompt, too."""
     _require_words(query)
     from cairn.cli import answer_text
 
-    data = {
+    only = {
         "query": query,
         "maxBullets": max_bullets,
-        "format": style,
         "include": include,
         "exclude": exclude or None,
+        "filter": _filter(places, folders),
     }
-    check = partial(_require_matches, globs=include)
+    config = {} if max_tokens is None else {"config": {"render": {"maxPromptTokens": max_tokens}}}
     shown = answer_text.print_prompt if prompt_alone else partial(answer_text.print_discovery, limit=limit)
-    ask("discover", data, shown, check=check, **asked)
+    return Question(
+        folders=folders,
+        method="discover",
+        data={**only, "format": style, **config},
+        shown=shown,
+        tool="" if prompt_alone else "discover",
+        arguments={**only, "max_tokens": max_tokens},
+        is_compact=max_tokens is not None,
+        check=partial(_require_matches, globs=include) if include else None,
+        **asked,
+    )
 
 
 @click.command()
 @click.argument("place", metavar="FILE:LINE[-LINE]")
 @folders_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
+@max_tokens_option
 @no_wait_option
 @answers
-def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> None:
+def related(
+    place: str, limit: int, max_tokens: int | None, folders: Sequence[Path], **asked: Any
+) -> Question:
     """Show what is related to lines of a file."""
     at = lines_named(place)
     from cairn.cli import answer_text
@@ -192,8 +204,16 @@ def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> No
     start = {"line": at.first, "character": 0}
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
-    data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
-    ask("related", data, answer_text.print_related, folders=folders, **asked)
+    return Question(
+        folders=folders,
+        method="related",
+        data={"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit},
+        shown=answer_text.print_related,
+        tool="related",
+        arguments={"path": f"{file}:{at.first + 1}-{at.last + 1}", "limit": limit, "max_tokens": max_tokens},
+        is_compact=max_tokens is not None,
+        **asked,
+    )
 
 
 @click.command()
@@ -206,7 +226,7 @@ def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> No
 @answers
 def context(
     place: str, query: str, budget: int | None, limit: int, folders: Sequence[Path], **asked: Any
-) -> None:
+) -> Question:
     """Show what belongs to a place in a file.
 
     After the passages comes a context made of them, for a language model.
@@ -223,22 +243,48 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    ask("context", data, answer_text.print_context, folders=folders, **asked)
+    return Question(folders, "context", data, answer_text.print_context, **asked)
 
 
 @click.command()
-@click.argument("path", type=click.Path())
+@click.argument("place", metavar="FILE[:LINE[-LINE]]|NAME")
 @folders_option
+@max_tokens_option
 @answers
-def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
-    """Show the whole of a file as it is indexed."""
+def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: bool) -> Question:
+    """Show a file as it is indexed, or numbered lines of it as they are now, or the definition of a name."""
     from cairn.cli import answer_text
 
-    folder, file = find_file(path, folders)
-    inside = real_place(file).relative_to(folder.resolve()).as_posix()
-    shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
-    data = {"path": inside, "folder": shown_folder}
-    ask("fetchPage", data, answer_text.print_page, folders=folders, as_json=as_json, no_wait=True)
+    given, lines = place, ""
+    problem: InvalidRequestError | None = None
+    try:
+        folder, file = find_file(place, folders)
+    except InvalidRequestError as not_there:
+        problem = not_there
+    if problem is not None and names_lines(place):
+        at = lines_named(place)
+        folder, file = find_file(at.file, folders)
+        require_line(file, at)
+        given, lines, problem = at.file, f":{at.first + 1}-{at.last + 1}", None
+    if problem is not None and ("/" in place or as_json):
+        raise problem
+    data, path = {"path": given}, given
+    if problem is None:
+        inside = real_place(file).relative_to(folder.resolve()).as_posix()
+        shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
+        data, path = {"path": inside, "folder": shown_folder}, str(file)
+    is_whole = problem is None and not lines and max_tokens is None
+    return Question(
+        folders=folders,
+        method="fetchPage",
+        data=data,
+        shown=answer_text.print_page,
+        tool="" if is_whole else "read",
+        arguments={"path": f"{path}{lines}", "max_tokens": max_tokens},
+        as_json=as_json,
+        is_compact=not is_whole,
+        no_wait=True,
+    )
 
 
 @click.command()

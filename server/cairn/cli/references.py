@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from cairn.cli.folders import (
     require_line,
 )
 from cairn.cli.output import F, WrongUsageError, answers
-from cairn.cli.questions import ask
+from cairn.cli.question import Question
+from cairn.cli.questions import max_tokens_option
 
 
 def _follows(command: F) -> F:
@@ -25,7 +27,7 @@ def _follows(command: F) -> F:
     name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
     depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
     limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
-    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, answers)
+    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, max_tokens_option, answers)
     for option in reversed(options):
         command = option(command)
     return command
@@ -33,27 +35,34 @@ def _follows(command: F) -> F:
 
 @click.command()
 @_follows
-def callers(name: str, **asked: Any) -> None:
+def callers(name: str, **asked: Any) -> Question:
     """Show who calls a function or makes an instance of a type, and with --depth, who calls those.
 
     NAME is its name, also with what it belongs to (Owner.name), or a line in it.
     """
-    _follow(name, "callers", **asked)
+    return _follow(name, "callers", **asked)
 
 
 @click.command()
 @_follows
-def callees(name: str, **asked: Any) -> None:
+def callees(name: str, **asked: Any) -> Question:
     """Show what a function calls, in the order of its code, and with --depth, what those call.
 
     NAME is its name, also with what it belongs to (Owner.name), or a line in it.
     """
-    _follow(name, "callees", **asked)
+    return _follow(name, "callees", **asked)
 
 
 def _follow(
-    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, as_json: bool
-) -> None:
+    name: str,
+    direction: str,
+    *,
+    folders: Sequence[Path],
+    depth: int,
+    limit: int,
+    max_tokens: int | None,
+    as_json: bool,
+) -> Question:
     from cairn.cli.reference_text import print_references
 
     if not name.strip():
@@ -64,11 +73,17 @@ def _follow(
         "depth": depth,
         "limit": limit,
     }
-
-    def shown(answer: Any) -> None:
-        print_references(answer, direction)
-
-    ask("references", data, shown, folders=folders, as_json=as_json, no_wait=True)
+    return Question(
+        folders=folders,
+        method="references",
+        data=data,
+        shown=partial(print_references, direction=direction),
+        tool="references",
+        arguments={**data, "max_tokens": max_tokens},
+        as_json=as_json,
+        is_compact=max_tokens is not None,
+        no_wait=True,
+    )
 
 
 def _place(text: str, folders: Sequence[Path]) -> str:

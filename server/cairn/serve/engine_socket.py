@@ -17,23 +17,32 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn import __version__
 from cairn.attach.channel import PROTOCOL, Channel, dialogue, listening, remove_socket
 from cairn.attach.finding import ask_to_yield, find
 from cairn.attach.records import BACKGROUND, Record, remove_record, taken_lock, write_record
 from cairn.attach.relay import MAX_LINE_BYTES, MOVE
-from cairn.errors import CairnError, InvalidRequestError
+from cairn.engine.methods import CLI
+from cairn.engine.runner import answer as engine_answer
+from cairn.errors import CairnError
 from cairn.operations.idling import Presence
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+    from cairn.cli.question import Question
+    from cairn.cli.remote import Ran
+    from cairn.engine.engine import Engine
     from cairn.engine.host import Host
+    from cairn.engine.pool import Lent
+    from cairn.index.store.deadline import Cancelled
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -176,7 +185,13 @@ class EngineSocket:
                 wish = self._wish(await reader.readline())
             if wish is None:
                 return
-            answers = {"hello": self._hello, "mcp": self._mcp, "method": self._method, "yield": self._yield}
+            answers = {
+                "hello": self._hello,
+                "mcp": self._mcp,
+                "method": self._method,
+                "command": self._command,
+                "yield": self._yield,
+            }
             answer = answers.get(str(wish.get("want")))
             if answer is None:
                 await _send(writer, {"error": f"this engine does not know {wish.get('want')!r}"})
@@ -236,17 +251,59 @@ class EngineSocket:
         return True
 
     async def _method(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        lent = await self._pool.lend([Path(folder) for folder in wish.get("folders", ())])
+        async with self._lent([Path(folder) for folder in wish.get("folders", ())]) as lent:
+            answer = await self._once_ready(
+                lent,
+                lambda engine, cancelled: engine_answer(
+                    engine, str(wish["method"]), wish.get("params"), cancelled, front=CLI
+                ),
+                vectors=not wish.get("noWait"),
+            )
+        await _send(writer, {} if answer is None else {"answer": answer})
+
+    async def _command(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from cairn.cli.remote import Ran, question_of
+
+        arguments = [str(each) for each in wish.get("arguments", ())]
+        asked = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
+        ran = asked if isinstance(asked, Ran) else await self._run(asked, arguments)
+        await _send(
+            writer, {} if ran is None else {"stdout": ran.stdout, "stderr": ran.stderr, "code": ran.code}
+        )
+
+    async def _run(self, question: Question, arguments: Sequence[str]) -> Ran | None:
+        """What a command line prints that asks this; None where it has to find that out by itself."""
+        from cairn.cli.remote import Ran, failed
+
+        if not question.has_text:
+            return None
+        async with self._lent([folder.resolve() for folder in question.folders]) as lent:
+            try:
+                text = await self._once_ready(
+                    lent, lambda engine, _: question.text(engine), vectors=not question.no_wait
+                )
+            except CairnError as problem:
+                return failed(problem, arguments)
+        return None if text is None else Ran(f"{text}\n")
+
+    @contextlib.asynccontextmanager
+    async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[Lent]:
+        lent = await self._pool.lend(folders)
         try:
-            if lent.problems:
-                raise InvalidRequestError("folder", " ".join(lent.problems))
-            answer = await lent.runner.answer(str(wish["method"]), wish.get("params"), front="cli")
-            await _send(writer, {"answer": answer})
-        except CairnError as problem:
-            error = {"type": type(problem).__name__, "message": str(problem)}
-            await _send(writer, {"error": {**error, "field": getattr(problem, "field", "")}})
+            yield lent
         finally:
             self._pool.give_back(lent)
+
+    async def _once_ready(
+        self, lent: Lent, work: Callable[[Engine, Cancelled], T], *, vectors: bool
+    ) -> T | None:
+        """What `work` returns; None where the folders are not all open, or not indexed yet: the command waits for that by itself."""
+        from cairn.cli.question import is_ready
+
+        def once(engine: Engine, cancelled: Cancelled) -> T | None:
+            return work(engine, cancelled) if is_ready(engine, vectors=vectors) else None
+
+        return None if lent.problems else await lent.runner.work(once)
 
     async def _yield(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.offers.record.kind != BACKGROUND:

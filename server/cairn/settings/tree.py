@@ -294,7 +294,6 @@ class Settings:
     lsp: LspSettings = field(factory=LspSettings)
     agents: AgentsSettings = field(factory=AgentsSettings)
     serve: ServeSettings = field(factory=ServeSettings)
-    agents: AgentsSettings = field(factory=AgentsSettings)
     team: TeamSettings = field(factory=TeamSettings)
 
 

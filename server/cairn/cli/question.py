@@ -1,0 +1,142 @@
+"""A question of the command line, apart from who answers it: an engine of this process, or one that another process has.
+
+On a terminal, people read answers in colour. Everywhere else, agents and other programs read them: as compact text, the same
+that the tools over MCP give, or as JSON.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from cairn.cli.folders import opened, wait_to_ask
+from cairn.cli.output import json_text, print_json, structured
+from cairn.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+
+_REMOTE_SECONDS = 60.0
+
+
+@frozen
+class Question:
+    """What a command line asks. Making one raises WrongUsageError for params that the method does not take."""
+
+    folders: Sequence[Path]
+    method: str
+    data: Mapping[str, Any]
+    """The method's params."""
+    shown: Callable[[Any], None]
+    """Prints the method's answer for people."""
+    tool: str = ""
+    """The tool that answers the same as compact text; "" where the answer is always as `shown` prints it."""
+    arguments: Mapping[str, Any] = field(factory=dict)
+    """The tool's arguments; those that are empty count as absent."""
+    as_json: bool = False
+    is_compact: bool = False
+    """Whether the answer is compact on a terminal, too."""
+    no_wait: bool = False
+    check: Callable[[Engine], None] | None = None
+    """Raises InvalidRequestError for what only the index knows not to be there."""
+
+    def __attrs_post_init__(self) -> None:
+        from cairn.engine.methods import METHODS
+
+        structured(self.data, METHODS[self.method].params_class())
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the answer can be one text for programs."""
+        return self.as_json or bool(self.tool)
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether the answer is shown to people, rather than written for programs."""
+        from cairn.cli.console import has_colour
+
+        is_seen = sys.stdout.isatty() or has_colour()
+        return not self.has_text or (is_seen and not self.as_json and not self.is_compact)
+
+    def answer(self, engine: Engine) -> Any:
+        """The method's answer, as an object of its class."""
+        from cairn.engine.runner import answer
+
+        if self.check is not None:
+            self.check(engine)
+        return answer(engine, self.method, dict(self.data), as_json=False)
+
+    def text(self, engine: Engine) -> str:
+        """The answer for programs."""
+        if self.as_json:
+            return json_text(self.answer(engine), ascii_only=False)
+        from cairn.agents.tools import tool_named
+        from cairn.engine.methods import CLI
+
+        if self.check is not None:
+            self.check(engine)
+        arguments = {name: value for name, value in self.arguments.items() if value not in (None, (), "")}
+        try:
+            return "\n".join(tool_named(self.tool).answer(engine, arguments, front=CLI).texts)
+        except InvalidRequestError as problem:
+            # What the tool's own error adds is about its arguments, not about the options of a command.
+            raise (problem.__cause__ or problem) from None
+
+
+def answer_question(question: Question) -> None:
+    """Print the answer.
+
+    Where people read it, an engine that runs is asked. Where programs do, one has been asked before anything was imported.
+    """
+    answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
+    if answer is not None:
+        question.shown(answer)
+        return
+    with opened(*question.folders) as engine:
+        if places := question.data.get("filter", {}).get("path"):
+            from cairn.engine.scope import within
+
+            within(places, engine.folders)  # Which of them are not there is told before anything is indexed.
+        wait_to_ask(engine, vectors=not question.no_wait)
+        if question.is_for_people:
+            question.shown(question.answer(engine))
+        elif question.as_json:
+            print_json(question.answer(engine))
+        else:
+            from cairn.cli.console import write_exactly
+
+            write_exactly(question.text(engine))
+
+
+def _answer_elsewhere(question: Question) -> Any:
+    """The answer of an engine that runs for the folder; None where none does, or it does not know yet."""
+    from cairn.attach.finding import find
+    from cairn.engine.methods import METHODS
+    from cairn.schema.convert import structure
+
+    folders = [folder.resolve() for folder in question.folders]
+    wish = {
+        "want": "method",
+        "folders": [str(folder) for folder in folders],
+        "method": question.method,
+        "params": question.data,
+        "noWait": question.no_wait,
+    }
+    found = find(folders, wish, _REMOTE_SECONDS)
+    if found is None:
+        return None
+    channel, answer = found
+    channel.close()
+    if "answer" not in answer:  # What is wrong is found out, and told, by an engine of this process.
+        return None
+    return structure(answer["answer"], METHODS[question.method].answer_type())
+
+
+def is_ready(engine: Engine, *, vectors: bool) -> bool:
+    """Whether the engine's index is as far as a command waits for."""
+    progress = engine.progress()
+    return not progress.problem and (progress.complete or (progress.scanned and not vectors))
