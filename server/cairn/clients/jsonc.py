@@ -1,0 +1,326 @@
+"""JSON with comments and trailing commas, edited as text.
+
+Python's own parser judges the text: it gets one in which comments and trailing commas are blanks, so that every position is
+that of the original. No library was found that keeps every character: json-five, which keeps comments, has had no release
+for years and writes white space of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from cairn.clients.editing import (
+    BLANKS,
+    UneditableSettingsError,
+    UnreadableSettingsError,
+    blanks_before,
+    line_at,
+    newline_of,
+)
+
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|(//[^\r\n]*|/\*.*?\*/)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|(,)(?=[ \t\r\n]*[}}\]])", re.DOTALL)
+_COMMENT_ON_THE_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_INDENT = "  "
+
+
+@frozen
+class _Member:
+    key: str
+    start: int
+    """Where its key begins."""
+    value: int
+    """Where its value begins."""
+    end: int
+
+
+@frozen
+class _Object:
+    opening: int
+    """Where its brace is."""
+    closing: int
+    members: tuple[_Member, ...]
+
+    def member(self, key: str) -> _Member | None:
+        """The last one of that key: that one counts."""
+        return next((member for member in reversed(self.members) if member.key == key), None)
+
+
+@frozen
+class _Document:
+    text: str
+    bare: str
+    """The text with blanks for comments."""
+    plain: str
+    """The same with blanks for trailing commas, too."""
+
+    def object_at(self, keys: Sequence[str]) -> _Object | None:
+        """The object at a path of keys; None where a key is missing. Raises UneditableSettingsError for another value."""
+        found = self._object(_after_blanks(self.plain, 0))
+        for key in keys:
+            member = found.member(key)
+            if member is None:
+                return None
+            if self.plain[member.value] != "{":
+                raise UneditableSettingsError(
+                    f'line {line_at(self.text, member.start)}: "{key}" is not an object'
+                )
+            found = self._object(member.value)
+        return found
+
+    def _object(self, opening: int) -> _Object:
+        members = []
+        position = _after_blanks(self.plain, opening + 1)
+        while self.plain[position] != "}":
+            start = position
+            key, end = _DECODER.raw_decode(self.plain, position)
+            value = _after_blanks(self.plain, _after_blanks(self.plain, end) + 1)
+            _, end = _DECODER.raw_decode(self.plain, value)
+            members.append(_Member(key, start, value, end))
+            position = _after_blanks(self.plain, end)
+            if self.plain[position] == ",":
+                position = _after_blanks(self.plain, position + 1)
+        return _Object(opening, position, tuple(members))
+
+    def comma_after(self, end: int) -> int | None:
+        """Where the comma after a value is, a trailing one as well."""
+        position = _after_blanks(self.bare, end)
+        return position if self.bare[position : position + 1] == "," else None
+
+
+_DECODER = json.JSONDecoder()
+
+
+class JsoncEditor:
+    """Edits JSON, with comments or without."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
+        return {} if _is_blank(text) else _read(text)[1]
+
+    def set(
+        self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
+    ) -> str:
+        """The text with `value` at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
+        if _is_blank(text):
+            newline = newline_of(text)
+            return _written({**preamble, **_nested(keys, value)}, newline, _INDENT) + newline
+        document, expected = _read(text)
+        unit = _indent_unit(document)
+        for depth in range(len(keys) - 1, -1, -1):
+            container = document.object_at(keys[:depth])
+            if container is not None:
+                break
+        assert container is not None  # the whole text is an object
+        member = container.member(keys[depth])
+        if member is not None:
+            indent = _indent_at(text, member.start) or ""
+            new = text[: member.value] + _written(value, newline_of(text) + indent, unit) + text[member.end :]
+        else:
+            new = _with_member(document, container, keys[depth], _nested(keys[depth + 1 :], value), unit)
+        _put(expected, keys, dict(value))
+        return _checked(new, expected, keys)
+
+    def remove(self, text: str, keys: Sequence[str]) -> str:
+        """The text without what is at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
+        document, expected = _read(text)
+        container = document.object_at(keys[:-1])
+        member = container.member(keys[-1]) if container else None
+        assert container is not None
+        assert member is not None
+        new = _without_member(document, container, member)
+        del _at(expected, keys[:-1])[keys[-1]]
+        return _checked(new, expected, keys)
+
+    def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
+        """What `set` would fill: the whole file where it is blank, objects without members, and those that are missing."""
+        found: dict[str, str | None] = {}
+        if _is_blank(text):
+            return {"": text}
+        document, _ = _read(text)
+        for depth in range(len(keys)):
+            container = document.object_at(keys[:depth])
+            name = keys[depth - 1] if depth else ""
+            if container is None:
+                found[name] = None
+            elif not container.members:
+                found[name] = text[container.opening : container.closing + 1]
+        return found
+
+    def restore(
+        self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
+    ) -> str | None:
+        """The text with each hollow as it was before, unless somebody put something into it."""
+        for name in sorted(hollows, reverse=True):  # "" comes last
+            document, settings = _read(text)
+            was = hollows[name]
+            keys = [name] if name else []
+            if not name and (was is None or _is_blank(was)):
+                # Cairn made the file's only object: whatever it holds empty was made with it.
+                made = {key: value for key, value in settings.items() if value != {}}
+                return was if made in ({}, dict(preamble)) and document.bare == text else text
+            container = document.object_at(keys)
+            if container is None:
+                continue
+            now = text[container.opening : container.closing + 1]
+            if _squeezed(now) != _squeezed(was or "{}"):
+                continue
+            if was is not None:
+                text = text[: container.opening] + was + text[container.closing + 1 :]
+                continue
+            parent = document.object_at([])
+            assert parent is not None
+            member = parent.member(name)
+            assert member is not None
+            text = _without_member(document, parent, member)
+        return text
+
+
+def _with_member(document: _Document, container: _Object, key: str, value: object, unit: str) -> str:
+    """The text with a member after the last one and what is said about that one in its line."""
+    text = document.text
+    on_one_line = "\n" not in text[container.opening : container.closing]
+    base = _indent_at(text, container.opening) or ""
+    newline = newline_of(text)
+    if container.members:
+        last = container.members[-1]
+        indent = _indent_at(text, last.start)
+        own = " " if on_one_line or indent is None else f"{newline}{indent}"
+        comma = document.comma_after(last.end)
+        place = last.end if comma is None else comma + 1
+        before, after = (",", "") if comma is None else ("", ",")
+        member = f"{own}{json.dumps(key)}: {_written(value, newline + (indent or base), unit, flat=own == ' ')}{after}"
+        told = _after_comments(text, place, container.closing)
+        return text[: last.end] + before + text[last.end : told] + member + text[told:]
+    # After all comments: the last character that is no blank.
+    place = blanks_before(text, container.closing)
+    indent = f"{newline}{base}{unit}"
+    member = f"{indent}{json.dumps(key)}: {_written(value, indent, unit)}"
+    closing = "" if "\n" in text[place : container.closing] else f"{newline}{base}"
+    return text[:place] + member + closing + text[place:]
+
+
+def _without_member(document: _Document, container: _Object, member: _Member) -> str:
+    """The text without a member, the blanks before it, and the comma that it needed."""
+    text = document.text
+    start = blanks_before(text, member.start)
+    comma = document.comma_after(member.end)
+    rest = text[member.end :] if comma is None else text[member.end : comma] + text[comma + 1 :]
+    if _is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
+        start = member.start  # else the comment would go on over the rest
+    before = text[:start]
+    index = container.members.index(member)
+    if comma is None and index:
+        earlier = document.comma_after(container.members[index - 1].end)
+        assert earlier is not None
+        before = text[:earlier] + text[earlier + 1 : start]
+    return before + rest
+
+
+def _read(text: str) -> tuple[_Document, dict[str, Any]]:
+    """The document, and what it holds. Raises UnreadableSettingsError."""
+    bare = _COMMENT.sub(_blanked, text)
+    plain = _TRAILING_COMMA.sub(_blanked, bare)
+    try:
+        settings = json.loads(plain)
+    except json.JSONDecodeError as problem:
+        raise UnreadableSettingsError(f"line {problem.lineno}: {problem.msg}") from None
+    except RecursionError:
+        raise UnreadableSettingsError("its objects are nested too deep") from None
+    if not isinstance(settings, dict):
+        raise UnreadableSettingsError(f"line {line_at(text, _after_blanks(plain, 0))}: it is not an object")
+    return _Document(text, bare, plain), settings
+
+
+def _blanked(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return match[0]
+    return re.sub(r"[^\r\n]", " ", match[0])
+
+
+def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
+    """The new text. Raises UneditableSettingsError unless it holds what it should, and nothing else has changed."""
+    try:
+        _, found = _read(new)
+    except UnreadableSettingsError:
+        found = {}
+    if found != expected:
+        raise UneditableSettingsError(f'"{".".join(keys)}" cannot be changed without changing the rest')
+    return new
+
+
+def _written(value: object, newline: str, unit: str, *, flat: bool = False) -> str:
+    """The JSON of a value: objects over several lines, unless `flat`, all else in one."""
+    if not isinstance(value, Mapping) or not value or flat:
+        return json.dumps(value, ensure_ascii=False)
+    inner = newline + unit
+    members = (f"{json.dumps(key)}: {_written(each, inner, unit)}" for key, each in value.items())
+    return "{" + inner + f",{inner}".join(members) + newline + "}"
+
+
+def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> dict[str, Any]:
+    nested = dict(value)
+    for key in reversed(keys):
+        nested = {key: nested}
+    return nested
+
+
+def _at(settings: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    for key in keys:
+        settings = settings[key]
+    return settings
+
+
+def _put(settings: dict[str, Any], keys: Sequence[str], value: dict[str, Any]) -> None:
+    for key in keys[:-1]:
+        settings = settings.setdefault(key, {})
+    settings[keys[-1]] = copy.deepcopy(value)
+
+
+def _indent_unit(document: _Document) -> str:
+    """What the document indents by: what stands before its first key."""
+    top = document.object_at([])
+    indent = _indent_at(document.text, top.members[0].start) if top and top.members else None
+    return indent or _INDENT
+
+
+def _indent_at(text: str, position: int) -> str | None:
+    """The blanks between the line's begin and a position; None where something else stands there, too."""
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    return indent if indent == line or line.lstrip(" \t").startswith('"') else None
+
+
+def _after_comments(text: str, position: int, end: int) -> int:
+    """Behind the comments that follow in the same line."""
+    while (match := _COMMENT_ON_THE_LINE.match(text, position, end)) is not None:
+        position = blanks_before(text, match.end())
+    return position
+
+
+def _is_in_line_comment(text: str, position: int) -> bool:
+    """Whether what stands before a position is the end of a comment that goes on to the end of its line."""
+    comments = (match for match in _COMMENT.finditer(text, 0, position) if match[1])
+    return any(match[1].startswith("//") and match.end() == position for match in comments)
+
+
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    assert match is not None
+    return match.end()
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip(BLANKS)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

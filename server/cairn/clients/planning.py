@@ -1,0 +1,220 @@
+"""What has to be written so that clients have Cairn's server, or have it no more. Nothing is written here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Literal
+
+from attrs import field, frozen
+
+from cairn.clients import files, instructions, record
+from cairn.clients.editing import Editor, UneditableSettingsError, UnreadableSettingsError
+from cairn.clients.jsonc import JsoncEditor
+from cairn.clients.record import Made
+from cairn.clients.table import NAME, Client, Machine, Scope, command_line
+from cairn.clients.toml_tables import TomlEditor
+
+State = Literal[
+    "added", "updated", "removed", "present", "absent", "different", "unreadable", "uneditable", "unsupported"
+]
+WRITES: frozenset[State] = frozenset({"added", "updated", "removed"})
+PROBLEMS: frozenset[State] = frozenset({"different", "unreadable", "uneditable", "unsupported"})
+
+
+@frozen
+class Change:
+    """What is to be done to one file, or why nothing is."""
+
+    client: str
+    """The client's name; "" for a file of instructions."""
+    title: str
+    path: Path | None
+    state: State
+    message: str = ""
+    """What people should know: why nothing is done, or what they have to do themselves."""
+    before: str | None = None
+    """The file's text; None where there is no file."""
+    after: str | None = None
+    """What it will be; None to delete it."""
+    made: Made = field(factory=Made)
+    """What is empty or missing around the entry now, or was so when it was written."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """The client's own commands, which write the file instead."""
+
+    @property
+    def diff(self) -> str:
+        """What changes, as lines of a unified diff without a heading; or the commands that are run."""
+        if self.commands:
+            return "".join(f"$ {' '.join(command)}\n" for command in self.commands)
+        if self.state not in WRITES:
+            return ""
+        before, after = ((text or "").splitlines() for text in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, lineterm="", n=2)
+        return "".join(f"{line}\n" for line in [*lines][2:])
+
+
+@frozen
+class Request:
+    """What is wanted, and where."""
+
+    clients: Sequence[Client]
+    scope: Scope
+    folder: Path
+    """The project's whole path."""
+    machine: Machine
+    force: bool = False
+    """Whether an entry that somebody else wrote is replaced or removed."""
+
+
+def plan_install(request: Request, command: str, *, instruct: bool = False) -> list[Change]:
+    """What gives these clients a server that is started by `command`, and the paragraph where `instruct`."""
+    changes = [_planned(request, client, command) for client in request.clients]
+    return changes + (_instructed(request) if instruct else [])
+
+
+def plan_uninstall(request: Request) -> list[Change]:
+    """What takes the server and the paragraph away."""
+    changes = [_planned(request, client, None) for client in request.clients]
+    removed = [change for change in _instructed(request, remove=True) if change.state != "absent"]
+    return changes + removed
+
+
+def _planned(request: Request, client: Client, command: str | None) -> Change:
+    """The change of one client's settings: to start `command`, or to have no entry."""
+    path = client.file(request.scope, request.folder, request.machine)
+    if path is None:
+        message = f"{client.title} has no settings of a project; use --scope user"
+        return Change(client.name, client.title, None, "unsupported", message)
+
+    def change(state: State, **more: object) -> Change:
+        return Change(client.name, client.title, path, state, **more)  # type: ignore[arg-type]
+
+    before = None
+    try:
+        before = files.read(path)
+        edit = _removal if command is None else _addition
+        return edit(request, client, path, before, command or "")
+    except UnreadableSettingsError as problem:
+        return change("unreadable", message=f"{problem}; it is left alone", before=before)
+    except UneditableSettingsError as problem:
+        return change("uneditable", message=f"{problem}; it is left alone", before=before)
+    except OSError as problem:
+        return change("unreadable", message=f"{problem.strerror or problem}; it is left alone", before=before)
+
+
+def _addition(request: Request, client: Client, path: Path, before: str | None, command: str) -> Change:
+    editor, keys = _editor(path), (client.container, NAME)
+    wanted = client.server(request.scope, request.folder, command)
+    existing = _entry(editor.parse(before or ""), keys)
+    note = client.project_note if request.scope == "project" else client.user_note
+
+    def change(state: State, **more: object) -> Change:
+        return Change(client.name, client.title, path, state, before=before, **more)  # type: ignore[arg-type]
+
+    if isinstance(existing, dict) and existing | wanted == existing:
+        return change("present", message=note)
+    if existing is None:
+        state: State = "added"
+    elif request.force or _differs_in_place_only(existing, wanted):
+        state = "updated"
+        if isinstance(existing, dict) and not request.force:
+            wanted = existing | wanted
+    else:
+        return change("different", message=f"it has another server {NAME}: {existing}; --force replaces it")
+    own = _own_commands(request, client, [NAME, "--", *command_line(wanted)], replaces=existing is not None)
+    if own:
+        return change(state, message=note, commands=own)
+    made = Made()
+    if state == "added":
+        folder_is_made = not path.parent.exists()
+        made = Made(
+            editor.hollows(before or "", keys) | ({} if before is not None else {"": None}), folder_is_made
+        )
+    after = editor.set(before or "", keys, wanted, client.preamble)
+    return change(state, message=note, after=after, made=made)
+
+
+def _removal(request: Request, client: Client, path: Path, before: str | None, _command: str) -> Change:
+    editor, keys = _editor(path), (client.container, NAME)
+    existing = _entry(editor.parse(before or ""), keys)
+
+    def change(state: State, **more: object) -> Change:
+        return Change(client.name, client.title, path, state, before=before, **more)  # type: ignore[arg-type]
+
+    if existing is None or before is None:
+        return change("absent")
+    if not request.force and not _starts_cairn(existing):
+        return change(
+            "different", message=f"its server {NAME} is another one: {existing}; --force removes it"
+        )
+    own = _own_commands(request, client, None, replaces=True)
+    if own:
+        return change("removed", commands=own)
+    made = record.recall(path)
+    after = editor.restore(editor.remove(before, keys), made.hollows, client.preamble)
+    return change("removed", after=after, made=made)
+
+
+def _own_commands(
+    request: Request, client: Client, added: Sequence[str] | None, *, replaces: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Claude Code's own commands for its user's settings, where it is installed: it writes that file all the time, with much else.
+
+    A file that it has read and another program has written is written over.
+    """
+    if client.name != "claude" or request.scope != "user" or request.machine.find("claude") is None:
+        return ()
+    scope = ("--scope", "user")
+    remove = (("claude", "mcp", "remove", *scope, NAME),) if replaces else ()
+    return (*remove, *([] if added is None else [("claude", "mcp", "add", *scope, *added)]))
+
+
+def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
+    """The changes of the files with instructions."""
+    return [
+        _with_instructions(path, remove) for path in instructions.files_for(request.clients, request.folder)
+    ]
+
+
+def _with_instructions(path: Path, remove: bool) -> Change:
+    try:
+        before = files.read(path)
+    except (UnreadableSettingsError, OSError) as problem:
+        return Change("", path.name, path, "unreadable", message=f"{problem}; it is left alone")
+    text = before or ""
+    if remove:
+        if not instructions.has_paragraph(text):
+            return Change("", path.name, path, "absent", before=before)
+        made, after = record.recall(path), instructions.without_paragraph(text)
+        restored = made.hollows[""] if not after.strip() and "" in made.hollows else after
+        return Change("", path.name, path, "removed", before=before, after=restored, made=made)
+    after = instructions.with_paragraph(text)
+    if after == text:
+        return Change("", path.name, path, "present", before=before)
+    if instructions.has_paragraph(text):
+        return Change("", path.name, path, "updated", before=before, after=after)
+    made = Made({} if text.strip() else {"": before})
+    return Change("", path.name, path, "added", before=before, after=after, made=made)
+
+
+def _editor(path: Path) -> Editor:
+    return TomlEditor() if path.suffix == ".toml" else JsoncEditor()
+
+
+def _entry(settings: object, keys: Sequence[str]) -> object:
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def _starts_cairn(entry: object) -> bool:
+    """Whether an entry runs `cairn mcp`, of whatever installation."""
+    words = command_line(entry)
+    return len(words) > 1 and PureWindowsPath(words[0]).stem.lower() == "cairn" and words[1] == "mcp"
+
+
+def _differs_in_place_only(existing: object, wanted: dict[str, object]) -> bool:
+    """Whether an entry runs `cairn mcp` with the same arguments, of another installation."""
+    return _starts_cairn(existing) and command_line(existing)[1:] == command_line(wanted)[1:]
