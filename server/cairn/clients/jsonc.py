@@ -123,7 +123,9 @@ class JsoncEditor:
         member = container.member(keys[depth])
         if member is not None:
             indent = _indent_at(text, member.start) or ""
-            new = text[: member.value] + _written(value, newline_of(text) + indent, unit) + text[member.end :]
+            flat = _is_on_one_line(text, container)
+            written = _written(value, newline_of(text) + indent, unit, flat=flat)
+            new = text[: member.value] + written + text[member.end :]
         else:
             new = _with_member(document, container, keys[depth], _nested(keys[depth + 1 :], value), unit)
         _put(expected, keys, dict(value))
@@ -187,17 +189,16 @@ class JsoncEditor:
 def _with_member(document: _Document, container: _Object, key: str, value: object, unit: str) -> str:
     """The text with a member after the last one and what is said about that one in its line."""
     text = document.text
-    on_one_line = "\n" not in text[container.opening : container.closing]
     base = _indent_at(text, container.opening) or ""
     newline = newline_of(text)
     if container.members:
         last = container.members[-1]
-        indent = _indent_at(text, last.start)
-        own = " " if on_one_line or indent is None else f"{newline}{indent}"
+        flat = _is_on_one_line(text, container)
+        indent = newline + (_indent_at(text, last.start) or f"{base}{unit}")
         comma = document.comma_after(last.end)
         place = last.end if comma is None else comma + 1
         before, after = (",", "") if comma is None else ("", ",")
-        member = f"{own}{json.dumps(key)}: {_written(value, newline + (indent or base), unit, flat=own == ' ')}{after}"
+        member = f"{' ' if flat else indent}{json.dumps(key)}: {_written(value, indent, unit, flat=flat)}{after}"
         told = _after_comments(text, place, container.closing)
         return text[: last.end] + before + text[last.end : told] + member + text[told:]
     # After all comments: the last character that is no blank.
@@ -316,6 +317,10 @@ def _after_blanks(text: str, position: int) -> int:
     match = _BLANKS.match(text, position)
     assert match is not None
     return match.end()
+
+
+def _is_on_one_line(text: str, container: _Object) -> bool:
+    return "\n" not in text[container.opening : container.closing]
 
 
 def _is_blank(text: str) -> bool:

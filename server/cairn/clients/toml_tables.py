@@ -24,7 +24,7 @@ from cairn.clients.editing import (
     newline_of,
 )
 
-_HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*\[[^\r\n]*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
