@@ -22,7 +22,7 @@ FOLDER = Path(os.environ.get("CAIRN_AGENT_CLIENTS") or environment.ROOT / ".agen
 _STAMP = FOLDER / "stamp"
 """Holds what was installed; written last, so a broken set-up is repeated."""
 _PROMPT = "Where is a ship moored?"
-_NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
+_NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 """Nobody listens there: whatever looks for the network fails at once."""
 
 
@@ -61,6 +61,8 @@ def _codex_settings(url: str, project: Path) -> str:
 model = "scripted"
 model_provider = "scripted"
 check_for_update_on_startup = false
+# By default Codex leaves out the tools of a server that has not named them within a second; this machine may be busy.
+mcp_optional_startup_grace_ms = 30000
 
 [model_providers.scripted]
 name = "scripted"
@@ -89,7 +91,12 @@ def _gemini_settings(_url: str, _project: Path) -> str:
 def _opencode_settings(url: str, _project: Path) -> str:
     model = {"name": "scripted", "tool_call": True}
     options = {"baseURL": f"{url}/v1", "apiKey": "none"}
-    provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"scripted": model}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "scripted",
+        "options": options,
+        "models": {"scripted": model},
+    }
     settings = {
         "$schema": "https://opencode.ai/config.json",
         "model": "scripted/scripted",
@@ -102,7 +109,7 @@ def _opencode_settings(url: str, _project: Path) -> str:
 
 
 def _claude_variables(url: str) -> dict[str, str]:
-    off = {name: "1" for name in ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER")}
+    off = dict.fromkeys(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER"), "1")
     return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", **off}
 
 
@@ -138,7 +145,13 @@ CLIENTS = {
             version="0.169.0",
             settings=".codex/config.toml",
             settings_text=_codex_settings,
-            run=("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", _PROMPT),
+            run=(
+                "codex",
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                _PROMPT,
+            ),
             connected=re.compile(r"cairn +cairn +mcp .*enabled"),
             variables=lambda _: {"SCRIPTED_KEY": "none"},
         ),
@@ -191,7 +204,13 @@ def prepare() -> None:
 def variables(client: Client, home: Path, data: Path, url: str) -> dict[str, str]:
     """An environment with an empty home, in which a client finds Cairn, and its model at `url`, and no network."""
     node = editor_tools.environment()["PATH"].split(os.pathsep)[0]
-    path = [str(environment.tool("cairn").parent), str(FOLDER / "node_modules" / ".bin"), node, "/usr/bin", "/bin"]
+    path = [
+        str(environment.tool("cairn").parent),
+        str(FOLDER / "node_modules" / ".bin"),
+        node,
+        "/usr/bin",
+        "/bin",
+    ]
     return {
         "HOME": str(home),
         "PATH": os.pathsep.join(path),

@@ -43,6 +43,8 @@ class ScriptedModel:
         """Each request's path and body."""
         self.tools: list[str] = []
         """The names of the tools of the first request that had Cairn's, as the model saw them."""
+        self.deferred = False
+        """Whether the model had to ask for the tool by its name first."""
         self.results: list[str] = []
         """What the client sent back for the call, as text."""
         self.url = ""
@@ -53,7 +55,9 @@ class ScriptedModel:
         with self._lock:
             self.requests.append((path, body))
             tools = _tools(body)
-            tool = next((each for each in tools if "cairn" in each[0] + each[1] and each[1].endswith("search")), None)
+            tool = next(
+                (each for each in tools if "cairn" in each[0] + each[1] and each[1].endswith("search")), None
+            )
             if tool is not None and not self.tools:
                 self.tools = [".".join(filter(None, each)) for each in tools]
             result = _result(body)
@@ -66,6 +70,7 @@ class ScriptedModel:
             return api(None, _Call(tool, {"query": QUESTION}))
         deferred = _DEFERRED.search(json.dumps(body))
         if deferred is not None and ("", "ToolSearch") in tools:
+            self.deferred = True
             return api(None, _Call(("", "ToolSearch"), {"query": f"select:{deferred[0]}"}, "call_of_tool"))
         return api(_ASIDE, None)
 
@@ -92,7 +97,8 @@ def scripted_model() -> Iterator[ScriptedModel]:
                 return
             events = model.events(path, json.loads(data))
             stream = "".join(
-                (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events
+                (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n"
+                for name, data in events
             )
             if _api_of(path) == "chat":
                 stream += "data: [DONE]\n\n"
@@ -146,7 +152,9 @@ def _tools(body: dict[str, Any]) -> list[tuple[str, str]]:
         elif tool.get("type") == "namespace":
             found += [(tool["name"], each.get("name", "")) for each in tool.get("tools", [])]
         else:
-            found.append(("", tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", "")))
+            found.append(
+                ("", tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", ""))
+            )
     return found
 
 
@@ -182,7 +190,10 @@ def _messages(text: str | None, call: _Call | None) -> _Events:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": []}
     reason = "tool_use" if call is not None else "end_turn"
     events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}},
+        {
+            "type": "message_start",
+            "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage},
+        },
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
@@ -198,7 +209,9 @@ def _responses(text: str | None, call: _Call | None) -> _Events:
         item: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "content": content}
     else:
         item = {"type": "function_call", "id": "fc_1", "call_id": call.id, "name": call.tool[1]}
-        item |= {"arguments": json.dumps(call.arguments)} | ({"namespace": call.tool[0]} if call.tool[0] else {})
+        item |= {"arguments": json.dumps(call.arguments)} | (
+            {"namespace": call.tool[0]} if call.tool[0] else {}
+        )
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     response = {"id": "resp_1", "status": "completed", "output": [item], "usage": usage}
     events: list[dict[str, Any]] = [
@@ -213,7 +226,10 @@ def _chat(text: str | None, call: _Call | None) -> _Events:
     delta: dict[str, Any] = {"role": "assistant", "content": text}
     if call is not None:
         function = {"name": call.tool[1], "arguments": json.dumps(call.arguments)}
-        delta = {"role": "assistant", "tool_calls": [{"index": 0, "id": call.id, "type": "function", "function": function}]}
+        delta = {
+            "role": "assistant",
+            "tool_calls": [{"index": 0, "id": call.id, "type": "function", "function": function}],
+        }
     chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
     reason = "tool_calls" if call is not None else "stop"
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}

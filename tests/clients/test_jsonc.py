@@ -108,7 +108,16 @@ def _blanks(draw: Any, newline: str) -> str:
     parts = draw(
         st.lists(
             st.sampled_from(
-                [" ", "  ", newline, "\t", f"// a, \"b\" }} {newline}", f"//x  {newline}", "/* { */", f"/*{newline}*/"]
+                [
+                    " ",
+                    "  ",
+                    newline,
+                    "\t",
+                    f'// a, "b" }} {newline}',
+                    f"//x  {newline}",
+                    "/* { */",
+                    f"/*{newline}*/",
+                ]
             ),
             max_size=3,
         )

@@ -101,7 +101,9 @@ _lines = st.sampled_from(
 def documents(draw: Any) -> str:
     """Texts of lines that may be a document."""
     newline = draw(st.sampled_from(["\n", "\r\n"]))
-    text = newline.join(draw(st.lists(_lines, max_size=8, unique=True))) + draw(st.sampled_from(["", newline]))
+    text = newline.join(draw(st.lists(_lines, max_size=8, unique=True))) + draw(
+        st.sampled_from(["", newline])
+    )
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 
 from cairn.clients import files, record
@@ -43,7 +44,7 @@ def apply(change: Change, machine: Machine) -> None:
 
 def _run(command: tuple[str, ...], machine: Machine) -> None:
     program = machine.find(command[0])
-    shown = " ".join(command)
+    shown = shlex.join(command)
     if program is None:
         raise NotWrittenError(f"`{shown}` cannot be run: there is no {command[0]} on the PATH")
     try:

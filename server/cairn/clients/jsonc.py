@@ -198,7 +198,9 @@ def _with_member(document: _Document, container: _Object, key: str, value: objec
         comma = document.comma_after(last.end)
         place = last.end if comma is None else comma + 1
         before, after = (",", "") if comma is None else ("", ",")
-        member = f"{' ' if flat else indent}{json.dumps(key)}: {_written(value, indent, unit, flat=flat)}{after}"
+        member = (
+            f"{' ' if flat else indent}{json.dumps(key)}: {_written(value, indent, unit, flat=flat)}{after}"
+        )
         told = _after_comments(text, place, container.closing)
         return text[: last.end] + before + text[last.end : told] + member + text[told:]
     # After all comments: the last character that is no blank.

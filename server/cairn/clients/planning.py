@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Literal
@@ -13,7 +15,7 @@ from cairn.clients import files, instructions, record
 from cairn.clients.editing import Editor, UneditableSettingsError, UnreadableSettingsError
 from cairn.clients.jsonc import JsoncEditor
 from cairn.clients.record import Made
-from cairn.clients.table import NAME, Client, Machine, Scope, command_line
+from cairn.clients.table import NAME, Client, Entry, Machine, Scope, command_line
 from cairn.clients.toml_tables import TomlEditor
 
 State = Literal[
@@ -47,7 +49,7 @@ class Change:
     def diff(self) -> str:
         """What changes, as lines of a unified diff without a heading; or the commands that are run."""
         if self.commands:
-            return "".join(f"$ {' '.join(command)}\n" for command in self.commands)
+            return "".join(f"$ {shlex.join(command)}\n" for command in self.commands)
         if self.state not in WRITES:
             return ""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
@@ -123,7 +125,7 @@ def _addition(request: Request, client: Client, path: Path, before: str | None, 
             wanted = existing | wanted
     else:
         return change("different", message=f"it has another server {NAME}: {existing}; --force replaces it")
-    own = _own_commands(request, client, [NAME, "--", *command_line(wanted)], replaces=existing is not None)
+    own = _own_commands(request, client, wanted, replaces=existing is not None)
     if own:
         return change(state, message=note, commands=own)
     made = Made()
@@ -158,7 +160,7 @@ def _removal(request: Request, client: Client, path: Path, before: str | None, _
 
 
 def _own_commands(
-    request: Request, client: Client, added: Sequence[str] | None, *, replaces: bool
+    request: Request, client: Client, added: Entry | None, *, replaces: bool
 ) -> tuple[tuple[str, ...], ...]:
     """Claude Code's own commands for its user's settings, where it is installed: it writes that file all the time, with much else.
 
@@ -168,7 +170,9 @@ def _own_commands(
         return ()
     scope = ("--scope", "user")
     remove = (("claude", "mcp", "remove", *scope, NAME),) if replaces else ()
-    return (*remove, *([] if added is None else [("claude", "mcp", "add", *scope, *added)]))
+    if added is None:
+        return remove
+    return (*remove, ("claude", "mcp", "add-json", *scope, NAME, json.dumps(added)))
 
 
 def _instructed(request: Request, *, remove: bool = False) -> list[Change]:

@@ -116,6 +116,12 @@ def _plain(command: str, arguments: Sequence[str]) -> Entry:
     return {"command": command, "args": [*arguments]}
 
 
+def _loaded(command: str, arguments: Sequence[str]) -> Entry:
+    # By default Claude Code (2.1.332) tells its model a server's tools by name alone, and does not wait for the server: in a
+    # run of one question, the model may never hear of them.
+    return {**_plain(command, arguments), "alwaysLoad": True}
+
+
 def _typed(command: str, arguments: Sequence[str]) -> Entry:
     return {"type": "stdio", **_plain(command, arguments)}
 
@@ -177,7 +183,7 @@ CLIENTS = (
         user_file=_claude_file,
         project_files=(".mcp.json",),
         container="mcpServers",
-        entry=_plain,
+        entry=_loaded,
         project_note="Claude Code asks once whether the project's server may be used.",
         instructions="CLAUDE.md",
     ),
