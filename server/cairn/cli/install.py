@@ -19,7 +19,7 @@ from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
-    from cairn.clients.planning import Change, State
+    from cairn.clients.planning import Change
     from cairn.clients.table import Client, Scope
 
 _SCOPES = click.Choice(["user", "project"])
@@ -85,7 +85,7 @@ class ChangeAnswer:
     client: str
     """The client's name; "" for a file of instructions."""
     path: str
-    state: State
+    state: str
     """`added`, `updated` or `removed`; `present` or `absent` where nothing is to do; else why it cannot be done."""
     message: str
     diff: str
@@ -96,7 +96,8 @@ class ChangeAnswer:
 class InstallAnswer:
     """What was written, or would be."""
 
-    scope: Scope
+    scope: str
+    """`user` or `project`."""
     command: str
     """What clients start; "" where they are to start nothing any more."""
     written: bool

@@ -33,6 +33,12 @@ class Editor(Protocol):
         Raises UnreadableSettingsError and UneditableSettingsError.
         """
 
+    def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
+        """The text with a value for one key of the entry at `keys`, which is there.
+
+        Raises UnreadableSettingsError and UneditableSettingsError.
+        """
+
     def remove(self, text: str, keys: Sequence[str]) -> str:
         """The text without what is at `keys`, which is there. Raises UnreadableSettingsError and UneditableSettingsError."""
 

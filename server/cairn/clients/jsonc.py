@@ -131,6 +131,19 @@ class JsoncEditor:
         _put(expected, keys, dict(value))
         return _checked(new, expected, keys)
 
+    def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
+        """The text with a value for one key of the entry. Raises UnreadableSettingsError and UneditableSettingsError."""
+        document, expected = _read(text)
+        entry = document.object_at(keys)
+        assert entry is not None
+        member = entry.member(key)
+        if member is None:
+            new = _with_member(document, entry, key, value, _indent_unit(document))
+        else:
+            new = text[: member.value] + json.dumps(value, ensure_ascii=False) + text[member.end :]
+        _at(expected, keys)[key] = value
+        return _checked(new, expected, keys)
+
     def remove(self, text: str, keys: Sequence[str]) -> str:
         """The text without what is at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
         document, expected = _read(text)

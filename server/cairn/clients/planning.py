@@ -115,19 +115,24 @@ def _addition(request: Request, client: Client, path: Path, before: str | None, 
     def change(state: State, **more: object) -> Change:
         return Change(client.name, client.title, path, state, before=before, **more)  # type: ignore[arg-type]
 
-    if isinstance(existing, dict) and existing | wanted == existing:
-        return change("present", message=note)
-    if existing is None:
-        state: State = "added"
-    elif request.force or _differs_in_place_only(existing, wanted):
-        state = "updated"
-        if isinstance(existing, dict) and not request.force:
-            wanted = existing | wanted
-    else:
+    is_ours = isinstance(existing, dict) and _differs_in_place_only(existing, wanted)
+    if isinstance(existing, dict) and is_ours:
+        # What a user set otherwise stays so, but for the place.
+        wanted = {**wanted, **existing, "command": wanted["command"]}
+        if wanted == existing:
+            return change("present", message=note)
+    elif existing is not None and not request.force:
         return change("different", message=f"it has another server {NAME}: {existing}; --force replaces it")
+    state: State = "added" if existing is None else "updated"
     own = _own_commands(request, client, wanted, replaces=existing is not None)
     if own:
         return change(state, message=note, commands=own)
+    if isinstance(existing, dict) and is_ours:
+        after = before or ""
+        for key in wanted:
+            if key not in existing or wanted[key] != existing[key]:
+                after = editor.put(after, keys, key, wanted[key])
+        return change(state, message=note, after=after)
     made = Made()
     if state == "added":
         folder_is_made = not path.parent.exists()

@@ -26,6 +26,7 @@ from cairn.clients.editing import (
 
 _HEADER = re.compile(r"^[ \t]*\[[^\r\n]*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_STRING = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -74,6 +75,22 @@ class TomlEditor:
             if not isinstance(servers, dict):
                 raise UneditableSettingsError(f'"{key}" is not a table')
         servers[keys[-1]] = copy.deepcopy(dict(value))
+        return self._checked(new, expected, keys)
+
+    def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
+        """The text with another value for one key of the entry, a string in one line.
+
+        Raises UnreadableSettingsError and UneditableSettingsError.
+        """
+        expected = self.parse(text)
+        line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*){_STRING}", re.MULTILINE)
+        table = next(_tables(text, keys), None)
+        found = line.search(text, table.start, table.end) if table else None
+        new = text if found is None else text[: found.end(1)] + _value(value) + text[found.end() :]
+        entry = expected
+        for each in keys:
+            entry = entry[each]
+        entry[key] = value
         return self._checked(new, expected, keys)
 
     def remove(self, text: str, keys: Sequence[str]) -> str:
@@ -170,8 +187,8 @@ def _written(keys: Sequence[str], value: Mapping[str, Any]) -> Iterator[str]:
         yield f"{key} = {_value(each)}"
 
 
-def _value(value: str | list[str]) -> str:
-    return _string(value) if isinstance(value, str) else f"[{', '.join(map(_string, value))}]"
+def _value(value: object) -> str:
+    return f"[{', '.join(map(_string, value))}]" if isinstance(value, list) else _string(str(value))
 
 
 def _string(text: str) -> str:
