@@ -391,3 +391,37 @@ def test_the_command_fails_where_a_file_is_left_alone(tmp_path: Path) -> None:
     said = cairn(tmp_path, "install", "--yes", code=1).stdout
     assert "line 1" in said
     assert (tmp_path / "home" / ".codex" / "config.toml").exists()
+
+
+def test_the_command_tells_of_the_other_scope(tmp_path: Path) -> None:
+    cairn(tmp_path, "install", "cursor", "--scope", "project", "--yes")
+    removed = cairn(tmp_path, "uninstall", "--yes")
+    assert "nothing of Cairn" in removed.stdout
+    assert "--scope project removes it there" in removed.stderr
+    cairn(tmp_path, "uninstall", "--scope", "project", "--yes")
+    assert [*(tmp_path / "project").iterdir()] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_the_command_asks_on_a_terminal(answer: str, code: int, tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / ".cursor").mkdir()
+    terminal, stdin = pty.openpty()
+    os.write(terminal, f"{answer}\n".encode())
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "cairn", "install"],
+        cwd=tmp_path,
+        env=kept | {"HOME": str(tmp_path), "PATH": "", "CAIRN_DATA_DIR": str(tmp_path / "data")},
+        stdin=stdin,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    os.close(terminal)
+    os.close(stdin)
+    assert ran.returncode == code, ran.stderr
+    assert '+    "cairn": {' in ran.stdout
+    assert "Write this? [Y/n]" in ran.stderr
+    assert (tmp_path / ".cursor" / "mcp.json").exists() == (answer == "y")

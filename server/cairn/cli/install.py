@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cairn.cli.completion import clients_like
 from cairn.cli.folders import folder_option
@@ -19,7 +19,7 @@ from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
-    from cairn.clients.planning import Change
+    from cairn.clients.planning import Change, Request
     from cairn.clients.table import Client, Scope
 
 _SCOPES = click.Choice(["user", "project"])
@@ -127,9 +127,8 @@ def _run(
     request = Request(clients, scope, folder.resolve(), machine, force)
     command = ""
     if is_removal:
-        changes = plan_uninstall(request)
-        if not names:
-            changes = [change for change in changes if change.state != "absent"]
+        changes = [change for change in plan_uninstall(request) if names or change.state != "absent"]
+        _tell_of_other_scope(request)
     else:
         if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
             raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
@@ -150,6 +149,16 @@ def _run(
         report(answer, lambda _: print_changes(changes, "written" if is_written else "to write"), as_json)
     if any(change.state in PROBLEMS for change in changes):
         sys.exit(FAILED)
+
+
+def _tell_of_other_scope(request: Request) -> None:
+    """Say which settings of the other scope have the server, too: they are not touched."""
+    from cairn.clients.planning import plan_uninstall
+
+    other: Scope = "project" if request.scope == "user" else "user"
+    for change in plan_uninstall(evolve(request, scope=other)):
+        if change.client and change.state == "removed":
+            remark(f"{change.path} has it, too: --scope {other} removes it there.")
 
 
 def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
