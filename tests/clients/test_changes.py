@@ -115,7 +115,7 @@ def test_an_uninstall_after_an_install_leaves_every_byte(
 def test_nothing_is_left_in_a_project_that_had_no_settings(client: Client, tmp_path: Path) -> None:
     request = request_for(tmp_path, client.name, "project")
     assert install(request, instruct=True) == ["added", "added"]
-    assert (request.folder / client.instructions).exists()
+    assert (request.folder / ("AGENTS.md" if client.else_agents_md else client.instructions)).exists()
     assert uninstall(request) == ["removed", "removed"]
     assert [*request.folder.iterdir()] == []
 
@@ -316,9 +316,10 @@ def test_a_paragraph_of_another_version_is_brought_up_to_date_in_its_place(tmp_p
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({}, ["CLAUDE.md", "AGENTS.md"]),
-        ({"CLAUDE.md": "See\n@AGENTS.md\n"}, ["AGENTS.md"]),
-        ({"CLAUDE.md": "mail me @AGENTS.md\n"}, ["CLAUDE.md", "AGENTS.md"]),
+        ({}, ["AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "Be kind.\n"}, ["CLAUDE.md", "AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "See\n@AGENTS.md\n"}, ["AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "mail me @AGENTS.md\n"}, ["CLAUDE.md", "AGENTS.md", "GEMINI.md"]),
     ],
 )
 def test_a_client_s_own_file_is_written_unless_it_leads_to_agents_md(
@@ -326,9 +327,18 @@ def test_a_client_s_own_file_is_written_unless_it_leads_to_agents_md(
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    request = Request([BY_NAME["claude"], BY_NAME["codex"]], "user", tmp_path, Machine("linux", tmp_path, {}))
+    clients = [BY_NAME[name] for name in ("claude", "codex", "gemini")]
+    request = Request(clients, "user", tmp_path, Machine("linux", tmp_path, {}))
     changes = plan_install(request, "cairn", instruct=True)
     assert [change.path.name for change in changes if change.path and not change.client] == expected
+
+
+def test_the_paragraph_is_found_where_the_client_reads_another_file_by_now(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "claude", "project")
+    install(request, instruct=True)
+    (request.folder / "CLAUDE.md").write_text("Be kind.\n")
+    assert uninstall(request) == ["removed", "removed"]
+    assert [path.name for path in request.folder.iterdir()] == ["CLAUDE.md"]
 
 
 # --- the command -----------------------------------------------------------------------------------

@@ -6,12 +6,14 @@ It stands between two markers, by which it is brought up to date and taken away.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cairn.clients.editing import BLANKS, blanks_before, newline_of
 from cairn.clients.table import Client
 
+SHARED = "AGENTS.md"
+"""What most clients read."""
 BEGIN = "<!-- cairn: `cairn install --agents-md` writes this paragraph, `cairn uninstall` removes it -->"
 END = "<!-- /cairn -->"
 PARAGRAPH = """\
@@ -64,20 +66,38 @@ def without_paragraph(text: str) -> str:
     return text[:start] + rest if start else rest.lstrip(BLANKS)
 
 
-def files_for(clients: Sequence[Client], folder: Path) -> list[Path]:
+def files_to_write(clients: Sequence[Client], folder: Path) -> list[Path]:
     """The files in which these clients look for instructions, each once.
 
     A client that has a file of its own for them, such as `CLAUDE.md`, needs it only where that neither is a link to
     `AGENTS.md` nor imports it (`@AGENTS.md`).
     """
-    shared = folder / "AGENTS.md"
+    return _each_once(folder / _name(client, folder) for client in clients)
+
+
+def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
+    """The files in which the paragraph of these clients may stand: they may have read another one when it was written."""
+    names = ((client.instructions, _name(client, folder), client.else_agents_md) for client in clients)
+    return _each_once(
+        folder / name
+        for own, read, may_be_shared in names
+        for name in (own, read, *([SHARED] if may_be_shared else []))
+    )
+
+
+def _name(client: Client, folder: Path) -> str:
+    own = folder / client.instructions
+    try:
+        leads_on = _IMPORT.search(own.read_text(encoding="utf-8")) is not None
+    except FileNotFoundError:
+        leads_on = client.else_agents_md
+    except (OSError, UnicodeDecodeError):
+        leads_on = False
+    return SHARED if leads_on else client.instructions
+
+
+def _each_once(files: Iterable[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
-    for client in clients:
-        file = folder / client.instructions
-        try:
-            imports = file != shared and _IMPORT.search(file.read_text(encoding="utf-8")) is not None
-        except (OSError, UnicodeDecodeError):
-            imports = False
-        wanted = shared if imports else file
-        found.setdefault(wanted.resolve(), wanted)
+    for file in files:
+        found.setdefault(file.resolve(), file)
     return [*found.values()]

@@ -182,9 +182,8 @@ def _own_commands(
 
 def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
     """The changes of the files with instructions."""
-    return [
-        _with_instructions(path, remove) for path in instructions.files_for(request.clients, request.folder)
-    ]
+    wanted = instructions.files_to_clean if remove else instructions.files_to_write
+    return [_with_instructions(path, remove) for path in wanted(request.clients, request.folder)]
 
 
 def _with_instructions(path: Path, remove: bool) -> Change:

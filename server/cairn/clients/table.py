@@ -77,6 +77,8 @@ class Client:
     user_note: str = ""
     instructions: str = "AGENTS.md"
     """The file with instructions for agents that it reads in a project."""
+    else_agents_md: bool = False
+    """Whether it reads `AGENTS.md` where that file is missing."""
     preamble: Mapping[str, str] = field(factory=dict)
     """What a file of settings begins with where Cairn makes it."""
 
@@ -186,6 +188,7 @@ CLIENTS = (
         entry=_loaded,
         project_note="Claude Code asks once whether the project's server may be used.",
         instructions="CLAUDE.md",
+        else_agents_md=True,  # tried with 2.1.332
     ),
     Client(
         name="codex",
