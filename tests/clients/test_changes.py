@@ -171,6 +171,31 @@ def test_a_server_of_somebody_else_is_replaced_and_removed_by_force_only(
     assert uninstall(forced) == ["removed"]
 
 
+def test_keys_of_other_servers_are_not_shown(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    path = file_of(request)
+    path.parent.mkdir()
+    others = {"other": {"command": "x", "env": {"KEY": "secret"}}}
+    path.write_text(json.dumps({"mcpServers": others}, indent=2))
+    (change,) = plan_install(request, "cairn")
+    assert '"cairn": {' in change.diff
+    assert "secret" not in change.diff
+    mine = {"cairn": {"url": "http://127.0.0.1:7420/mcp", "headers": {"Authorization": "secret"}}}
+    path.write_text(json.dumps({"mcpServers": mine}))
+    (change,) = plan_install(request, "cairn")
+    assert "http://127.0.0.1:7420/mcp" in change.message
+    assert "secret" not in change.message
+
+
+def test_what_a_user_added_to_a_file_that_cairn_made_stays(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    install(request)
+    path = file_of(request)
+    path.write_text(path.read_text().replace('{\n  "mcp', '{\n  "empty": {},\n  "mcp'))
+    assert uninstall(request) == ["removed"]
+    assert settings_in(path) == {"empty": {}}
+
+
 def test_windsurf_s_one_server_keeps_its_folder(tmp_path: Path) -> None:
     request = request_for(tmp_path, "windsurf")
     install(request)

@@ -159,7 +159,7 @@ class JsoncEditor:
         """What `set` would fill: the whole file where it is blank, objects without members, and those that are missing."""
         found: dict[str, str | None] = {}
         if _is_blank(text):
-            return {"": text}
+            return {"": text, **dict.fromkeys(keys[:-1])}
         document, _ = _read(text)
         for depth in range(len(keys)):
             container = document.object_at(keys[:depth])
@@ -179,9 +179,8 @@ class JsoncEditor:
             was = hollows[name]
             keys = [name] if name else []
             if not name and (was is None or _is_blank(was)):
-                # Cairn made the file's only object: whatever it holds empty was made with it.
-                made = {key: value for key, value in settings.items() if value != {}}
-                return was if made in ({}, dict(preamble)) and document.bare == text else text
+                is_empty = settings in ({}, dict(preamble)) and document.bare == text
+                return was if is_empty else text
             container = document.object_at(keys)
             if container is None:
                 continue

@@ -53,7 +53,8 @@ class Change:
         if self.state not in WRITES:
             return ""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, lineterm="", n=2)
+        # Without the lines around: they may hold the keys and tokens of other servers.
+        lines = difflib.unified_diff(before, after, lineterm="", n=0)
         return "".join(f"{line}\n" for line in [*lines][2:])
 
 
@@ -122,7 +123,9 @@ def _addition(request: Request, client: Client, path: Path, before: str | None, 
         if wanted == existing:
             return change("present", message=note)
     elif existing is not None and not request.force:
-        return change("different", message=f"it has another server {NAME}: {existing}; --force replaces it")
+        return change(
+            "different", message=f"it has another server {NAME}: {_shown(existing)}; --force replaces it"
+        )
     state: State = "added" if existing is None else "updated"
     own = _own_commands(request, client, wanted, replaces=existing is not None)
     if own:
@@ -154,7 +157,7 @@ def _removal(request: Request, client: Client, path: Path, before: str | None, _
         return change("absent")
     if not request.force and not _starts_cairn(existing):
         return change(
-            "different", message=f"its server {NAME} is another one: {existing}; --force removes it"
+            "different", message=f"its server {NAME} is another one: {_shown(existing)}; --force removes it"
         )
     own = _own_commands(request, client, None, replaces=True)
     if own:
@@ -215,6 +218,12 @@ def _entry(settings: object, keys: Sequence[str]) -> object:
     for key in keys:
         settings = settings.get(key) if isinstance(settings, dict) else None
     return settings
+
+
+def _shown(entry: object) -> str:
+    """What an entry starts or asks; not all of it, which may hold keys and tokens."""
+    url = entry.get("url") if isinstance(entry, dict) else None
+    return shlex.join(command_line(entry)) or (url if isinstance(url, str) else "an entry without a command")
 
 
 def _starts_cairn(entry: object) -> bool:
