@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn.clients import files, instructions, record
 from cairn.clients.editing import Editor, UneditableSettingsError, UnreadableSettingsError
@@ -87,84 +87,71 @@ def plan_uninstall(request: Request) -> list[Change]:
 def _planned(request: Request, client: Client, command: str | None) -> Change:
     """The change of one client's settings: to start `command`, or to have no entry."""
     path = client.file(request.scope, request.folder, request.machine)
+    change = Change(client.name, client.title, path, "absent")
     if path is None:
         message = f"{client.title} has no settings of a project; use --scope user"
-        return Change(client.name, client.title, None, "unsupported", message)
-
-    def change(state: State, **more: object) -> Change:
-        return Change(client.name, client.title, path, state, **more)  # type: ignore[arg-type]
-
-    before = None
+        return evolve(change, state="unsupported", message=message)
     try:
-        before = files.read(path)
-        edit = _removal if command is None else _addition
-        return edit(request, client, path, before, command or "")
+        change = evolve(change, before=files.read(path))
+        if command is None:
+            return _removal(request, client, path, change)
+        return _addition(request, client, path, change, command)
     except UnreadableSettingsError as problem:
-        return change("unreadable", message=f"{problem}; it is left alone", before=before)
+        return evolve(change, state="unreadable", message=f"{problem}; it is left alone")
     except UneditableSettingsError as problem:
-        return change("uneditable", message=f"{problem}; it is left alone", before=before)
+        return evolve(change, state="uneditable", message=f"{problem}; it is left alone")
     except OSError as problem:
-        return change("unreadable", message=f"{problem.strerror or problem}; it is left alone", before=before)
+        return evolve(change, state="unreadable", message=f"{problem.strerror or problem}; it is left alone")
 
 
-def _addition(request: Request, client: Client, path: Path, before: str | None, command: str) -> Change:
-    editor, keys = _editor(path), (client.container, NAME)
+def _addition(request: Request, client: Client, path: Path, change: Change, command: str) -> Change:
+    """The change that has an entry start `command`; `change` has what the file holds."""
+    editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
     wanted = client.server(request.scope, request.folder, command)
-    existing = _entry(editor.parse(before or ""), keys)
+    existing = _entry(editor.parse(text), keys)
+    ours = existing if isinstance(existing, dict) and _differs_in_place_only(existing, wanted) else None
     note = client.project_note if request.scope == "project" else client.user_note
-
-    def change(state: State, **more: object) -> Change:
-        return Change(client.name, client.title, path, state, before=before, **more)  # type: ignore[arg-type]
-
-    is_ours = isinstance(existing, dict) and _differs_in_place_only(existing, wanted)
-    if isinstance(existing, dict) and is_ours:
+    change = evolve(change, state="added" if existing is None else "updated", message=note)
+    if ours is not None:
         # What a user set otherwise stays so, but for the place.
-        wanted = {**wanted, **existing, "command": wanted["command"]}
-        if wanted == existing:
-            return change("present", message=note)
+        wanted = {**wanted, **ours, "command": wanted["command"]}
+        if wanted == ours:
+            return evolve(change, state="present")
     elif existing is not None and not request.force:
-        return change(
-            "different", message=f"it has another server {NAME}: {_shown(existing)}; --force replaces it"
-        )
-    state: State = "added" if existing is None else "updated"
+        message = f"it has another server {NAME}: {_shown(existing)}; --force replaces it"
+        return evolve(change, state="different", message=message)
     own = _own_commands(request, client, wanted, replaces=existing is not None)
     if own:
-        return change(state, message=note, commands=own)
-    if isinstance(existing, dict) and is_ours:
-        after = before or ""
-        for key in wanted:
-            if key not in existing or wanted[key] != existing[key]:
-                after = editor.put(after, keys, key, wanted[key])
-        return change(state, message=note, after=after)
-    made = Made()
-    if state == "added":
-        folder_is_made = not path.parent.exists()
-        made = Made(
-            editor.hollows(before or "", keys) | ({} if before is not None else {"": None}), folder_is_made
-        )
-    after = editor.set(before or "", keys, wanted, client.preamble)
-    return change(state, message=note, after=after, made=made)
+        return evolve(change, commands=own)
+    if ours is not None:
+        for key, value in wanted.items():
+            if key not in ours or ours[key] != value:
+                text = editor.put(text, keys, key, value)
+        return evolve(change, after=text)
+    after = editor.set(text, keys, wanted, client.preamble)
+    if existing is not None:
+        return evolve(change, after=after)
+    hollows = editor.hollows(text, keys)
+    if change.before is None:
+        hollows[""] = None
+    return evolve(change, after=after, made=Made(hollows, folder=not path.parent.exists()))
 
 
-def _removal(request: Request, client: Client, path: Path, before: str | None, _command: str) -> Change:
-    editor, keys = _editor(path), (client.container, NAME)
-    existing = _entry(editor.parse(before or ""), keys)
-
-    def change(state: State, **more: object) -> Change:
-        return Change(client.name, client.title, path, state, before=before, **more)  # type: ignore[arg-type]
-
-    if existing is None or before is None:
-        return change("absent")
+def _removal(request: Request, client: Client, path: Path, change: Change) -> Change:
+    """The change that leaves no entry; `change` has what the file holds."""
+    editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
+    existing = _entry(editor.parse(text), keys)
+    if existing is None:
+        return change
     if not request.force and not _starts_cairn(existing):
-        return change(
-            "different", message=f"its server {NAME} is another one: {_shown(existing)}; --force removes it"
-        )
+        message = f"its server {NAME} is another one: {_shown(existing)}; --force removes it"
+        return evolve(change, state="different", message=message)
     own = _own_commands(request, client, None, replaces=True)
     if own:
-        return change("removed", commands=own)
+        return evolve(change, state="removed", commands=own)
     made = record.recall(path)
-    after = editor.restore(editor.remove(before, keys), made.hollows, client.preamble)
-    return change("removed", after=after, made=made)
+    after = editor.restore(editor.remove(text, keys), made.hollows, client.preamble)
+    return evolve(change, state="removed", after=after, made=made)
 
 
 def _own_commands(
@@ -190,24 +177,24 @@ def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
 
 
 def _with_instructions(path: Path, remove: bool) -> Change:
+    change = Change("", path.name, path, "absent")
     try:
-        before = files.read(path)
+        change = evolve(change, before=files.read(path))
     except (UnreadableSettingsError, OSError) as problem:
-        return Change("", path.name, path, "unreadable", message=f"{problem}; it is left alone")
-    text = before or ""
-    if remove:
-        if not instructions.has_paragraph(text):
-            return Change("", path.name, path, "absent", before=before)
-        made, after = record.recall(path), instructions.without_paragraph(text)
-        restored = made.hollows[""] if not after.strip() and "" in made.hollows else after
-        return Change("", path.name, path, "removed", before=before, after=restored, made=made)
-    after = instructions.with_paragraph(text)
-    if after == text:
-        return Change("", path.name, path, "present", before=before)
-    if instructions.has_paragraph(text):
-        return Change("", path.name, path, "updated", before=before, after=after)
-    made = Made({} if text.strip() else {"": before})
-    return Change("", path.name, path, "added", before=before, after=after, made=made)
+        return evolve(change, state="unreadable", message=f"{problem}; it is left alone")
+    text = change.before or ""
+    is_there = instructions.has_paragraph(text)
+    if not remove:
+        after = instructions.with_paragraph(text)
+        if after == text:
+            return evolve(change, state="present")
+        made = Made({} if text.strip() else {"": change.before})
+        return evolve(change, state="updated" if is_there else "added", after=after, made=made)
+    if not is_there:
+        return change
+    made, left = record.recall(path), instructions.without_paragraph(text)
+    after_all = left if left.strip() else made.hollows.get("", left)
+    return evolve(change, state="removed", after=after_all, made=made)
 
 
 def _editor(path: Path) -> Editor:
