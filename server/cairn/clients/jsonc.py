@@ -1,8 +1,7 @@
 """JSON with comments and trailing commas, edited as text.
 
-Python's own parser judges the text: it gets one in which comments and trailing commas are blanks, so that every position is
-that of the original. No library was found that keeps every character: json-five, which keeps comments, has had no release
-for years and writes white space of its own.
+No library was found that keeps every character: json-five, which keeps comments, has had no release for years and writes
+white space of its own.
 """
 
 from __future__ import annotations
@@ -13,90 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
-
 from cairn.clients.editing import (
     BLANKS,
     UneditableSettingsError,
     UnreadableSettingsError,
     blanks_before,
-    line_at,
     newline_of,
 )
+from cairn.clients.jsonc_document import Document, Member, Object, is_in_line_comment, read
 
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"{_STRING}|(//[^\r\n]*|/\*.*?\*/)", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"{_STRING}|(,)(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 _COMMENT_ON_THE_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
-_BLANKS = re.compile(r"[ \t\r\n]*")
 _INDENT = "  "
-
-
-@frozen
-class _Member:
-    key: str
-    start: int
-    """Where its key begins."""
-    value: int
-    """Where its value begins."""
-    end: int
-
-
-@frozen
-class _Object:
-    opening: int
-    """Where its brace is."""
-    closing: int
-    members: tuple[_Member, ...]
-
-    def member(self, key: str) -> _Member | None:
-        """The last one of that key: that one counts."""
-        return next((member for member in reversed(self.members) if member.key == key), None)
-
-
-@frozen
-class _Document:
-    text: str
-    bare: str
-    """The text with blanks for comments."""
-    plain: str
-    """The same with blanks for trailing commas, too."""
-
-    def object_at(self, keys: Sequence[str]) -> _Object | None:
-        """The object at a path of keys; None where a key is missing. Raises UneditableSettingsError for another value."""
-        found = self._object(_after_blanks(self.plain, 0))
-        for key in keys:
-            member = found.member(key)
-            if member is None:
-                return None
-            if self.plain[member.value] != "{":
-                raise UneditableSettingsError(
-                    f'line {line_at(self.text, member.start)}: "{key}" is not an object'
-                )
-            found = self._object(member.value)
-        return found
-
-    def _object(self, opening: int) -> _Object:
-        members = []
-        position = _after_blanks(self.plain, opening + 1)
-        while self.plain[position] != "}":
-            start = position
-            key, end = _DECODER.raw_decode(self.plain, position)
-            value = _after_blanks(self.plain, _after_blanks(self.plain, end) + 1)
-            _, end = _DECODER.raw_decode(self.plain, value)
-            members.append(_Member(key, start, value, end))
-            position = _after_blanks(self.plain, end)
-            if self.plain[position] == ",":
-                position = _after_blanks(self.plain, position + 1)
-        return _Object(opening, position, tuple(members))
-
-    def comma_after(self, end: int) -> int | None:
-        """Where the comma after a value is, a trailing one as well."""
-        position = _after_blanks(self.bare, end)
-        return position if self.bare[position : position + 1] == "," else None
-
-
-_DECODER = json.JSONDecoder()
 
 
 class JsoncEditor:
@@ -104,7 +30,7 @@ class JsoncEditor:
 
     def parse(self, text: str) -> dict[str, Any]:
         """The settings; empty for a blank text. Raises UnreadableSettingsError."""
-        return {} if _is_blank(text) else _read(text)[1]
+        return {} if _is_blank(text) else read(text)[1]
 
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
@@ -113,7 +39,7 @@ class JsoncEditor:
         if _is_blank(text):
             newline = newline_of(text)
             return _written({**preamble, **_nested(keys, value)}, newline, _INDENT) + newline
-        document, expected = _read(text)
+        document, expected = read(text)
         unit = _indent_unit(document)
         for depth in range(len(keys) - 1, -1, -1):
             container = document.object_at(keys[:depth])
@@ -133,7 +59,7 @@ class JsoncEditor:
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
         """The text with a value for one key of the entry. Raises UnreadableSettingsError and UneditableSettingsError."""
-        document, expected = _read(text)
+        document, expected = read(text)
         entry = document.object_at(keys)
         assert entry is not None
         member = entry.member(key)
@@ -146,7 +72,7 @@ class JsoncEditor:
 
     def remove(self, text: str, keys: Sequence[str]) -> str:
         """The text without what is at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
-        document, expected = _read(text)
+        document, expected = read(text)
         container = document.object_at(keys[:-1])
         member = container.member(keys[-1]) if container else None
         assert container is not None
@@ -160,7 +86,7 @@ class JsoncEditor:
         found: dict[str, str | None] = {}
         if _is_blank(text):
             return {"": text, **dict.fromkeys(keys[:-1])}
-        document, _ = _read(text)
+        document, _ = read(text)
         for depth in range(len(keys)):
             container = document.object_at(keys[:depth])
             name = keys[depth - 1] if depth else ""
@@ -175,7 +101,7 @@ class JsoncEditor:
     ) -> str | None:
         """The text with each hollow as it was before, unless somebody put something into it."""
         for name in sorted(hollows, reverse=True):  # "" comes last
-            document, settings = _read(text)
+            document, settings = read(text)
             was = hollows[name]
             keys = [name] if name else []
             if not name and (was is None or _is_blank(was)):
@@ -198,7 +124,7 @@ class JsoncEditor:
         return text
 
 
-def _with_member(document: _Document, container: _Object, key: str, value: object, unit: str) -> str:
+def _with_member(document: Document, container: Object, key: str, value: object, unit: str) -> str:
     """The text with a member after the last one and what is said about that one in its line."""
     text = document.text
     base = _indent_at(text, container.opening) or ""
@@ -223,13 +149,13 @@ def _with_member(document: _Document, container: _Object, key: str, value: objec
     return text[:place] + member + closing + text[place:]
 
 
-def _without_member(document: _Document, container: _Object, member: _Member) -> str:
+def _without_member(document: Document, container: Object, member: Member) -> str:
     """The text without a member, the blanks before it, and the comma that it needed."""
     text = document.text
     start = blanks_before(text, member.start)
     comma = document.comma_after(member.end)
     rest = text[member.end :] if comma is None else text[member.end : comma] + text[comma + 1 :]
-    if _is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
+    if is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
         start = member.start  # else the comment would go on over the rest
     before = text[:start]
     index = container.members.index(member)
@@ -240,31 +166,10 @@ def _without_member(document: _Document, container: _Object, member: _Member) ->
     return before + rest
 
 
-def _read(text: str) -> tuple[_Document, dict[str, Any]]:
-    """The document, and what it holds. Raises UnreadableSettingsError."""
-    bare = _COMMENT.sub(_blanked, text)
-    plain = _TRAILING_COMMA.sub(_blanked, bare)
-    try:
-        settings = json.loads(plain)
-    except json.JSONDecodeError as problem:
-        raise UnreadableSettingsError(f"line {problem.lineno}: {problem.msg}") from None
-    except RecursionError:
-        raise UnreadableSettingsError("its objects are nested too deep") from None
-    if not isinstance(settings, dict):
-        raise UnreadableSettingsError(f"line {line_at(text, _after_blanks(plain, 0))}: it is not an object")
-    return _Document(text, bare, plain), settings
-
-
-def _blanked(match: re.Match[str]) -> str:
-    if match[1] is None:
-        return match[0]
-    return re.sub(r"[^\r\n]", " ", match[0])
-
-
 def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
     """The new text. Raises UneditableSettingsError unless it holds what it should, and nothing else has changed."""
     try:
-        _, found = _read(new)
+        _, found = read(new)
     except UnreadableSettingsError:
         found = {}
     if found != expected:
@@ -300,7 +205,7 @@ def _put(settings: dict[str, Any], keys: Sequence[str], value: dict[str, Any]) -
     settings[keys[-1]] = copy.deepcopy(value)
 
 
-def _indent_unit(document: _Document) -> str:
+def _indent_unit(document: Document) -> str:
     """What the document indents by: what stands before its first key."""
     top = document.object_at([])
     indent = _indent_at(document.text, top.members[0].start) if top and top.members else None
@@ -321,19 +226,7 @@ def _after_comments(text: str, position: int, end: int) -> int:
     return position
 
 
-def _is_in_line_comment(text: str, position: int) -> bool:
-    """Whether what stands before a position is the end of a comment that goes on to the end of its line."""
-    comments = (match for match in _COMMENT.finditer(text, 0, position) if match[1])
-    return any(match[1].startswith("//") and match.end() == position for match in comments)
-
-
-def _after_blanks(text: str, position: int) -> int:
-    match = _BLANKS.match(text, position)
-    assert match is not None
-    return match.end()
-
-
-def _is_on_one_line(text: str, container: _Object) -> bool:
+def _is_on_one_line(text: str, container: Object) -> bool:
     return "\n" not in text[container.opening : container.closing]
 
 
