@@ -45,9 +45,9 @@ def prepare(workbench: bool) -> None:
     """
     if os.name == "nt":
         sys.exit("The editor client's tests run on Linux and macOS: code-server does not run on Windows.")
+    prepare_node()
     place = f"in {TOOLS.resolve()}\n"  # scripts name their own place
     try:
-        _unless_current(_NODE_STAMP, f"Node {NODE_VERSION} {place}", _install_node)
         # A folder that is only linked to belongs to another checkout, which keeps it current.
         if not NODE_MODULES.is_symlink():
             _unless_current(_PACKAGES_STAMP, _packages_fingerprint(), _install_packages)
@@ -58,6 +58,15 @@ def prepare(workbench: bool) -> None:
         sys.exit(f"Setting up failed: {problem}. Check the network, then run the command again.")
     if workbench:
         _install_system_packages()
+
+
+def prepare_node() -> None:
+    """Make Node alone, unless it is there and current. Exits with a message where that fails."""
+    try:
+        wanted = f"Node {NODE_VERSION} in {TOOLS.resolve()}\n"  # scripts name their own place
+        _unless_current(_NODE_STAMP, wanted, _install_node)
+    except (subprocess.CalledProcessError, OSError) as problem:
+        sys.exit(f"Setting up failed: {problem}. Check the network, then run the command again.")
 
 
 def environment() -> dict[str, str]:

@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "config schema": ((), "properties"),
     "config path": ((), ""),
     "model install": ((), "dimension"),
+    "install": (("codex", "--dry-run"), "changes"),
+    "uninstall": (("codex", "--dry-run", "--scope", "project"), "changes"),
     "openapi": ((), "paths"),
     "pause": ((), "error"),
     "resume": ((), "error"),

@@ -101,6 +101,14 @@ def methods_like(_: click.Context) -> Iterable[str]:
 
 
 @_completed_by
+def clients_like(_: click.Context) -> Iterable[str]:
+    """The clients of agents."""
+    from cairn.clients.table import BY_NAME
+
+    return BY_NAME
+
+
+@_completed_by
 def collections_like(context: click.Context) -> Iterable[str]:
     """The collections of the folders, as far as they are indexed."""
     from cairn.engine.status import collection_names

@@ -15,6 +15,7 @@ from cairn import __version__
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.config import config
 from cairn.cli.indexing import index, pause, reindex, resume, status
+from cairn.cli.install import install, uninstall
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
 from cairn.cli.question import Question, answer_question
 from cairn.cli.questions import call, context, discover, page, related, search
@@ -42,7 +43,7 @@ for command in (
     *(search, discover, related, callers, callees, context, page, call),
     *(index, reindex, pause, resume, status),
     *(doctor, config, phase, feedback, model, completion),
-    team,
+    *(install, uninstall, team),
 ):
     cli.add_command(command)
 

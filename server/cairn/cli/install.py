@@ -1,0 +1,198 @@
+"""`cairn install` and `cairn uninstall`: Cairn's MCP server in the settings of the agents' clients of this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import evolve, frozen
+
+from cairn.cli.completion import clients_like
+from cairn.cli.folders import folder_option
+from cairn.cli.output import FAILED, F, WrongUsageError, answers, instead, remark, report
+from cairn.errors import CairnError
+from cairn.operations.places import require_directory
+
+if TYPE_CHECKING:
+    from cairn.clients.planning import Change, Request
+    from cairn.clients.table import Client, Scope
+
+_SCOPES = click.Choice(["user", "project"])
+
+
+def _options(command: F) -> F:
+    """What both commands take."""
+    decorators: Sequence[Callable[[Any], Any]] = (
+        click.argument("names", nargs=-1, metavar="[CLIENT]...", shell_complete=clients_like),
+        click.option(
+            "--scope",
+            type=_SCOPES,
+            default="user",
+            show_default=True,
+            help="Your own settings, for all projects; or the project's, which all who work on it share.",
+        ),
+        click.option("-n", "--dry-run", is_flag=True, help="Show what would be written, and write nothing."),
+        click.option("-y", "--yes", is_flag=True, help="Write without asking."),
+        click.option(
+            "--force", is_flag=True, help="Replace or remove a server cairn that somebody else wrote, too."
+        ),
+        folder_option,
+        answers,
+    )
+    return reduce(lambda made, decorator: decorator(made), reversed(decorators), command)
+
+
+@click.command()
+@_options
+@click.option(
+    "--agents-md",
+    is_flag=True,
+    help="Also write a paragraph for agents into the project's AGENTS.md: when to ask Cairn, and when to use grep.",
+)
+@click.option(
+    "--uninstall", "is_removal", is_flag=True, help="Take it all away again, as `cairn uninstall` does."
+)
+def install(agents_md: bool, is_removal: bool, **options: Any) -> None:
+    """Give agents Cairn's tools.
+
+    It writes the MCP server into the settings of each CLIENT: claude, codex, gemini, cursor, vscode, windsurf, zed and opencode; without
+    any, of those that are installed. It shows what it will write, and asks.
+    """
+    if is_removal and agents_md:
+        raise WrongUsageError("", "--uninstall removes the paragraph, too; leave out --agents-md")
+    _run(**options, agents_md=agents_md, is_removal=is_removal)
+
+
+@click.command()
+@_options
+def uninstall(**options: Any) -> None:
+    """Take away what `cairn install` wrote, and nothing else.
+
+    From the settings of each CLIENT, or of all; the project's paragraph for agents, too.
+    """
+    _run(**options, agents_md=False, is_removal=True)
+
+
+@frozen
+class ChangeAnswer:
+    """One file of a client, as `--json` has it."""
+
+    client: str
+    """The client's name; "" for a file of instructions."""
+    path: str
+    state: str
+    """`added`, `updated` or `removed`; `present` or `absent` where nothing is to do; else why it cannot be done."""
+    message: str
+    diff: str
+    """What changes, as lines of a unified diff; or the client's own commands, after `$`."""
+
+
+@frozen
+class InstallAnswer:
+    """What was written, or would be."""
+
+    scope: str
+    """`user` or `project`."""
+    command: str
+    """What clients start; "" where they are to start nothing any more."""
+    written: bool
+    changes: list[ChangeAnswer]
+
+
+def _run(
+    names: tuple[str, ...],
+    scope: Scope,
+    dry_run: bool,
+    yes: bool,
+    force: bool,
+    folder: Path,
+    as_json: bool,
+    agents_md: bool,
+    is_removal: bool,
+) -> None:
+    from cairn.cli.install_text import print_changes
+    from cairn.clients.applying import apply
+    from cairn.clients.planning import PROBLEMS, WRITES, Request, plan_install, plan_uninstall
+    from cairn.clients.server_command import server_command
+    from cairn.clients.table import Machine
+
+    require_directory(folder)
+    machine = Machine()
+    clients = _chosen(names, machine, every=is_removal, scope=scope)
+    request = Request(clients, scope, folder.resolve(), machine, force)
+    command = ""
+    if is_removal:
+        changes = [change for change in plan_uninstall(request) if names or change.state != "absent"]
+        _tell_of_other_scope(request)
+    else:
+        if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
+            raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
+        command = server_command(machine)
+        changes = plan_install(request, command, instruct=agents_md)
+    to_write = [change for change in changes if change.state in WRITES]
+    is_asked = bool(to_write) and not (dry_run or yes)
+    if is_asked and not _agreed(changes, as_json):
+        remark("Nothing was written.")
+        sys.exit(FAILED)
+    for change in [] if dry_run else to_write:
+        apply(change, machine)
+    if is_asked:
+        remark("Written. A client that runs finds it when it starts again.")
+    else:
+        is_written = bool(to_write) and not dry_run
+        answer = InstallAnswer(scope, command, is_written, [_answer(change) for change in changes])
+        report(answer, lambda _: print_changes(changes, "written" if is_written else "to write"), as_json)
+    if any(change.state in PROBLEMS for change in changes):
+        sys.exit(FAILED)
+
+
+def _tell_of_other_scope(request: Request) -> None:
+    """Say which settings of the other scope have the server, too: they are not touched."""
+    from cairn.clients.planning import plan_uninstall
+
+    other: Scope = "project" if request.scope == "user" else "user"
+    for change in plan_uninstall(evolve(request, scope=other)):
+        if change.client and change.state == "removed":
+            remark(f"{change.path} has it, too: --scope {other} removes it there.")
+
+
+def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
+    """Show what would be written, and ask. Raises CairnError where nobody can answer."""
+    from cairn.cli.install_text import print_changes
+
+    if as_json or not sys.stdin.isatty():
+        problem = "Nothing was written, as nobody can be asked"
+        raise CairnError(f"{problem}: add --yes to write, or --dry-run to see what would be written.")
+    print_changes(changes, "to write")
+    return click.confirm("Write this?", default=True, err=True)
+
+
+def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) -> list[Client]:
+    """The clients to write to: the named ones, else those that are installed. Raises WrongUsageError and CairnError."""
+    from cairn.clients.table import BY_NAME, CLIENTS
+
+    for name in names:
+        if name not in BY_NAME:
+            raise WrongUsageError(
+                "client", f"{name} is not a client that Cairn knows{instead(name, [*BY_NAME])}"
+            )
+    if names:
+        return [BY_NAME[name] for name in dict.fromkeys(names)]
+    # Of all, those that can be of this scope.
+    able = [client for client in CLIENTS if scope == "user" or client.project_files]
+    found = [client for client in able if every or client.is_installed(machine)]
+    if not found:
+        raise CairnError(
+            f"No client was found on this machine; name the ones to write for: {', '.join(BY_NAME)}."
+        )
+    return found
+
+
+def _answer(change: Change) -> ChangeAnswer:
+    path = "" if change.path is None else str(change.path)
+    return ChangeAnswer(change.client, path, change.state, change.message, change.diff)

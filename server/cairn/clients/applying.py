@@ -1,0 +1,66 @@
+"""Writing what was planned."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+from cairn.clients import files, record
+from cairn.clients.planning import WRITES, Change
+from cairn.clients.table import Machine
+from cairn.errors import CairnError
+
+_SECONDS = 60
+"""A client's own command that takes longer hangs."""
+
+
+class NotWrittenError(CairnError):
+    """A file could not be written as planned; it is as it was."""
+
+
+def apply(change: Change, machine: Machine) -> None:
+    """Do what the change says. Raises NotWrittenError."""
+    path = change.path
+    if change.state not in WRITES or path is None:
+        return
+    if change.commands:
+        for command in change.commands:
+            _run(command, machine)
+        return
+    try:
+        if files.read(path) != change.before:
+            raise NotWrittenError(f"{path} was changed in the meantime; run this again")
+        if change.after is None:
+            files.delete(path, with_folder=change.made.folder)
+        else:
+            files.write(path, change.after)
+        if change.state == "added":
+            record.remember(path, change.made)
+        elif change.state == "removed":
+            record.forget(path)
+    except OSError as problem:
+        raise NotWrittenError(f"{path}: {problem.strerror or problem}") from None
+
+
+def _run(command: tuple[str, ...], machine: Machine) -> None:
+    program = machine.find(command[0])
+    shown = shlex.join(command)
+    if program is None:
+        raise NotWrittenError(f"`{shown}` cannot be run: there is no {command[0]} on the PATH")
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            env=dict(machine.variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotWrittenError(f"`{shown}` did not end within {_SECONDS} s") from None
+    except OSError as problem:
+        raise NotWrittenError(f"`{shown}` cannot be run: {problem}") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise NotWrittenError(f"`{shown}` failed: {said or f'exit code {done.returncode}'}")

@@ -1,0 +1,103 @@
+"""A paragraph for agents in a project's `AGENTS.md`: when to ask Cairn, and when to use grep.
+
+It stands between two markers, by which it is brought up to date and taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cairn.clients.editing import BLANKS, blanks_before, newline_of
+from cairn.clients.table import Client
+
+SHARED = "AGENTS.md"
+"""What most clients read."""
+BEGIN = "<!-- cairn: `cairn install --agents-md` writes this paragraph, `cairn uninstall` removes it -->"
+END = "<!-- /cairn -->"
+PARAGRAPH = """\
+## Searching this repository
+
+Use Cairn where you would guess at words or read many files: "how does X work", "where is X decided", "what has to change for
+X", a pasted error or issue, and who calls or implements something. It answers with the lines of files that fit, cited.
+Use grep (or `rg`) where you know the exact text and want every place of it, in files that Cairn leaves out as well
+(generated ones, lock files, binaries), or for a plain list of files.
+
+| to find | tool (MCP server `cairn`) | command |
+|---|---|---|
+| the places that fit a description | `search` | `cairn search "…" --max-tokens 2000` |
+| the excerpts that answer a question | `discover` | `cairn discover "…" --max-tokens 4000` |
+| who calls, uses, implements or tests something | `references` | `cairn callers NAME --max-tokens 2000` |
+| a part of a file | `read` | `cairn page FILE:10-40 --max-tokens 2000` |
+
+Answers name the commit or the time they are of. Where one says that it is incomplete, the first indexing still runs: ask again."""
+
+_SECTION = re.compile(rf"{re.escape(BEGIN[:11])}.*?{re.escape(END)}", re.DOTALL)
+"""From any marker that begins so: its words may be those of another version."""
+_IMPORT = re.compile(r"^\s*@(?:\./)?AGENTS\.md\s*$", re.MULTILINE)
+
+
+def with_paragraph(text: str) -> str:
+    """The text with the paragraph as it is now, in its place or at the end."""
+    newline = newline_of(text)
+    section = newline.join([BEGIN, *PARAGRAPH.splitlines(), END])
+    found = _SECTION.search(text)
+    if found is not None:
+        return text[: found.start()] + section + text[found.end() :]
+    if not text.strip(BLANKS):
+        return section + newline
+    end = blanks_before(text, len(text))
+    return text[:end] + 2 * newline + section + text[end:]
+
+
+def has_paragraph(text: str) -> bool:
+    """Whether the paragraph is there, of any version."""
+    return _SECTION.search(text) is not None
+
+
+def without_paragraph(text: str) -> str:
+    """The text without the paragraph and the blank lines above it."""
+    found = _SECTION.search(text)
+    if found is None:
+        return text
+    start = blanks_before(text, found.start())
+    rest = text[found.end() :]
+    return text[:start] + rest if start else rest.lstrip(BLANKS)
+
+
+def files_to_write(clients: Sequence[Client], folder: Path) -> list[Path]:
+    """The files in which these clients look for instructions, each once.
+
+    A client that has a file of its own for them, such as `CLAUDE.md`, needs it only where that neither is a link to
+    `AGENTS.md` nor imports it (`@AGENTS.md`).
+    """
+    return _each_once(folder / _name(client, folder) for client in clients)
+
+
+def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
+    """The files in which the paragraph of these clients may stand: they may have read another one when it was written."""
+    names = ((client.instructions, _name(client, folder), client.else_agents_md) for client in clients)
+    return _each_once(
+        folder / name
+        for own, read, may_be_shared in names
+        for name in (own, read, *([SHARED] if may_be_shared else []))
+    )
+
+
+def _name(client: Client, folder: Path) -> str:
+    own = folder / client.instructions
+    try:
+        leads_on = _IMPORT.search(own.read_text(encoding="utf-8")) is not None
+    except FileNotFoundError:
+        leads_on = client.else_agents_md
+    except (OSError, UnicodeDecodeError):
+        leads_on = False
+    return SHARED if leads_on else client.instructions
+
+
+def _each_once(files: Iterable[Path]) -> list[Path]:
+    found: dict[Path, Path] = {}
+    for file in files:
+        found.setdefault(file.resolve(), file)
+    return [*found.values()]

@@ -1,0 +1,238 @@
+"""JSON with comments and trailing commas, edited as text.
+
+No library was found that keeps every character: json-five, which keeps comments, has had no release for years and writes
+white space of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cairn.clients.editing import (
+    BLANKS,
+    UneditableSettingsError,
+    UnreadableSettingsError,
+    blanks_before,
+    newline_of,
+)
+from cairn.clients.jsonc_document import Document, Member, Object, is_in_line_comment, read
+
+_COMMENT_ON_THE_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
+_INDENT = "  "
+
+
+class JsoncEditor:
+    """Edits JSON, with comments or without."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
+        return {} if _is_blank(text) else read(text)[1]
+
+    def set(
+        self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
+    ) -> str:
+        """The text with `value` at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
+        if _is_blank(text):
+            newline = newline_of(text)
+            return _written({**preamble, **_nested(keys, value)}, newline, _INDENT) + newline
+        document, expected = read(text)
+        unit = _indent_unit(document)
+        for depth in range(len(keys) - 1, -1, -1):
+            container = document.object_at(keys[:depth])
+            if container is not None:
+                break
+        assert container is not None  # the whole text is an object
+        member = container.member(keys[depth])
+        if member is not None:
+            indent = _indent_at(text, member.start) or ""
+            flat = _is_on_one_line(text, container)
+            written = _written(value, newline_of(text) + indent, unit, flat=flat)
+            new = text[: member.value] + written + text[member.end :]
+        else:
+            new = _with_member(document, container, keys[depth], _nested(keys[depth + 1 :], value), unit)
+        _put(expected, keys, dict(value))
+        return _checked(new, expected, keys)
+
+    def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
+        """The text with a value for one key of the entry. Raises UnreadableSettingsError and UneditableSettingsError."""
+        document, expected = read(text)
+        entry = document.object_at(keys)
+        assert entry is not None
+        member = entry.member(key)
+        if member is None:
+            new = _with_member(document, entry, key, value, _indent_unit(document))
+        else:
+            new = text[: member.value] + json.dumps(value, ensure_ascii=False) + text[member.end :]
+        _at(expected, keys)[key] = value
+        return _checked(new, expected, keys)
+
+    def remove(self, text: str, keys: Sequence[str]) -> str:
+        """The text without what is at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
+        document, expected = read(text)
+        container = document.object_at(keys[:-1])
+        member = container.member(keys[-1]) if container else None
+        assert container is not None
+        assert member is not None
+        new = _without_member(document, container, member)
+        del _at(expected, keys[:-1])[keys[-1]]
+        return _checked(new, expected, keys)
+
+    def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
+        """What `set` would fill: the whole file where it is blank, objects without members, and those that are missing."""
+        found: dict[str, str | None] = {}
+        if _is_blank(text):
+            return {"": text, **dict.fromkeys(keys[:-1])}
+        document, _ = read(text)
+        for depth in range(len(keys)):
+            container = document.object_at(keys[:depth])
+            name = keys[depth - 1] if depth else ""
+            if container is None:
+                found[name] = None
+            elif not container.members:
+                found[name] = text[container.opening : container.closing + 1]
+        return found
+
+    def restore(
+        self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
+    ) -> str | None:
+        """The text with each hollow as it was before, unless somebody put something into it."""
+        for name in sorted(hollows, reverse=True):  # "" comes last
+            document, settings = read(text)
+            was = hollows[name]
+            keys = [name] if name else []
+            if not name and (was is None or _is_blank(was)):
+                is_empty = settings in ({}, dict(preamble)) and document.bare == text
+                return was if is_empty else text
+            container = document.object_at(keys)
+            if container is None:
+                continue
+            now = text[container.opening : container.closing + 1]
+            if _squeezed(now) != _squeezed(was or "{}"):
+                continue
+            if was is not None:
+                text = text[: container.opening] + was + text[container.closing + 1 :]
+                continue
+            parent = document.object_at([])
+            assert parent is not None
+            member = parent.member(name)
+            assert member is not None
+            text = _without_member(document, parent, member)
+        return text
+
+
+def _with_member(document: Document, container: Object, key: str, value: object, unit: str) -> str:
+    """The text with a member after the last one and what is said about that one in its line."""
+    text = document.text
+    base = _indent_at(text, container.opening) or ""
+    newline = newline_of(text)
+    if container.members:
+        last = container.members[-1]
+        flat = _is_on_one_line(text, container)
+        indent = newline + (_indent_at(text, last.start) or f"{base}{unit}")
+        comma = document.comma_after(last.end)
+        place = last.end if comma is None else comma + 1
+        before, after = (",", "") if comma is None else ("", ",")
+        member = (
+            f"{' ' if flat else indent}{json.dumps(key)}: {_written(value, indent, unit, flat=flat)}{after}"
+        )
+        told = _after_comments(text, place, container.closing)
+        return text[: last.end] + before + text[last.end : told] + member + text[told:]
+    # After all comments: the last character that is no blank.
+    place = blanks_before(text, container.closing)
+    indent = f"{newline}{base}{unit}"
+    member = f"{indent}{json.dumps(key)}: {_written(value, indent, unit)}"
+    closing = "" if "\n" in text[place : container.closing] else f"{newline}{base}"
+    return text[:place] + member + closing + text[place:]
+
+
+def _without_member(document: Document, container: Object, member: Member) -> str:
+    """The text without a member, the blanks before it, and the comma that it needed."""
+    text = document.text
+    start = blanks_before(text, member.start)
+    comma = document.comma_after(member.end)
+    rest = text[member.end :] if comma is None else text[member.end : comma] + text[comma + 1 :]
+    if is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
+        start = member.start  # else the comment would go on over the rest
+    before = text[:start]
+    index = container.members.index(member)
+    if comma is None and index:
+        earlier = document.comma_after(container.members[index - 1].end)
+        assert earlier is not None
+        before = text[:earlier] + text[earlier + 1 : start]
+    return before + rest
+
+
+def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
+    """The new text. Raises UneditableSettingsError unless it holds what it should, and nothing else has changed."""
+    try:
+        _, found = read(new)
+    except UnreadableSettingsError:
+        found = {}
+    if found != expected:
+        raise UneditableSettingsError(f'"{".".join(keys)}" cannot be changed without changing the rest')
+    return new
+
+
+def _written(value: object, newline: str, unit: str, *, flat: bool = False) -> str:
+    """The JSON of a value: objects over several lines, unless `flat`, all else in one."""
+    if not isinstance(value, Mapping) or not value or flat:
+        return json.dumps(value, ensure_ascii=False)
+    inner = newline + unit
+    members = (f"{json.dumps(key)}: {_written(each, inner, unit)}" for key, each in value.items())
+    return "{" + inner + f",{inner}".join(members) + newline + "}"
+
+
+def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> dict[str, Any]:
+    nested = dict(value)
+    for key in reversed(keys):
+        nested = {key: nested}
+    return nested
+
+
+def _at(settings: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    for key in keys:
+        settings = settings[key]
+    return settings
+
+
+def _put(settings: dict[str, Any], keys: Sequence[str], value: dict[str, Any]) -> None:
+    for key in keys[:-1]:
+        settings = settings.setdefault(key, {})
+    settings[keys[-1]] = copy.deepcopy(value)
+
+
+def _indent_unit(document: Document) -> str:
+    """What the document indents by: what stands before its first key."""
+    top = document.object_at([])
+    indent = _indent_at(document.text, top.members[0].start) if top and top.members else None
+    return indent or _INDENT
+
+
+def _indent_at(text: str, position: int) -> str | None:
+    """The blanks between the line's begin and a position; None where something else stands there, too."""
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    return indent if indent == line or line.lstrip(" \t").startswith('"') else None
+
+
+def _after_comments(text: str, position: int, end: int) -> int:
+    """Behind the comments that follow in the same line."""
+    while (match := _COMMENT_ON_THE_LINE.match(text, position, end)) is not None:
+        position = blanks_before(text, match.end())
+    return position
+
+
+def _is_on_one_line(text: str, container: Object) -> bool:
+    return "\n" not in text[container.opening : container.closing]
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip(BLANKS)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

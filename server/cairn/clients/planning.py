@@ -1,0 +1,224 @@
+"""What has to be written so that clients have Cairn's server, or have it no more. Nothing is written here."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Literal
+
+from attrs import evolve, field, frozen
+
+from cairn.clients import files, instructions, record
+from cairn.clients.editing import Editor, UneditableSettingsError, UnreadableSettingsError
+from cairn.clients.jsonc import JsoncEditor
+from cairn.clients.record import Made
+from cairn.clients.table import NAME, Client, Entry, Machine, Scope, command_line
+from cairn.clients.toml_tables import TomlEditor
+
+State = Literal[
+    "added", "updated", "removed", "present", "absent", "different", "unreadable", "uneditable", "unsupported"
+]
+WRITES: frozenset[State] = frozenset({"added", "updated", "removed"})
+PROBLEMS: frozenset[State] = frozenset({"different", "unreadable", "uneditable", "unsupported"})
+
+
+@frozen
+class Change:
+    """What is to be done to one file, or why nothing is."""
+
+    client: str
+    """The client's name; "" for a file of instructions."""
+    title: str
+    path: Path | None
+    state: State
+    message: str = ""
+    """What people should know: why nothing is done, or what they have to do themselves."""
+    before: str | None = None
+    """The file's text; None where there is no file."""
+    after: str | None = None
+    """What it will be; None to delete it."""
+    made: Made = field(factory=Made)
+    """What is empty or missing around the entry now, or was so when it was written."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """The client's own commands, which write the file instead."""
+
+    @property
+    def diff(self) -> str:
+        """What changes, as lines of a unified diff without a heading; or the commands that are run."""
+        if self.commands:
+            return "".join(f"$ {shlex.join(command)}\n" for command in self.commands)
+        if self.state not in WRITES:
+            return ""
+        before, after = ((text or "").splitlines() for text in (self.before, self.after))
+        # Without the lines around: they may hold the keys and tokens of other servers.
+        lines = difflib.unified_diff(before, after, lineterm="", n=0)
+        return "".join(f"{line}\n" for line in [*lines][2:])
+
+
+@frozen
+class Request:
+    """What is wanted, and where."""
+
+    clients: Sequence[Client]
+    scope: Scope
+    folder: Path
+    """The project's whole path."""
+    machine: Machine
+    force: bool = False
+    """Whether an entry that somebody else wrote is replaced or removed."""
+
+
+def plan_install(request: Request, command: str, *, instruct: bool = False) -> list[Change]:
+    """What gives these clients a server that is started by `command`, and the paragraph where `instruct`."""
+    changes = [_planned(request, client, command) for client in request.clients]
+    return changes + (_instructed(request) if instruct else [])
+
+
+def plan_uninstall(request: Request) -> list[Change]:
+    """What takes the server and the paragraph away."""
+    changes = [_planned(request, client, None) for client in request.clients]
+    removed = [change for change in _instructed(request, remove=True) if change.state != "absent"]
+    return changes + removed
+
+
+def _planned(request: Request, client: Client, command: str | None) -> Change:
+    """The change of one client's settings: to start `command`, or to have no entry."""
+    path = client.file(request.scope, request.folder, request.machine)
+    change = Change(client.name, client.title, path, "absent")
+    if path is None:
+        message = f"{client.title} has no settings of a project; use --scope user"
+        return evolve(change, state="unsupported", message=message)
+    try:
+        change = evolve(change, before=files.read(path))
+        if command is None:
+            return _removal(request, client, path, change)
+        return _addition(request, client, path, change, command)
+    except UnreadableSettingsError as problem:
+        return evolve(change, state="unreadable", message=f"{problem}; it is left alone")
+    except UneditableSettingsError as problem:
+        return evolve(change, state="uneditable", message=f"{problem}; it is left alone")
+    except OSError as problem:
+        return evolve(change, state="unreadable", message=f"{problem.strerror or problem}; it is left alone")
+
+
+def _addition(request: Request, client: Client, path: Path, change: Change, command: str) -> Change:
+    """The change that has an entry start `command`; `change` has what the file holds."""
+    editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
+    wanted = client.server(request.scope, request.folder, command)
+    existing = _entry(editor.parse(text), keys)
+    ours = existing if isinstance(existing, dict) and _differs_in_place_only(existing, wanted) else None
+    note = client.project_note if request.scope == "project" else client.user_note
+    change = evolve(change, state="added" if existing is None else "updated", message=note)
+    if ours is not None:
+        # What a user set otherwise stays so, but for the place.
+        wanted = {**wanted, **ours, "command": wanted["command"]}
+        if wanted == ours:
+            return evolve(change, state="present")
+    elif existing is not None and not request.force:
+        message = f"it has another server {NAME}: {_shown(existing)}; --force replaces it"
+        return evolve(change, state="different", message=message)
+    own = _own_commands(request, client, wanted, replaces=existing is not None)
+    if own:
+        return evolve(change, commands=own)
+    if ours is not None:
+        for key, value in wanted.items():
+            if key not in ours or ours[key] != value:
+                text = editor.put(text, keys, key, value)
+        return evolve(change, after=text)
+    after = editor.set(text, keys, wanted, client.preamble)
+    if existing is not None:
+        return evolve(change, after=after)
+    hollows = editor.hollows(text, keys)
+    if change.before is None:
+        hollows[""] = None
+    return evolve(change, after=after, made=Made(hollows, folder=not path.parent.exists()))
+
+
+def _removal(request: Request, client: Client, path: Path, change: Change) -> Change:
+    """The change that leaves no entry; `change` has what the file holds."""
+    editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
+    existing = _entry(editor.parse(text), keys)
+    if existing is None:
+        return change
+    if not request.force and not _starts_cairn(existing):
+        message = f"its server {NAME} is another one: {_shown(existing)}; --force removes it"
+        return evolve(change, state="different", message=message)
+    own = _own_commands(request, client, None, replaces=True)
+    if own:
+        return evolve(change, state="removed", commands=own)
+    made = record.recall(path)
+    after = editor.restore(editor.remove(text, keys), made.hollows, client.preamble)
+    return evolve(change, state="removed", after=after, made=made)
+
+
+def _own_commands(
+    request: Request, client: Client, added: Entry | None, *, replaces: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Claude Code's own commands for its user's settings, where it is installed: it writes that file all the time, with much else.
+
+    A file that it has read and another program has written is written over.
+    """
+    if client.name != "claude" or request.scope != "user" or request.machine.find("claude") is None:
+        return ()
+    scope = ("--scope", "user")
+    remove = (("claude", "mcp", "remove", *scope, NAME),) if replaces else ()
+    if added is None:
+        return remove
+    return (*remove, ("claude", "mcp", "add-json", *scope, NAME, json.dumps(added)))
+
+
+def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
+    """The changes of the files with instructions."""
+    wanted = instructions.files_to_clean if remove else instructions.files_to_write
+    return [_with_instructions(path, remove) for path in wanted(request.clients, request.folder)]
+
+
+def _with_instructions(path: Path, remove: bool) -> Change:
+    change = Change("", path.name, path, "absent")
+    try:
+        change = evolve(change, before=files.read(path))
+    except (UnreadableSettingsError, OSError) as problem:
+        return evolve(change, state="unreadable", message=f"{problem}; it is left alone")
+    text = change.before or ""
+    is_there = instructions.has_paragraph(text)
+    if not remove:
+        after = instructions.with_paragraph(text)
+        if after == text:
+            return evolve(change, state="present")
+        made = Made({} if text.strip() else {"": change.before})
+        return evolve(change, state="updated" if is_there else "added", after=after, made=made)
+    if not is_there:
+        return change
+    made, left = record.recall(path), instructions.without_paragraph(text)
+    after_all = left if left.strip() else made.hollows.get("", left)
+    return evolve(change, state="removed", after=after_all, made=made)
+
+
+def _editor(path: Path) -> Editor:
+    return TomlEditor() if path.suffix == ".toml" else JsoncEditor()
+
+
+def _entry(settings: object, keys: Sequence[str]) -> object:
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def _shown(entry: object) -> str:
+    """What an entry starts or asks; not all of it, which may hold keys and tokens."""
+    url = entry.get("url") if isinstance(entry, dict) else None
+    return shlex.join(command_line(entry)) or (url if isinstance(url, str) else "an entry without a command")
+
+
+def _starts_cairn(entry: object) -> bool:
+    """Whether an entry runs `cairn mcp`, of whatever installation."""
+    words = command_line(entry)
+    return len(words) > 1 and PureWindowsPath(words[0]).stem.lower() == "cairn" and words[1] == "mcp"
+
+
+def _differs_in_place_only(existing: object, wanted: dict[str, object]) -> bool:
+    """Whether an entry runs `cairn mcp` with the same arguments, of another installation."""
+    return _starts_cairn(existing) and command_line(existing)[1:] == command_line(wanted)[1:]

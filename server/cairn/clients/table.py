@@ -1,0 +1,279 @@
+"""Each client: how its settings name a server, which files hold them on each platform, and how to see that it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+Scope = Literal["user", "project"]
+Entry = dict[str, Any]
+
+NAME = "cairn"
+"""What the server is called in every client."""
+FOLDER = "{folder}"
+"""Stands for the project's own path among a server's arguments."""
+
+
+@frozen
+class Machine:
+    """The platform, the home folder and the environment that decide where settings lie."""
+
+    platform: str = sys.platform
+    """As `sys.platform` has it: `linux`, `darwin` or `win32`."""
+    home: Path = field(factory=Path.home)
+    variables: Mapping[str, str] = field(factory=lambda: dict(os.environ))
+
+    def find(self, command: str) -> Path | None:
+        """The path of a command on the PATH."""
+        found = shutil.which(command, path=self.variables.get("PATH", ""))
+        return Path(found) if found else None
+
+    def named(self, variable: str, default: Path) -> Path:
+        """The folder that an environment variable names, or else the default one."""
+        value = self.variables.get(variable)
+        return Path(value) if value else default
+
+    @property
+    def xdg_config(self) -> Path:
+        """Where programs for Linux keep their settings, and some of them on every platform."""
+        return self.named("XDG_CONFIG_HOME", self.home / ".config")
+
+    @property
+    def app_data(self) -> Path:
+        """Where programs for Windows keep their settings."""
+        return self.named("APPDATA", self.home / "AppData" / "Roaming")
+
+
+@frozen
+class Client:
+    """A program that runs an agent, and what Cairn writes for it."""
+
+    name: str
+    """What the command line calls it."""
+    title: str
+    commands: tuple[str, ...]
+    """Any of these on the PATH says that it is installed."""
+    folder: Callable[[Machine], Path]
+    """This folder says so, too: its settings lie there."""
+    user_file: Callable[[Machine], Path]
+    """The settings that count for all projects."""
+    project_files: tuple[str, ...]
+    """Where a project's settings lie in its folder: the first one that exists, else the first. Empty where there are none."""
+    container: str
+    """The key under which the settings have servers by name."""
+    entry: Callable[[str, Sequence[str]], Entry]
+    """How a server with this command and these arguments is written."""
+    user_arguments: tuple[str, ...] = ()
+    """What `cairn mcp` is told about the folder in the user's settings; nothing where the client starts servers in it."""
+    project_arguments: tuple[str, ...] = ()
+    project_note: str = ""
+    """What a user has to do before the client takes a project's settings."""
+    user_note: str = ""
+    instructions: str = "AGENTS.md"
+    """The file with instructions for agents that it reads in a project."""
+    else_agents_md: bool = False
+    """Whether it reads `AGENTS.md` where that file is missing."""
+    preamble: Mapping[str, str] = field(factory=dict)
+    """What a file of settings begins with where Cairn makes it."""
+
+    def file(self, scope: Scope, folder: Path, machine: Machine) -> Path | None:
+        """The file to write; None where the client has none of that scope."""
+        if scope == "user":
+            wanted = self.user_file(machine)
+            # opencode reads either ending, whoever made the file.
+            other = wanted.with_suffix(".jsonc")
+            return other if self.name == "opencode" and other.exists() else wanted
+        files = [folder / name for name in self.project_files]
+        return next((file for file in files if file.exists()), files[0] if files else None)
+
+    def server(self, scope: Scope, folder: Path, command: str) -> Entry:
+        """The entry to write."""
+        arguments = self.user_arguments if scope == "user" else self.project_arguments
+        return self.entry(command, ["mcp", *(each.replace(FOLDER, str(folder)) for each in arguments)])
+
+    def is_installed(self, machine: Machine) -> bool:
+        """Whether its command is on the PATH or its settings are there."""
+        return any(map(machine.find, self.commands)) or self.folder(machine).is_dir()
+
+
+def command_line(entry: object) -> list[str]:
+    """The command and the arguments of an entry, however the client writes them; empty where it has none."""
+    if not isinstance(entry, Mapping):
+        return []
+    command, arguments = entry.get("command"), entry.get("args", [])
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    return words if all(isinstance(word, str) for word in words) else []
+
+
+def _plain(command: str, arguments: Sequence[str]) -> Entry:
+    return {"command": command, "args": [*arguments]}
+
+
+def _loaded(command: str, arguments: Sequence[str]) -> Entry:
+    # By default Claude Code (2.1.332) tells its model a server's tools by name alone, and does not wait for the server: in a
+    # run of one question, the model may never hear of them.
+    return {**_plain(command, arguments), "alwaysLoad": True}
+
+
+def _typed(command: str, arguments: Sequence[str]) -> Entry:
+    return {"type": "stdio", **_plain(command, arguments)}
+
+
+def _custom(command: str, arguments: Sequence[str]) -> Entry:
+    return {"source": "custom", **_plain(command, arguments), "env": {}}
+
+
+def _local(command: str, arguments: Sequence[str]) -> Entry:
+    return {"type": "local", "command": [command, *arguments], "enabled": True}
+
+
+def _claude_file(machine: Machine) -> Path:
+    return machine.named("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json"
+
+
+def _claude_folder(machine: Machine) -> Path:
+    return machine.named("CLAUDE_CONFIG_DIR", machine.home / ".claude")
+
+
+def _codex_folder(machine: Machine) -> Path:
+    return machine.named("CODEX_HOME", machine.home / ".codex")
+
+
+def _gemini_folder(machine: Machine) -> Path:
+    return machine.named("GEMINI_CLI_HOME", machine.home) / ".gemini"
+
+
+def _vscode_folder(machine: Machine) -> Path:
+    if machine.platform == "win32":
+        return machine.app_data / "Code" / "User"
+    if machine.platform == "darwin":
+        return machine.home / "Library" / "Application Support" / "Code" / "User"
+    return machine.xdg_config / "Code" / "User"
+
+
+def _windsurf_folder(machine: Machine) -> Path:
+    return machine.home / ".codeium" / "windsurf"
+
+
+def _zed_folder(machine: Machine) -> Path:
+    if machine.platform == "win32":
+        return machine.app_data / "Zed"
+    return (machine.home / ".config" if machine.platform == "darwin" else machine.xdg_config) / "zed"
+
+
+def _opencode_folder(machine: Machine) -> Path:
+    return machine.xdg_config / "opencode"
+
+
+_VARIABLE = ("${workspaceFolder}",)
+
+CLIENTS = (
+    Client(
+        name="claude",
+        title="Claude Code",
+        commands=("claude",),
+        folder=_claude_folder,
+        user_file=_claude_file,
+        project_files=(".mcp.json",),
+        container="mcpServers",
+        entry=_loaded,
+        project_note="Claude Code asks once whether the project's server may be used.",
+        instructions="CLAUDE.md",
+        else_agents_md=True,  # tried with 2.1.332
+    ),
+    Client(
+        name="codex",
+        title="Codex",
+        commands=("codex",),
+        folder=_codex_folder,
+        user_file=lambda machine: _codex_folder(machine) / "config.toml",
+        project_files=(".codex/config.toml",),
+        container="mcp_servers",
+        entry=_plain,
+        project_note="Codex reads a project's settings only where you trust the project.",
+    ),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        commands=("gemini",),
+        folder=_gemini_folder,
+        user_file=lambda machine: _gemini_folder(machine) / "settings.json",
+        project_files=(".gemini/settings.json",),
+        container="mcpServers",
+        entry=_plain,
+        project_note="Gemini CLI starts servers only in folders that you trust.",
+        user_note="Gemini CLI starts servers only in folders that you trust.",
+        instructions="GEMINI.md",
+    ),
+    Client(
+        name="cursor",
+        title="Cursor",
+        commands=("cursor", "cursor-agent"),
+        folder=lambda machine: machine.home / ".cursor",
+        user_file=lambda machine: machine.home / ".cursor" / "mcp.json",
+        project_files=(".cursor/mcp.json",),
+        container="mcpServers",
+        entry=_plain,
+        user_arguments=_VARIABLE,
+        project_arguments=_VARIABLE,
+    ),
+    Client(
+        name="vscode",
+        title="VS Code",
+        commands=("code",),
+        folder=_vscode_folder,
+        user_file=lambda machine: _vscode_folder(machine) / "mcp.json",
+        project_files=(".vscode/mcp.json",),
+        container="servers",
+        entry=_typed,
+        user_arguments=_VARIABLE,
+        project_arguments=_VARIABLE,
+        project_note="VS Code asks once whether the server may be started.",
+        user_note="VS Code asks once whether the server may be started.",
+    ),
+    Client(
+        name="windsurf",
+        title="Windsurf",
+        commands=("windsurf",),
+        folder=_windsurf_folder,
+        user_file=lambda machine: _windsurf_folder(machine) / "mcp_config.json",
+        project_files=(),
+        container="mcpServers",
+        entry=_plain,
+        # It starts servers in no folder of the project, and has no variable for one.
+        user_arguments=(FOLDER,),
+        user_note="Windsurf knows no folder of the project, so Cairn answers about this one in all of its windows.",
+    ),
+    Client(
+        name="zed",
+        title="Zed",
+        commands=("zed", "zeditor"),
+        folder=_zed_folder,
+        user_file=lambda machine: _zed_folder(machine) / "settings.json",
+        project_files=(".zed/settings.json",),
+        container="context_servers",
+        entry=_custom,
+    ),
+    Client(
+        name="opencode",
+        title="opencode",
+        commands=("opencode",),
+        folder=_opencode_folder,
+        user_file=lambda machine: _opencode_folder(machine) / "opencode.json",
+        project_files=("opencode.json", "opencode.jsonc"),
+        container="mcp",
+        entry=_local,
+        preamble={"$schema": "https://opencode.ai/config.json"},
+    ),
+)
+
+BY_NAME = {client.name: client for client in CLIENTS}

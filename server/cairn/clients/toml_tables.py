@@ -1,0 +1,196 @@
+"""TOML, edited as text: a server is a table of its own, which can stand at the end of any file.
+
+Python's own parser says whether a text is TOML, and where a table begins: at a line with a header before which the text is
+complete. tomlkit was tried: without the table that it had added, files had a blank line more, and it did not find its way
+in files whose tables of servers do not stand together, as Codex writes them.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from cairn.clients.editing import (
+    BLANKS,
+    UneditableSettingsError,
+    UnreadableSettingsError,
+    blanks_before,
+    newline_of,
+)
+
+_HEADER = re.compile(r"^[ \t]*\[[^\r\n]*", re.MULTILINE)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_STRING = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@frozen
+class _Table:
+    """A table with its header, as the text has it."""
+
+    start: int
+    end: int
+    """Where its last value ends; blanks and comments below belong to what comes next."""
+
+
+class TomlEditor:
+    """Edits TOML."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as problem:
+            raise UnreadableSettingsError(str(problem)) from None
+        except RecursionError:
+            raise UnreadableSettingsError("its values are nested too deep") from None
+
+    def set(
+        self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
+    ) -> str:
+        """The text with the table `value` at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
+        expected = self.parse(text)
+        newline = newline_of(text)
+        table = newline.join(_written(keys, value))
+        tables = list(_tables(text, keys))
+        if tables:
+            first, *others = tables
+            for other in reversed(others):
+                text = _without(text, other)
+            new = text[: first.start] + table + text[first.end :]
+        elif text.strip(BLANKS):
+            end = blanks_before(text, len(text))
+            new = text[:end] + 2 * newline + table + text[end:]
+        else:
+            new = table + newline
+        servers = expected
+        for key in keys[:-1]:
+            servers = servers.setdefault(key, {})
+            if not isinstance(servers, dict):
+                raise UneditableSettingsError(f'"{key}" is not a table')
+        servers[keys[-1]] = copy.deepcopy(dict(value))
+        return self._checked(new, expected, keys)
+
+    def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
+        """The text with another value for one key of the entry, a string in one line.
+
+        Raises UnreadableSettingsError and UneditableSettingsError.
+        """
+        expected = self.parse(text)
+        line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*){_STRING}", re.MULTILINE)
+        table = next(_tables(text, keys), None)
+        found = line.search(text, table.start, table.end) if table else None
+        new = text if found is None else text[: found.end(1)] + _value(value) + text[found.end() :]
+        entry = expected
+        for each in keys:
+            entry = entry[each]
+        entry[key] = value
+        return self._checked(new, expected, keys)
+
+    def remove(self, text: str, keys: Sequence[str]) -> str:
+        """The text without the table at `keys` and those in it. Raises UnreadableSettingsError and UneditableSettingsError."""
+        expected = self.parse(text)
+        for table in reversed(list(_tables(text, keys))):
+            text = _without(text, table)
+        servers = expected
+        for key in keys[:-1]:
+            servers = servers[key]
+        del servers[keys[-1]]
+        return self._checked(text, expected, keys)
+
+    def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
+        """The whole file, where it is blank; tables need nothing around them."""
+        return {} if text.strip(BLANKS) else {"": text}
+
+    def restore(
+        self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
+    ) -> str | None:
+        """A file that was blank or not there is so again, unless somebody put something into it."""
+        return text if text.strip(BLANKS) or "" not in hollows else hollows[""]
+
+    def _checked(self, new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
+        try:
+            found = self.parse(new)
+        except UnreadableSettingsError:
+            found = None
+        # Without tables of its own, a table that is only part of their names is not there.
+        top = keys[0]
+        if found is not None and found.get(top, {}) == {} and expected.get(top, {}) == {}:
+            found, expected = (
+                {key: each for key, each in one.items() if key != top} for one in (found, expected)
+            )
+        if found != expected:
+            raise UneditableSettingsError(
+                f'"{top}" is not written as tables, [{".".join(keys)}]; change it by hand'
+            )
+        return new
+
+
+def _tables(text: str, keys: Sequence[str]) -> Iterator[_Table]:
+    """The table at `keys` and those in it, in their order."""
+    headers: list[re.Match[str]] = []
+    for match in _HEADER.finditer(text):
+        # What begins at a header can be read alone.
+        if _is_complete(text[headers[-1].start() if headers else 0 : match.start()]):
+            headers.append(match)
+    ends = [match.start() for match in headers[1:]] + [len(text)]
+    for header, end in zip(headers, ends, strict=False):  # without a header, nothing ends
+        if _path(header[0])[: len(keys)] == [*keys]:
+            yield _Table(header.start(), _end_of_values(text, header.end(), end))
+
+
+def _is_complete(text: str) -> bool:
+    """Whether nothing is open at the end of the text: no string, no list."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _path(header: str) -> list[str]:
+    """The keys of a header, `[a."b.c"]`."""
+    try:
+        found: Any = tomllib.loads(header)
+    except tomllib.TOMLDecodeError:
+        return []
+    path = []
+    while isinstance(found, dict) and found:
+        ((key, found),) = found.items()
+        path.append(key)
+    return path
+
+
+def _end_of_values(text: str, start: int, end: int) -> int:
+    lines = _LINE.findall(text, start, end)
+    while lines and (not lines[-1].strip(BLANKS) or lines[-1].lstrip(" \t").startswith("#")):
+        end -= len(lines.pop())
+    return blanks_before(text, max(start, end)) if lines else start
+
+
+def _without(text: str, table: _Table) -> str:
+    """The text without a table and the blank lines above it."""
+    start = blanks_before(text, table.start)
+    rest = text[table.end :]
+    return text[:start] + rest if start else rest.lstrip(BLANKS)
+
+
+def _written(keys: Sequence[str], value: Mapping[str, Any]) -> Iterator[str]:
+    yield f"[{'.'.join(key if _BARE_KEY.fullmatch(key) else _string(key) for key in keys)}]"
+    for key, each in value.items():
+        yield f"{key} = {_value(each)}"
+
+
+def _value(value: object) -> str:
+    return f"[{', '.join(map(_string, value))}]" if isinstance(value, list) else _string(str(value))
+
+
+def _string(text: str) -> str:
+    # JSON's escapes are TOML's; one character is allowed in JSON alone.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

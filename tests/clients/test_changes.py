@@ -1,0 +1,462 @@
+"""What is planned and written for each client, and taken away again."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cairn.clients.applying import NotWrittenError, apply
+from cairn.clients.planning import Change, Request, plan_install, plan_uninstall
+from cairn.clients.table import BY_NAME, CLIENTS, Client, Machine, Scope
+
+SCOPES: tuple[Scope, ...] = ("user", "project")
+EXISTING = {
+    ".json": [
+        None,
+        "",
+        "{}",
+        "{ }\n",
+        '{\n  // mine\n  "theme": "dark", // kept\n}\n',
+        '\ufeff{\r\n\t"CONTAINER": {}\r\n}\r\n',
+        '{"CONTAINER": {"other": {"command": "x"}}}',
+        '{\n  "CONTAINER": {\n    /* none yet */\n  }\n}\n',
+    ],
+    ".toml": [
+        None,
+        "",
+        "\n",
+        '# mine\nmodel = "x" # kept\n',
+        '\ufeffmodel = "x"\r\n\r\n[CONTAINER.other]\r\ncommand = "x"\r\n',
+        '[CONTAINER.other]\ncommand = "x"\n[projects."/p"]\ntrust_level = "trusted"\n[CONTAINER.more]\ncommand = "y"',
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where Cairn remembers what it made."""
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
+    return folder
+
+
+def request_for(folder: Path, client: str, scope: Scope = "user", **more: Any) -> Request:
+    """What is wanted in a home without any client's command."""
+    home, project = folder / "home", folder / "project"
+    home.mkdir(exist_ok=True)
+    project.mkdir(exist_ok=True)
+    return Request([BY_NAME[client]], scope, project, Machine("linux", home, {}), **more)
+
+
+def file_of(request: Request) -> Path:
+    path = request.clients[0].file(request.scope, request.folder, request.machine)
+    assert path is not None
+    return path
+
+
+def done(changes: list[Change], machine: Machine) -> list[str]:
+    """The states, when all is written."""
+    for change in changes:
+        apply(change, machine)
+    return [change.state for change in changes]
+
+
+def install(request: Request, command: str = "cairn", **more: bool) -> list[str]:
+    return done(plan_install(request, command, **more), request.machine)
+
+
+def uninstall(request: Request) -> list[str]:
+    return done(plan_uninstall(request), request.machine)
+
+
+def settings_in(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8-sig")
+    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+
+
+CASES = [
+    (client, scope, existing)
+    for client in CLIENTS
+    for scope in SCOPES
+    if scope == "user" or client.project_files
+    for existing in EXISTING[".toml" if client.name == "codex" else ".json"]
+]
+
+
+@pytest.mark.parametrize(("client", "scope", "existing"), CASES)
+def test_an_uninstall_after_an_install_leaves_every_byte(
+    client: Client, scope: Scope, existing: str | None, tmp_path: Path
+) -> None:
+    request = request_for(tmp_path, client.name, scope)
+    path = file_of(request)
+    before = None if existing is None else existing.replace("CONTAINER", client.container).encode()
+    if before is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(before)
+    assert install(request) == ["added"]
+    written = path.read_bytes()
+    assert install(request) == ["present"]
+    assert path.read_bytes() == written
+    assert uninstall(request) == ["removed"]
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert uninstall(request) == ["absent"]
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.project_files])
+def test_nothing_is_left_in_a_project_that_had_no_settings(client: Client, tmp_path: Path) -> None:
+    request = request_for(tmp_path, client.name, "project")
+    assert install(request, instruct=True) == ["added", "added"]
+    assert (request.folder / ("AGENTS.md" if client.else_agents_md else client.instructions)).exists()
+    assert uninstall(request) == ["removed", "removed"]
+    assert [*request.folder.iterdir()] == []
+
+
+def test_a_server_of_another_place_is_brought_up_to_date(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    install(request, "/old/bin/cairn")
+    assert install(request, "cairn") == ["updated"]
+    assert settings_in(file_of(request))["mcpServers"]["cairn"]["command"] == "cairn"
+
+
+def test_what_a_client_or_a_user_added_to_the_entry_stays(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "codex")
+    install(request, "/old/bin/cairn")
+    path = file_of(request)
+    path.write_text(path.read_text() + "startup_timeout_sec = 20\n")
+    assert install(request, "cairn") == ["updated"]
+    assert settings_in(path)["mcp_servers"]["cairn"] == {
+        "command": "cairn",
+        "args": ["mcp"],
+        "startup_timeout_sec": 20,
+    }
+
+
+def test_an_entry_of_an_older_version_gets_what_it_lacks_and_keeps_what_a_user_set(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "claude", "project")
+    path = file_of(request)
+    older = '{"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp"], "env": {}}}}'
+    path.write_text(older)
+    assert install(request) == ["updated"]
+    assert path.read_text() == older.replace('"env": {}', '"env": {}, "alwaysLoad": true')
+    path.write_text(path.read_text().replace("true", "false"))
+    assert install(request) == ["present"]
+
+
+@pytest.mark.parametrize("entry", [{"command": "other"}, {"url": "http://127.0.0.1:7420/mcp"}, "x", []])
+def test_a_server_of_somebody_else_is_replaced_and_removed_by_force_only(
+    entry: object, tmp_path: Path
+) -> None:
+    request = request_for(tmp_path, "gemini")
+    path = file_of(request)
+    path.parent.mkdir()
+    text = json.dumps({"mcpServers": {"cairn": entry}})
+    path.write_text(text)
+    (change,) = plan_install(request, "cairn")
+    assert change.state == "different"
+    assert "--force" in change.message
+    assert uninstall(request) == ["different"]
+    assert path.read_text() == text
+    forced = request_for(tmp_path, "gemini", force=True)
+    assert install(forced) == ["updated"]
+    assert settings_in(path) == {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp"]}}}
+    assert uninstall(forced) == ["removed"]
+
+
+def test_keys_of_other_servers_are_not_shown(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    path = file_of(request)
+    path.parent.mkdir()
+    others = {"other": {"command": "x", "env": {"KEY": "secret"}}}
+    path.write_text(json.dumps({"mcpServers": others}, indent=2))
+    (change,) = plan_install(request, "cairn")
+    assert '"cairn": {' in change.diff
+    assert "secret" not in change.diff
+    mine = {"cairn": {"url": "http://127.0.0.1:7420/mcp", "headers": {"Authorization": "secret"}}}
+    path.write_text(json.dumps({"mcpServers": mine}))
+    (change,) = plan_install(request, "cairn")
+    assert "http://127.0.0.1:7420/mcp" in change.message
+    assert "secret" not in change.message
+
+
+def test_what_a_user_added_to_a_file_that_cairn_made_stays(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    install(request)
+    path = file_of(request)
+    path.write_text(path.read_text().replace('{\n  "mcp', '{\n  "empty": {},\n  "mcp'))
+    assert uninstall(request) == ["removed"]
+    assert settings_in(path) == {"empty": {}}
+
+
+def test_windsurf_s_one_server_keeps_its_folder(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "windsurf")
+    install(request)
+    other = Request(request.clients, "user", tmp_path / "other", request.machine)
+    assert [change.state for change in plan_install(other, "cairn")] == ["different"]
+    (change,) = plan_install(request_for(tmp_path, "windsurf", "project"), "cairn")
+    assert (change.state, change.path) == ("unsupported", None)
+
+
+@pytest.mark.parametrize(
+    ("client", "text", "line"),
+    [
+        ("cursor", b'{\n  "mcpServers": {\n', "line 3"),
+        ("codex", b"a = 1\nb\n", "line 2"),
+        ("zed", b'{\n"a": "\xff"}', "line 2"),
+        ("zed", b'{\n"context_servers": 1}', "line 2"),
+        ("codex", b"mcp_servers = {}\n", "mcp_servers"),
+    ],
+)
+def test_a_file_that_cannot_be_edited_is_left_alone(
+    client: str, text: bytes, line: str, tmp_path: Path
+) -> None:
+    request = request_for(tmp_path, client)
+    path = file_of(request)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text)
+    (change,) = plan_install(request, "cairn")
+    assert change.state in ("unreadable", "uneditable")
+    assert line in change.message
+    apply(change, request.machine)
+    assert path.read_bytes() == text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
+def test_a_link_is_written_through_and_the_mode_stays(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "zed")
+    path = file_of(request)
+    path.parent.mkdir(parents=True)
+    real = tmp_path / "dotfiles" / "zed.json"
+    real.parent.mkdir()
+    real.write_text('{"theme": "dark"}')
+    real.chmod(0o640)
+    path.symlink_to(real)
+    install(request)
+    assert path.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert settings_in(real)["context_servers"]["cairn"]["args"] == ["mcp"]
+    assert uninstall(request) == ["removed"]
+    assert real.read_text() == '{"theme": "dark"}'
+    assert [*real.parent.iterdir()] == [real]
+
+
+def test_a_file_that_changed_after_it_was_shown_is_not_written(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    changes = plan_install(request, "cairn")
+    file_of(request).parent.mkdir()
+    file_of(request).write_text("{}")
+    with pytest.raises(NotWrittenError, match="meantime"):
+        done(changes, request.machine)
+    assert file_of(request).read_text() == "{}"
+
+
+def test_without_what_is_remembered_the_entry_alone_is_removed(tmp_path: Path, data_folder: Path) -> None:
+    request = request_for(tmp_path, "cursor")
+    install(request)
+    (data_folder / "clients.json").write_text("damaged")
+    assert uninstall(request) == ["removed"]
+    assert settings_in(file_of(request)) == {"mcpServers": {}}
+
+
+# --- Claude Code's own command ---------------------------------------------------------------------
+
+FAKE_CLAUDE = """#!{python}
+import json, os, sys
+path = os.path.join(os.environ["HOME"], ".claude.json")
+settings = json.load(open(path)) if os.path.exists(path) else {{"projects": {{}}}}
+action, scope, name = sys.argv[2], sys.argv[4], sys.argv[5]
+assert scope == "user", sys.argv
+servers = settings.setdefault("mcpServers", {{}})
+if action == "add-json":
+    servers[name] = json.loads(sys.argv[6])
+elif name not in servers:
+    sys.exit("no such server")
+else:
+    del servers[name]
+json.dump(settings, open(path, "w"))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a script")
+def test_claude_code_writes_its_user_s_settings_itself(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    command = programs / "claude"
+    command.write_text(FAKE_CLAUDE.format(python=sys.executable))
+    command.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = {"PATH": str(programs), "HOME": str(home)}
+    request = Request([BY_NAME["claude"]], "user", tmp_path, Machine("linux", home, variables))
+    (change,) = plan_install(request, "/old/cairn")
+    assert change.diff.startswith("$ claude mcp add-json --scope user cairn ")
+    assert install(request, "/old/cairn") == ["added"]
+    assert install(request, "cairn") == ["updated"]
+    assert install(request, "cairn") == ["present"]
+    expected = {"command": "cairn", "args": ["mcp"], "alwaysLoad": True}
+    assert settings_in(home / ".claude.json") == {"projects": {}, "mcpServers": {"cairn": expected}}
+    assert uninstall(request) == ["removed"]
+    command.write_text("#!/bin/sh\necho broken >&2; exit 3\n")
+    with pytest.raises(NotWrittenError, match="broken"):
+        install(request)
+
+
+# --- the paragraph ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("existing", [None, "", "# Rules\n", "# Rules\r\n\r\nBe kind.", "\n\n# Rules\n\n\n"])
+def test_the_paragraph_is_written_once_and_removed_without_a_trace(
+    existing: str | None, tmp_path: Path
+) -> None:
+    request = request_for(tmp_path, "codex")
+    path = request.folder / "AGENTS.md"
+    if existing is not None:
+        path.write_bytes(existing.encode())
+    assert install(request, instruct=True) == ["added", "added"]
+    assert path.read_bytes().count(b"<!-- cairn") == 1
+    assert install(request, instruct=True) == ["present", "present"]
+    assert uninstall(request) == ["removed", "removed"]
+    assert (path.read_bytes().decode() if path.exists() else None) == existing
+
+
+def test_a_paragraph_of_another_version_is_brought_up_to_date_in_its_place(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "opencode")
+    path = request.folder / "AGENTS.md"
+    path.write_text("# A\n\n<!-- cairn: by an older version -->\nold words\n<!-- /cairn -->\n\n# B\n")
+    assert install(request, instruct=True)[1] == "updated"
+    text = path.read_text()
+    assert "old words" not in text
+    assert text.startswith("# A\n\n<!-- cairn")
+    assert text.endswith("<!-- /cairn -->\n\n# B\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, ["AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "Be kind.\n"}, ["CLAUDE.md", "AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "See\n@AGENTS.md\n"}, ["AGENTS.md", "GEMINI.md"]),
+        ({"CLAUDE.md": "mail me @AGENTS.md\n"}, ["CLAUDE.md", "AGENTS.md", "GEMINI.md"]),
+    ],
+)
+def test_a_client_s_own_file_is_written_unless_it_leads_to_agents_md(
+    files: Mapping[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    clients = [BY_NAME[name] for name in ("claude", "codex", "gemini")]
+    request = Request(clients, "user", tmp_path, Machine("linux", tmp_path, {}))
+    changes = plan_install(request, "cairn", instruct=True)
+    assert [change.path.name for change in changes if change.path and not change.client] == expected
+
+
+def test_the_paragraph_is_found_where_the_client_reads_another_file_by_now(tmp_path: Path) -> None:
+    request = request_for(tmp_path, "claude", "project")
+    install(request, instruct=True)
+    (request.folder / "CLAUDE.md").write_text("Be kind.\n")
+    assert uninstall(request) == ["removed", "removed"]
+    assert [path.name for path in request.folder.iterdir()] == ["CLAUDE.md"]
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+
+def cairn(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs the command in a project, with a home that has Cursor's and Codex's settings folders."""
+    home, project = folder / "home", folder / "project"
+    for made in (home / ".cursor", home / ".codex", project):
+        made.mkdir(parents=True, exist_ok=True)
+    variables = {
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "PATH": "",
+        "CAIRN_DATA_DIR": str(folder / "data"),
+    }
+    kept = {name: os.environ[name] for name in ("PYTHONPATH", "SYSTEMROOT") if name in os.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "cairn", *arguments],
+        cwd=project,
+        env=kept | variables | {"PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert ran.returncode == code, ran.stderr
+    return ran
+
+
+def test_the_command_shows_asks_writes_and_removes(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shown = cairn(tmp_path, "install", "--dry-run").stdout
+    assert '+    "cairn": {' in shown
+    assert "+[mcp_servers.cairn]" in shown
+    asked = cairn(tmp_path, "install", code=1)
+    assert "--yes" in asked.stderr
+    assert not (home / ".cursor" / "mcp.json").exists()
+    cairn(tmp_path, "install", "--yes")
+    again = json.loads(cairn(tmp_path, "install", "--json").stdout)
+    assert [(each["client"], each["state"]) for each in again["changes"]] == [
+        ("codex", "present"),
+        ("cursor", "present"),
+    ]
+    assert again["written"] is False
+    cairn(tmp_path, "uninstall", "cursor", "--yes")
+    assert not (home / ".cursor" / "mcp.json").exists()
+    cairn(tmp_path, "install", "--uninstall", "--yes")
+    assert [*(home / ".codex").iterdir()] == []
+    assert "nothing of Cairn" in cairn(tmp_path, "uninstall").stdout
+
+
+def test_the_command_names_the_clients_that_it_knows(tmp_path: Path) -> None:
+    problem = cairn(tmp_path, "install", "cursr", code=2).stderr
+    assert "did you mean cursor?" in problem
+
+
+def test_the_command_fails_where_a_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "home" / ".cursor").mkdir(parents=True)
+    (tmp_path / "home" / ".cursor" / "mcp.json").write_text("{")
+    said = cairn(tmp_path, "install", "--yes", code=1).stdout
+    assert "line 1" in said
+    assert (tmp_path / "home" / ".codex" / "config.toml").exists()
+
+
+def test_the_command_tells_of_the_other_scope(tmp_path: Path) -> None:
+    cairn(tmp_path, "install", "cursor", "--scope", "project", "--yes")
+    removed = cairn(tmp_path, "uninstall", "--yes")
+    assert "nothing of Cairn" in removed.stdout
+    assert "--scope project removes it there" in removed.stderr
+    cairn(tmp_path, "uninstall", "--scope", "project", "--yes")
+    assert [*(tmp_path / "project").iterdir()] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_the_command_asks_on_a_terminal(answer: str, code: int, tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / ".cursor").mkdir()
+    terminal, stdin = pty.openpty()
+    os.write(terminal, f"{answer}\n".encode())
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "cairn", "install"],
+        cwd=tmp_path,
+        env=kept | {"HOME": str(tmp_path), "PATH": "", "CAIRN_DATA_DIR": str(tmp_path / "data")},
+        stdin=stdin,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    os.close(terminal)
+    os.close(stdin)
+    assert ran.returncode == code, ran.stderr
+    assert '+    "cairn": {' in ran.stdout
+    assert "Write this? [Y/n]" in ran.stderr
+    assert (tmp_path / ".cursor" / "mcp.json").exists() == (answer == "y")

@@ -1,0 +1,51 @@
+"""Clients start this installation's `cairn`, by its name where that is enough."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cairn.clients.server_command import server_command
+from cairn.clients.table import Machine
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts here")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """The command of an installation in an environment."""
+    return program(tmp_path / "venv" / "bin")
+
+
+def program(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    made = folder / "cairn"
+    made.write_text("#!/bin/sh\n")
+    made.chmod(0o755)
+    return made
+
+
+def on_path(*folders: Path, **variables: str) -> Machine:
+    return Machine("linux", Path("home"), {"PATH": ":".join(map(str, folders)), **variables})
+
+
+def test_a_command_on_the_path_is_started_by_its_name(own: Path, tmp_path: Path) -> None:
+    link = tmp_path / "local" / "bin"
+    link.mkdir(parents=True)
+    (link / "cairn").symlink_to(own)
+    assert server_command(on_path(own.parent), str(own)) == "cairn"
+    assert server_command(on_path(link), str(own)) == "cairn"
+    assert server_command(on_path(link), str(link / "cairn")) == "cairn"
+
+
+def test_a_command_elsewhere_is_started_by_its_whole_path(own: Path, tmp_path: Path) -> None:
+    other = program(tmp_path / "other")
+    assert server_command(on_path(), str(own)) == str(own)
+    assert server_command(on_path(other.parent, own.parent), str(own)) == str(own)
+
+
+def test_an_activated_environment_does_not_count(own: Path) -> None:
+    activated = on_path(own.parent, VIRTUAL_ENV=str(own.parent.parent))
+    assert server_command(activated, str(own)) == str(own)
