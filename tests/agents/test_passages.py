@@ -32,9 +32,21 @@ def test_headings_stand_for_the_name_of_a_text() -> None:
     assert text.head == "src/berths.py:12-20  Berths > Mooring"
 
 
+LEAVE = protocol.FilePassage(whole_lines(39, 41), "def leave():\n    go()\n", "leave", "Berth > leave", 0.6)
+FREE = protocol.FilePassage(whole_lines(59, 60), "free = True\n", "", "", 0.5)
+
+
 def test_further_passages_are_named_in_one_line() -> None:
-    leave = protocol.FilePassage(whole_lines(39, 52), "def leave…", "leave", "Berth > leave", 0.6)
-    assert result(passages=(leave,)).also == "also 40-52 Berth.leave"
+    assert result(passages=(LEAVE, FREE)).written(5).split("\n")[-1] == "also 40-41 Berth.leave, 60"
+
+
+def test_further_passages_are_shown_with_their_lines_where_there_is_room() -> None:
+    assert result(passages=(LEAVE, FREE)).written(5, 1).split("\n")[-4:] == [
+        "also 40-41 Berth.leave",
+        "40:def leave():",
+        "also 60",
+        "60:free = True",
+    ]
 
 
 def test_results_of_one_of_several_folders_begin_with_its_name() -> None:
@@ -98,3 +110,22 @@ def test_what_is_related_says_how_and_shows_from_where_it_relates() -> None:
     )
     assert call.head.endswith("— calls `moor`; file that imports it")
     assert lines(call.written(2)) == ["21:    step_8()", "22:    step_9()"]
+
+
+def test_the_head_of_a_definition_below_its_comment_stands_in_one_part_with_it() -> None:
+    comment = "".join(f" * line {number}\n" for number in range(8))
+    long = result(
+        snippet=f"{comment}def moor_ship():\n{BODY}",
+        range=whole_lines(0, 38),
+        selection_range=whole_lines(8, 9),
+        best_lines=whole_lines(0, 9),
+    )
+    text = lines(long.written(8))
+    assert text[-1] == "9:def moor_ship():"
+    assert "…" not in text
+    assert len(text) == len(set(text)) == 8
+
+
+def test_a_far_weaker_result_takes_few_lines() -> None:
+    weak = shown(search_result(snippet=BODY, range=whole_lines(11, 40), score=0.2), ALONE, best_score=0.9)
+    assert len(lines(weak.written(16))) <= 4

@@ -18,6 +18,7 @@ from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
+from cairn.settings.layers import CHARACTERS
 
 TOKENS = 2_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
@@ -25,6 +26,8 @@ _OF_ENGINE = 0.75
 """Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
 _FRAME = 60
 """Tokens of the prompt's own words, which an agent does not get."""
+_FOOT = 30
+"""Tokens of the line that says how the answer goes on."""
 MARK = "=== "
 """Begins the line above each excerpt: `#` would be a heading of the excerpt before."""
 _FULL = 0.8
@@ -56,9 +59,12 @@ class DiscoverArguments:
 
     def params(self, tokens: int) -> protocol.DiscoverParams:
         """The params for a prompt of so many tokens."""
-        render = self.config.get("render")
-        own = render if isinstance(render, dict) else {}
-        limits = {"maxPromptTokens": tokens, "tokenizer": "characters"}
+        config = self.config
+        given = config.get("render", {})
+        if isinstance(given, dict):  # what is wrong with it is for the engine to say
+            is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
+            ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
+            config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
         return protocol.DiscoverParams(
             query=self.query,
             include=self.include,
@@ -66,25 +72,28 @@ class DiscoverArguments:
             max_bullets=self.max_bullets,
             format=FormatStyle.PLAIN,
             filter=protocol.DiscoverFilter(self.path or self.filter.path),
-            config={**self.config, "render": {**own, **limits}},
+            config=config,
         )
 
-    def tokens_wanted(self) -> int:
-        """The tokens that the answer may take; 0 where the arguments do not say. Their old place is in `config`."""
+    def tokens_wanted(self) -> int | None:
+        """The tokens that the answer may take; None where the arguments do not say. Their old place is in `config`."""
+        return self.max_tokens or self._configured_tokens()
+
+    def _configured_tokens(self) -> int | None:
         render = self.config.get("render")
-        known = render.get("maxPromptTokens", 0) if isinstance(render, dict) else 0
-        is_number = (
-            isinstance(known, int) and not isinstance(known, bool) and LEAST_TOKENS <= known <= MOST_TOKENS
-        )
-        return self.max_tokens or (known if is_number else 0)
+        known = render.get("maxPromptTokens") if isinstance(render, dict) else None
+        if not isinstance(known, int) or isinstance(known, bool):
+            return None
+        return known if LEAST_TOKENS <= known <= MOST_TOKENS else None
 
 
 def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
     """The protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     config = arguments.config
-    if arguments.max_tokens:
-        config = {**config, "render": {**config.get("render", {}), "maxPromptTokens": arguments.max_tokens}}
+    render = config.get("render", {})
+    if arguments.max_tokens and isinstance(render, dict):
+        config = {**config, "render": {**render, "maxPromptTokens": arguments.max_tokens}}
     params = protocol.DiscoverParams(
         query=arguments.query,
         include=arguments.include,
@@ -129,7 +138,7 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
         if shown >= len(items) and not may_have_more:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
-        more = f"more: cursor={cursor_of(after, *question)}" if shown > 0 else ""
+        more = f"more: cursor={cursor_of(after, *question)}" if count else ""
         return "\n".join(filter(None, (more, below)))
 
     return fitted(head, [*leading, *texts], foot, budget)[0]
@@ -138,10 +147,6 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
 def _engine_tokens(tokens: int, query: str) -> int:
     """The budget by which discovery fills an answer of so many tokens: it counts its own words and the question besides."""
     return max(_LEAST_ENGINE_TOKENS, int(_OF_ENGINE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
-
-
-_FOOT = 30
-"""Tokens of the line that says how the answer goes on."""
 
 
 def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
