@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
+from pathlib import Path
 
 
 def main() -> None:
-    """Run the command line. A question is answered by an engine that runs, if one does, before anything else is imported."""
+    """Run the command line.
+
+    What an engine that runs can answer, and an agent's connection to one, come before anything large is imported.
+    """
     from cairn.attach.commands import answered
 
+    command, *arguments = sys.argv[1:] or [""]
     code = answered(sys.argv[1:])
     if code is not None:
         sys.exit(code)
+    if command == "mcp" and all(map(os.path.isdir, arguments)) and importlib.util.find_spec("mcp"):
+        from cairn.serve.agents import serve_agent
+
+        serve_agent([Path(folder).absolute() for folder in arguments])
     from cairn.commands import main
 
     main()

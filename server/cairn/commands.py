@@ -65,10 +65,9 @@ def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
         from cairn.agents.tools import listed
 
         listed(shown)  # Whoever starts it is told what is wrong.
-    from cairn.attach.relay import relay
-    from cairn.serve.agents import attached
+    from cairn.serve.agents import serve_agent
 
-    relay(attached([folder.absolute() for folder in folders], Path.cwd(), shown, structured=structured))
+    serve_agent([folder.absolute() for folder in folders], shown, structured=structured)
 
 
 cli.add_command(serve)

@@ -1,4 +1,4 @@
-"""Where Cairn keeps its data. Nothing is ever written into the user's workspace."""
+"""Where Cairn keeps its data and its settings. Nothing is ever written into the user's workspace."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ def data_dir() -> Path:
     import platformdirs  # It takes 10 ms, which commands that ask a running engine cannot spare twice.
 
     return Path(platformdirs.user_cache_dir("cairn"))
+
+
+def config_dir() -> Path:
+    """The folder of the user's own settings: `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
+    if override := os.environ.get("CAIRN_CONFIG_DIR"):
+        return Path(override)
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("cairn"))
 
 
 def workspace_dir(folder: Path) -> Path:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, NoReturn
 
 from cairn.attach.channel import AttachError, Channel
+from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """The longest message of a client: what MCP's SDK takes over HTTP. The stages take 500,000 characters of text at most."""
@@ -44,10 +45,16 @@ class _Request:
 class Relay:
     """Between one client and the engines that answer it. `run` is called once."""
 
-    def __init__(self, attach: Callable[[list[str]], Channel], stdout: BinaryIO) -> None:
+    def __init__(
+        self,
+        attach: Callable[[list[str]], Channel],
+        stdout: BinaryIO,
+        greeting: Greeting | None = None,
+    ) -> None:
         """`attach` gives a channel to the engine of the folders, or of those that the command names for an empty list; it raises
-        AttachError where there is none."""
+        AttachError where there is none. `greeting` is what is answered without an engine."""
         self._attach = attach
+        self._greeting = greeting
         self._stdout = stdout
         self._writing = threading.Lock()
         self._sending = threading.Lock()
@@ -57,8 +64,6 @@ class Relay:
         self._folders: list[str] = []
         self._initialize: _Request | None = None
         self._initialized: bytes | None = None
-        self._is_greeted = False
-        """Whether the client has its answer to `initialize`."""
         self._requests: dict[Any, _Request] = {}
         self._asked: set[Any] = set()
         """The ids of what the engine at hand has asked the client."""
@@ -100,14 +105,32 @@ class Relay:
 
     def _take(self, line: bytes) -> None:
         message = _object(line)
+        early = self._early_answer(message)
+        if early is not None:
+            self._write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": early}).encode())
         with self._sending:
-            if self._note(message, line) and self._channel is not None:
+            if self._note(message, line, is_answered=early is not None) and self._channel is not None:
                 with suppress(OSError):  # Whoever reads the channel notices, and asks another engine.
                     self._channel.send(line)
         self._has_work.set()
 
-    def _note(self, message: dict[str, Any], line: bytes) -> bool:
-        """Keep what another engine would have to know; whether the engine at hand should have the line."""
+    def _early_answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """The result of a request that no engine is needed for."""
+        if self._greeting is None or _key(message.get("id")) is None:
+            return None
+        params = message.get("params", {})
+        if message.get("method") == "initialize" and isinstance(params, dict):
+            known = {"protocolVersion": str, "capabilities": dict, "clientInfo": dict}
+            is_sound = all(isinstance(params.get(name), kind) for name, kind in known.items())
+            return self._greeting.initialized(params) if is_sound else None
+        is_greeted = self._initialize is not None and message.get("method") == "tools/list"
+        return self._greeting.tools if is_greeted and params in ({}, None) else None
+
+    def _note(self, message: dict[str, Any], line: bytes, *, is_answered: bool) -> bool:
+        """Keep what another engine would have to know; whether the engine at hand should have the line.
+
+        An engine has to know of `initialize` though it is answered.
+        """
         method, request_id = message.get("method"), _key(message.get("id"))
         with self._state:
             if method == "notifications/initialized":
@@ -125,7 +148,10 @@ class Relay:
                 request.tries = 1 if self._channel is not None else 0
                 if method == "initialize":
                     self._initialize = request
-                self._requests[request_id] = request
+                elif is_answered:
+                    return False
+                if not is_answered:
+                    self._requests[request_id] = request
         return True
 
     # --- from the engine ---------------------------------------------------------------------------
@@ -226,7 +252,7 @@ def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | N
         yield None if too_long else line.removesuffix(b"\n")
 
 
-def relay(attach: Callable[[list[str]], Channel]) -> NoReturn:
+def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> NoReturn:
     """Carry messages between stdin, stdout and the engine, until stdin ends, the client's process is gone, or a signal comes.
 
     The process ends with this: threads may be waiting for pipes.
@@ -234,7 +260,7 @@ def relay(attach: Callable[[list[str]], Channel]) -> NoReturn:
     real = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What is printed by mistake would break the protocol.
     sys.stdout = sys.stderr
-    carrier = Relay(attach, real)
+    carrier = Relay(attach, real, greeting)
     for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, lambda *_: carrier.ended.set())

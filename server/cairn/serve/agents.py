@@ -5,10 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cairn.attach.channel import AttachError, Channel
 from cairn.attach.finding import attach
+from cairn.attach.greeting import greeting
+from cairn.attach.relay import relay
+
+
+def serve_agent(
+    named: Sequence[Path], tools: Sequence[str] | None = None, *, structured: bool = False
+) -> NoReturn:
+    """Serve MCP over stdin and stdout until the client is gone; the process ends with that.
+
+    The client works in the folders `named`, or else in its roots or in the current directory. `tools` are the names of those that it
+    is shown, None for what the settings say; `structured` asks for data instead of text.
+    """
+    usual = tools is None and not structured
+    relay(attached(named, Path.cwd(), tools, structured=structured), greeting() if usual else None)
 
 
 def attached(
@@ -16,7 +30,7 @@ def attached(
 ) -> Callable[[list[str]], Channel]:
     """What gives a channel to an engine of the folders `named`, or else of the directory `here`; or of others that an engine sends to.
 
-    `tools` are the names of those that are shown, None for what the settings say; `structured` asks for data instead of text.
+    The other arguments are those of `serve_agent`.
     """
     own: list[Any] = []
 

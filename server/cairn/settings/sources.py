@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from attrs import evolve, frozen
 
+from cairn.paths import config_dir
 from cairn.schema.convert import camel_case
 from cairn.settings.tree import USER_FILE, Keys, Settings, leaves
 from cairn.text.nearest import nearest
@@ -53,8 +52,7 @@ class Layer:
 
 def user_file() -> Path:
     """Where the user's own settings are: in `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
-    override = os.environ.get("CAIRN_CONFIG_DIR")
-    return (Path(override) if override else Path(platformdirs.user_config_dir("cairn"))) / USER_FILE
+    return config_dir() / USER_FILE
 
 
 def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
