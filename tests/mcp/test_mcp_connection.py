@@ -1,7 +1,8 @@
-"""Lines of stdin, whatever they hold and however they come."""
+"""Lines of a client, whatever they hold and however they come."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from typing import Any
@@ -14,32 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCNotification, JSONRPCRequest
 
-from cairn.attach.relay import MAX_LINE_BYTES, lines
-from cairn.mcp.connection import message_of
+from cairn.attach.relay import MAX_LINE_BYTES
+from cairn.mcp.connection import _lines, message_of
 
 
-class Pieces(io.RawIOBase):
-    """A stream that yields the given pieces, one a read."""
-
-    def __init__(self, *pieces: bytes) -> None:
-        self._pieces = [piece for piece in pieces if piece]
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self._pieces.pop(0) if self._pieces else b""
-        buffer[: len(piece)] = piece
-        return len(piece)
+async def _read(*pieces: bytes, limit: int) -> list[bytes | None]:
+    reader = asyncio.StreamReader(limit=limit)
+    for piece in pieces:
+        reader.feed_data(piece)
+    reader.feed_eof()
+    return [line async for line in _lines(reader)]
 
 
 @given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
 def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: int) -> None:
-    whole = b"".join(pieces)
-    expected = [line.removesuffix(b"\n") for line in io.BytesIO(whole)]
-    assert list(lines(io.BufferedReader(Pieces(*pieces)), longest)) == [
-        line if len(line) <= longest else None for line in expected
-    ]
+    expected = [line.removesuffix(b"\n") for line in io.BytesIO(b"".join(pieces))]
+    read = asyncio.run(_read(*pieces, limit=longest))
+    assert len(read) == len(expected)
+    for line, whole in zip(read, expected, strict=True):
+        assert line == whole if len(whole) < longest else line in (None, whole)
 
 
 def test_a_request_and_a_notification_are_read() -> None:
