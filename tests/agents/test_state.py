@@ -56,7 +56,6 @@ def test_a_complete_index_says_nothing() -> None:
         ({}, "120 of 400 files read; 30 of 900 passages have vectors. Ask again in some seconds"),
         ({"seconds_left": 41.0}, "Ask again in about 40 s"),
         ({"paused": True}, "It stays so for now"),
-        ({"remaining": ("history", "imports")}, "history and imports not counted yet"),
         ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. For what is not found"),
         ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),
     ],

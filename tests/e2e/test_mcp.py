@@ -31,7 +31,7 @@ from mcp.shared.exceptions import MCPError
 
 from cairn.agents.tools import DEFAULT, INSTRUCTIONS
 from cairn.engine.engine import Engine
-from cairn.engine.first_files import FirstFiles
+from cairn.engine.first_files import FirstFiles, Missing
 from cairn.engine.methods import STAGES
 from cairn.engine.runner import Runner
 from cairn.mcp.server import build_server
@@ -296,7 +296,7 @@ async def test_the_home_folder_is_not_indexed_by_accident(
         assert (await ready(client))["files"]["indexed"] > 0
 
 
-async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(tmp_path: Path) -> None:
+async def test_while_the_first_indexing_runs_the_status_says_how_complete_it_is(tmp_path: Path) -> None:
     root = tmp_path / "large"
     root.mkdir()
     for number in range(400):
@@ -308,7 +308,7 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
     async with agent(root) as client:
         said = ""
         while "Index incomplete" not in said:
-            result = await called(client, "search", query="step_1_1")
+            result = await called(client, "status")
             assert not result.is_error
             said = text_of(result)
         assert "your own search" in said
@@ -326,7 +326,7 @@ async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_f
 
     try:
         runner.engine.add_folder(workspace)
-        patient = partial(FirstFiles, PATIENCE_SECONDS)
+        patient = partial(FirstFiles, dict.fromkeys(Missing, PATIENCE_SECONDS))
         with mock.patch("cairn.mcp.server.FirstFiles", patient):
             server = build_server(given)
         async with Client(server) as client:

@@ -1,4 +1,4 @@
-"""How long the first questions to a folder that nobody has indexed wait, and when they do not."""
+"""How long the first questions to a folder wait until it is read, and when they do not."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ import pytest
 from attrs import define
 
 from cairn.engine.engine import Engine
-from cairn.engine.first_files import FirstFiles
+from cairn.engine.first_files import FirstFiles, Missing
 from cairn.engine.runner import Runner
 
 pytestmark = pytest.mark.asyncio
 
 PATIENCE_SECONDS = 60
-FOREVER = 100 * PATIENCE_SECONDS
+FOREVER = dict.fromkeys(Missing, 100.0 * PATIENCE_SECONDS)
+BRIEFLY = dict.fromkeys(Missing, 0.001)
 
 
 @define
 class Indexing:
-    """An engine whose files can be found after so many looks."""
+    """An engine whose folder is read after so many looks."""
 
+    scanned_after: float = float("inf")
+    texts_queued: int = 0
+    known: bool = False
     looks: int = 0
-    found_after: int | None = None
     problem: str | None = None
+    is_paused: bool = False
     retrieval_enabled: bool = True
     phase: int = 2
     asked_over: str = ""
@@ -36,12 +40,16 @@ class Indexing:
         self.asked_over = workspace
         yield self
 
-    def searchable(self) -> bool:
-        self.looks += 1
-        return self.found_after is not None and self.looks > self.found_after
-
     def progress(self) -> Indexing:
+        self.looks += 1
         return self
+
+    @property
+    def scanned(self) -> bool:
+        return self.looks > self.scanned_after
+
+    def was_scanned(self) -> bool:
+        return self.known
 
     def figures(self) -> Indexing:
         return self
@@ -56,14 +64,21 @@ async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> No
         runner.close()
 
 
-async def test_a_question_waits_until_something_can_be_found() -> None:
-    engine = Indexing(found_after=3)
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_question_waits_until_its_folder_is_read(known: bool) -> None:
+    engine = Indexing(scanned_after=3, known=known)
     await waited(FirstFiles(FOREVER), engine, "harbour")
     assert (engine.looks, engine.asked_over) == (4, "harbour")
 
 
 @pytest.mark.parametrize(
-    "hopeless", [{"problem": "The index cannot be written."}, {"retrieval_enabled": False}, {"phase": 0}]
+    "hopeless",
+    [
+        {"problem": "The index cannot be written."},
+        {"is_paused": True},
+        {"retrieval_enabled": False},
+        {"phase": 0},
+    ],
 )
 async def test_nobody_waits_for_files_that_cannot_come(hopeless: dict[str, Any]) -> None:
     engine = Indexing(**hopeless)
@@ -71,10 +86,11 @@ async def test_nobody_waits_for_files_that_cannot_come(hopeless: dict[str, Any])
     assert engine.looks == 1
 
 
-async def test_files_that_never_come_are_waited_for_once() -> None:
-    first, engine = FirstFiles(0.001), Indexing()
+@pytest.mark.parametrize("missing", [{}, {"known": True}, {"scanned_after": 0, "texts_queued": 9}])
+async def test_what_never_comes_is_waited_for_once(missing: dict[str, Any]) -> None:
+    first, engine = FirstFiles(BRIEFLY), Indexing(**missing)
     await waited(first, engine)
     looks = engine.looks
-    assert looks >= 1
+    assert looks > 1
     await waited(first, engine)
-    assert engine.looks == looks
+    assert engine.looks == looks + 1

@@ -53,8 +53,6 @@ def freshness(engine: Engine) -> str:
         )
     if now.model is not None and (missing := now.chunks - now.embedded) > 0:
         parts.append(f"{now.chunks - missing:,} of {now.chunks:,} passages have vectors")
-    if uncounted := [what for what in now.remaining if what in ("history", "imports")]:
-        parts.append(f"{' and '.join(uncounted)} not counted yet")
     if not parts:
         return ""
     return f"Index incomplete: {'; '.join(parts)}. {_until_then(now)}"

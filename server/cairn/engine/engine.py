@@ -221,6 +221,10 @@ class Engine:
         readers = [folder.reader for folder in self.folders]
         return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
 
+    def was_scanned(self) -> bool:
+        """Whether each folder was looked through at least once, now or when it was last open."""
+        return all(folder.reader.facts().scanned for folder in self.folders)
+
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
         for folder, inside in places_of(self.folders, path):

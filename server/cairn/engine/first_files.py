@@ -1,47 +1,68 @@
-"""Lets the first questions about a folder that nobody has indexed wait for its first files: an agent that is told of
-nothing once may not ask again."""
+"""Lets the first questions about a folder wait until it is read: an agent that is told of nothing once may not ask again."""
 
 from __future__ import annotations
 
 import asyncio
+import enum
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.runner import Runner
 
-SECONDS = 10.0
-"""The first files of 20,000 can be found after a second, on a machine that is not busy."""
 _LOOK_SECONDS = 0.05
+
+
+class Missing(enum.Enum):
+    """What an answer would lack."""
+
+    FILES = enum.auto()
+    """Files of a folder that nobody has indexed before."""
+    CHANGES = enum.auto()
+    """What has changed in an indexed folder since it was last open."""
+    VECTORS = enum.auto()
+    """Vectors of files that are read."""
+
+
+PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, Missing.VECTORS: 2.0}
+"""Seconds. 2,000 files are read in 2.5 s, changes among 20,000 are found in 0.8 s, and vectors are made with what is read, so that
+few of them come later."""
 
 
 class FirstFiles:
     """How long the questions to one engine may still wait. Use it on one event loop.
 
-    There is one such time in all: where files never come, they have been waited for once.
+    There is one such time in all for each thing that is missing: where it never comes, it has been waited for once.
     """
 
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self._seconds = seconds
-        self._until: float | None = None
+    def __init__(self, patience: Mapping[Missing, float] = PATIENCE) -> None:
+        self._patience = patience
+        self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Until something can be found in the folder, or in all of them, if that can come to be.
+        """Until all can be found that is in the folder, or in all of them, if that can come to be.
 
         Raises InvalidRequestError for a `workspace` that is not open.
         """
-        while self._until is None or time.monotonic() < self._until:
-            if not await runner.run(_are_to_come, workspace=workspace):
+        while (missing := await runner.run(_missing, workspace=workspace)) is not None:
+            now = time.monotonic()
+            if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):
                 return
-            if self._until is None:
-                self._until = time.monotonic() + self._seconds
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _are_to_come(asked: Engine) -> bool:
-    """Whether there is nothing to find yet, and nothing known that keeps it so."""
-    if asked.searchable() or asked.progress().problem:
-        return False
-    now = asked.figures()
-    return now.retrieval_enabled and now.phase > 0
+def _missing(asked: Engine) -> Missing | None:
+    """What is missing and will come; None for nothing."""
+    progress = asked.progress()
+    if progress.scanned and not progress.texts_queued:
+        return None
+    if progress.problem or progress.is_paused:
+        return None
+    figures = asked.figures()
+    if not figures.retrieval_enabled or figures.phase <= 0:
+        return None
+    if progress.scanned:
+        return Missing.VECTORS
+    return Missing.CHANGES if asked.was_scanned() else Missing.FILES
