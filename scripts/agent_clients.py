@@ -61,8 +61,6 @@ def _codex_settings(url: str, project: Path) -> str:
 model = "scripted"
 model_provider = "scripted"
 check_for_update_on_startup = false
-# By default Codex leaves out the tools of a server that has not named them within a second; this machine may be busy.
-mcp_optional_startup_grace_ms = 30000
 
 [model_providers.scripted]
 name = "scripted"
