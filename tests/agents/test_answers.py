@@ -211,7 +211,7 @@ def test_references_go_on_until_all_are_shown_once(ask: Ask) -> None:
     cursor = ""
     for _ in range(20):
         text = ask("references", symbol="moor", limit=25, max_tokens=500, cursor=cursor)
-        found += [line for line in text.split("\n") if line.startswith("- ")]
+        found += re.findall(r"(\d+) in step_", text)
         more = re.search(r"more: cursor=(\S+)", text)
         if more is None:
             break

@@ -22,6 +22,8 @@ MOST = 1_000
 """References of a definition, over all answers."""
 _SURE = 0.8
 """Of references that are likelier than this nothing is said of how likely they are."""
+_SHOWN_OF_A_FILE = 3
+"""References of one file with their code. A test file may call a function in forty lines that are alike."""
 _MOST_DEFINITIONS = 5
 _LONGEST_CODE = 160
 """Characters of a line of code; of a longer one only the place is told."""
@@ -82,8 +84,14 @@ def references(asked: Asked, arguments: ReferencesArguments) -> str:
     numbers = [
         before + place for place, each in enumerate(references) if not (is_down and each.target is None)
     ]
+    groups = _grouped(answer.references, numbers)
     told: set[str] = set()
-    found = [_item(answer.references, number, before, paths, told, is_down=is_down) for number in numbers]
+    found = [
+        _item(answer.references, group, before, paths, told, is_down=is_down)
+        if len(group) == 1
+        else _others([answer.references[number] for number in group])
+        for group in groups
+    ]
     budget = asked.budget(arguments.max_tokens, TOKENS)
     head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
     if answer.definitions and not references and limit:
@@ -93,7 +101,7 @@ def references(asked: Asked, arguments: ReferencesArguments) -> str:
 
     def foot(count: int) -> str:
         is_all = count == len(found)
-        after = len(answer.references) if is_all else numbers[count]
+        after = len(answer.references) if is_all else groups[count][0]
         is_way = after > before and after < MOST and not (is_all and answer.complete)
         more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
         return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
@@ -152,19 +160,49 @@ def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
 
 
+def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:
+    """The numbers of the references, each in a group of its own; those of a file that has shown some already, together."""
+    groups: list[list[int]] = []
+    shown = 0
+    for position, number in enumerate(numbers):
+        reference = references[number]
+        before = references[numbers[position - 1]] if position else None
+        is_same = before is not None and (before.folder, before.path, before.depth) == (
+            reference.folder,
+            reference.path,
+            reference.depth,
+        )
+        shown = shown + 1 if is_same else 1
+        if shown > _SHOWN_OF_A_FILE + 1:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
+def _others(references: Sequence[protocol.FoundReference]) -> str:
+    """Further references of the file above: their lines, and the functions around them."""
+    places = [
+        f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
+        for each in references
+    ]
+    return f"  also at {', '.join(places)}"
+
+
 def _item(
     references: Sequence[protocol.FoundReference],
-    number: int,
+    group: Sequence[int],
     before: int,
     paths: Paths,
     told: set[str],
     *,
     is_down: bool,
 ) -> str:
-    """The reference of that number, below a line that says how far away it is, where that is farther than the one before.
+    """The reference of that group, below a line that says how far away it is, where that is farther than the one before.
 
     `told` is why references before it are thought to mean this one, which is not said again.
     """
+    number = group[0]
     reference = references[number]
     above = references[number - 1].depth if number > before else 1 if not before else 0
     level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""

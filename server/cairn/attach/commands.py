@@ -17,6 +17,8 @@ ASKING = frozenset({"search", "discover", "related", "callers", "callees", "page
 """The commands that ask."""
 _HERE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options with which a command writes for people."""
+_FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
+"""Options with which it does not, on a terminal either."""
 _ANSWER_SECONDS = 120.0
 _INTERRUPTED = 130
 
@@ -29,7 +31,7 @@ def answered(arguments: Sequence[str]) -> int | None:
         return None
     if "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf"):
         return None  # JSON is written in ASCII there.
-    if sys.stdout.isatty() and "--json" not in arguments and "--max-tokens" not in arguments:
+    if sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments):
         return None
     try:
         here = Path.cwd()

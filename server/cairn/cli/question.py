@@ -39,7 +39,7 @@ class Question:
     """The tool's arguments; those that are empty count as absent."""
     as_json: bool = False
     is_compact: bool = False
-    """Whether the answer is compact on a terminal, too."""
+    """Whether the answer is compact on a terminal, too, whatever its arguments say."""
     no_wait: bool = False
     check: Callable[[Engine], None] | None = None
     """Raises InvalidRequestError for what only the index knows not to be there."""
@@ -60,7 +60,8 @@ class Question:
         from cairn.cli.console import has_colour
 
         is_seen = sys.stdout.isatty() or has_colour()
-        return not self.has_text or (is_seen and not self.as_json and not self.is_compact)
+        is_compact = self.is_compact or any(self.arguments.get(name) for name in ("max_tokens", "cursor"))
+        return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
     def answer(self, engine: Engine) -> Any:
         """The method's answer, as an object of its class."""

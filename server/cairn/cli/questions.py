@@ -40,11 +40,20 @@ def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
     return {"path": places_named(places, folders)} if places else {}
 
 
-max_tokens_option = click.option(
+_max_tokens = click.option(
     "--max-tokens",
     type=click.IntRange(100, 50_000),
     help="Answer in compact text of so many tokens at most, also on a terminal.",
 )
+_cursor = click.option(
+    "--cursor",
+    help="Go on where a compact answer ended: what its line `more:` says, with the same arguments.",
+)
+
+
+def compact_options(command: F) -> F:
+    """The options of commands whose compact answers may go on."""
+    return _max_tokens(_cursor(command))
 
 
 _collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
@@ -78,7 +87,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
     "--passages", default=3, show_default=True, help="Passages of one file, where it has so many that help."
 )
 @click.option("--explain", is_flag=True, help="Show what made each result's score.")
-@max_tokens_option
+@compact_options
 @no_wait_option
 @answers
 def search(
@@ -93,6 +102,7 @@ def search(
     passages: int,
     explain: bool,
     max_tokens: int | None,
+    cursor: str | None,
     folders: Sequence[Path],
     places: Sequence[str],
     **asked: Any,
@@ -115,8 +125,14 @@ def search(
         data={"query": query, "limit": 10 if limit is None else limit, "filter": only, **details},
         shown=answer_text.print_search,
         tool="search",
-        arguments={"query": query, "limit": limit, "max_tokens": max_tokens, "filter": only, **details},
-        is_compact=max_tokens is not None,
+        arguments={
+            "query": query,
+            "limit": limit,
+            "max_tokens": max_tokens,
+            "cursor": cursor,
+            "filter": only,
+            **details,
+        },
         check=partial(_require_collections, wanted=collections) if collections else None,
         **asked,
     )
@@ -140,7 +156,7 @@ def search(
 @click.option(
     "--prompt", "prompt_alone", is_flag=True, help="Print the prompt for a language model, and nothing else."
 )
-@max_tokens_option
+@compact_options
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="Not the collections that match this glob.")
@@ -153,6 +169,7 @@ def discover(
     style: str | None,
     prompt_alone: bool,
     max_tokens: int | None,
+    cursor: str | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     folders: Sequence[Path],
@@ -178,8 +195,7 @@ def discover(
         data={**only, "format": style, **config},
         shown=shown,
         tool="" if prompt_alone else "discover",
-        arguments={**only, "max_tokens": max_tokens},
-        is_compact=max_tokens is not None,
+        arguments={**only, "max_tokens": max_tokens, "cursor": cursor},
         check=partial(_require_matches, globs=include) if include else None,
         **asked,
     )
@@ -189,11 +205,16 @@ def discover(
 @click.argument("place", metavar="FILE:LINE[-LINE]")
 @folders_option
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
-@max_tokens_option
+@compact_options
 @no_wait_option
 @answers
 def related(
-    place: str, limit: int, max_tokens: int | None, folders: Sequence[Path], **asked: Any
+    place: str,
+    limit: int,
+    max_tokens: int | None,
+    cursor: str | None,
+    folders: Sequence[Path],
+    **asked: Any,
 ) -> Question:
     """Show what is related to lines of a file."""
     at = lines_named(place)
@@ -210,8 +231,12 @@ def related(
         data={"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit},
         shown=answer_text.print_related,
         tool="related",
-        arguments={"path": f"{file}:{at.first + 1}-{at.last + 1}", "limit": limit, "max_tokens": max_tokens},
-        is_compact=max_tokens is not None,
+        arguments={
+            "path": f"{file}:{at.first + 1}-{at.last + 1}",
+            "limit": limit,
+            "max_tokens": max_tokens,
+            "cursor": cursor,
+        },
         **asked,
     )
 
@@ -249,7 +274,7 @@ def context(
 @click.command()
 @click.argument("place", metavar="FILE[:LINE[-LINE]]|NAME")
 @folders_option
-@max_tokens_option
+@_max_tokens
 @answers
 def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: bool) -> Question:
     """Show a file as it is indexed, or numbered lines of it as they are now, or the definition of a name."""

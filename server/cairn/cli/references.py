@@ -19,7 +19,7 @@ from cairn.cli.folders import (
 )
 from cairn.cli.output import F, WrongUsageError, answers
 from cairn.cli.question import Question
-from cairn.cli.questions import max_tokens_option
+from cairn.cli.questions import compact_options
 
 
 def _follows(command: F) -> F:
@@ -27,7 +27,7 @@ def _follows(command: F) -> F:
     name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
     depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
     limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
-    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, max_tokens_option, answers)
+    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, compact_options, answers)
     for option in reversed(options):
         command = option(command)
     return command
@@ -61,6 +61,7 @@ def _follow(
     depth: int,
     limit: int,
     max_tokens: int | None,
+    cursor: str | None,
     as_json: bool,
 ) -> Question:
     from cairn.cli.reference_text import print_references
@@ -79,9 +80,8 @@ def _follow(
         data=data,
         shown=partial(print_references, direction=direction),
         tool="references",
-        arguments={**data, "max_tokens": max_tokens},
+        arguments={**data, "max_tokens": max_tokens, "cursor": cursor},
         as_json=as_json,
-        is_compact=max_tokens is not None,
         no_wait=True,
     )
 
