@@ -38,7 +38,7 @@ def lsp() -> None:
 
     def share(engine: Engine) -> Callable[[], None]:
         from cairn.attach.records import EDITOR
-        from cairn.serve.engine_socket import shared
+        from cairn.serve.sharing import shared
 
         return shared(EDITOR, engine.host)
 

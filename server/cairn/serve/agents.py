@@ -49,7 +49,7 @@ def attached(
             # A data folder that cannot be written, or an editor whose installation has no MCP.
             print(f"cairn: {problem}; this process has an engine of its own.", file=sys.stderr)
         if not own:
-            from cairn.serve.engine_socket import OwnEngine
+            from cairn.serve.sharing import OwnEngine
 
             own.append(OwnEngine())
         return own[0].channel(wish)  # type: ignore[no-any-return]

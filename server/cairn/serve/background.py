@@ -30,7 +30,8 @@ def main(folders: list[Path]) -> int:
     if lock is None:
         return 0
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    from cairn.serve.engine_socket import EngineSocket, open_folders
+    from cairn.serve.engine_socket import EngineSocket
+    from cairn.serve.sharing import open_folders
 
     hosts: list[Any] = []
     named = {folder.resolve() for folder in folders}

@@ -16,25 +16,23 @@ import logging
 import os
 import secrets
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn import __version__
-from cairn.attach.channel import PROTOCOL, Channel, dialogue, listening, remove_socket
-from cairn.attach.finding import ask_to_yield, find
-from cairn.attach.records import BACKGROUND, Record, remove_record, taken_lock, write_record
+from cairn.attach.channel import PROTOCOL, listening, remove_socket
+from cairn.attach.finding import find
+from cairn.attach.records import BACKGROUND, Record
 from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
 from cairn.errors import CairnError
 from cairn.operations.idling import Presence
+from cairn.serve.offers import Offers
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
     from cairn.cli.question import Question
     from cairn.cli.remote import Ran
     from cairn.engine.engine import Engine
@@ -55,55 +53,6 @@ _LOOK_SECONDS = 2.0
 _TAKEN_SECONDS = 3.0
 """Patience for a process that takes over the folders, before this one ends."""
 _MOVE_SECONDS = 2.0
-_KEEP_SECONDS = 60.0
-"""How long an editor or a server keeps what an agent had asked, for the next one."""
-
-
-class Offers:
-    """The folders for which this process says that it has their engine."""
-
-    def __init__(self, record: Record) -> None:
-        self.record = record
-        self._held: dict[Path, BaseFileLock] = {}
-
-    def __contains__(self, folder: Path) -> bool:
-        return folder in self._held
-
-    def hold(self, folder: Path, lock: BaseFileLock | None = None) -> bool:
-        """Say it of one more folder, unless another process does that wants to keep it; `lock` is one that was taken before."""
-        giving_way = None
-        lock = lock or taken_lock(folder)
-        if lock is None and self.record.kind != BACKGROUND:
-            giving_way = ask_to_yield(folder)
-            lock = taken_lock(folder)
-        if lock is None:
-            return False
-        try:
-            write_record(folder, self.record)
-        except OSError as problem:
-            logger.warning("other processes will not find the engine of %s: %s", folder, problem)
-            lock.release()
-            return False
-        finally:
-            if giving_way is not None:
-                giving_way.close()  # Its clients may look for another engine now.
-        self._held[folder] = lock
-        return True
-
-    def follow(self, folders: Iterable[Path]) -> None:
-        """Say it of these folders, and no longer of others."""
-        wanted = set(folders)
-        for gone in set(self._held) - wanted:
-            self.release(gone)
-        for folder in wanted - set(self._held):
-            self.hold(folder)
-
-    def release(self, *folders: Path) -> None:
-        """Say it no longer of these folders, or of any."""
-        for folder in folders or tuple(self._held):
-            lock = self._held.pop(folder)
-            remove_record(folder, self.record)
-            lock.release()
 
 
 class EngineSocket:
@@ -143,7 +92,7 @@ class EngineSocket:
                 server = await _served(self._socket, self._connected)
                 ending.callback(remove_socket, self.offers.record.address)
                 ending.callback(server.close)
-                ending.push_async_callback(asyncio.to_thread, self.offers.release)
+                ending.push_async_callback(asyncio.to_thread, self.offers.end)
                 following = asyncio.create_task(self._follow())
                 ending.push_async_callback(_cancelled, following)
             await told.wait()
@@ -198,8 +147,11 @@ class EngineSocket:
                 return
             with self.presence.here():
                 await answer(wish, reader, writer)
-        except (TimeoutError, ConnectionError, ValueError) as problem:
+        except (TimeoutError, ConnectionError, ValueError, CairnError) as problem:
+            # Who asked does without this engine, and is told there what is wrong.
             logger.debug("a connection was closed: %s", problem)
+        except Exception:
+            logger.exception("a connection was closed")
         finally:
             writer.close()
 
@@ -309,7 +261,7 @@ class EngineSocket:
         if self.offers.record.kind != BACKGROUND:
             await _send(writer, {"error": "this engine is an editor's or a server's"})
             return
-        await asyncio.to_thread(self.offers.release)
+        await asyncio.to_thread(self.offers.end)
         await _send(writer, {"ok": True})
         with suppress(TimeoutError):
             async with asyncio.timeout(_TAKEN_SECONDS):
@@ -333,60 +285,3 @@ async def _served(
     if listening.family == getattr(socket, "AF_UNIX", None):
         return await asyncio.start_unix_server(connected, sock=listening, limit=MAX_LINE_BYTES)
     return await asyncio.start_server(connected, sock=listening, limit=MAX_LINE_BYTES)
-
-
-def shared(kind: str, host: Host) -> Callable[[], None]:
-    """Let other processes ask the engine of this one, on a thread of its own; what ends that.
-
-    Where no socket can be had, nothing happens but a warning: other processes have engines of their own then.
-    """
-    try:
-        engine_socket = EngineSocket(lambda: host, lambda: open_folders(host), _KEEP_SECONDS, kind)
-    except OSError as problem:
-        logger.warning("other processes cannot ask this engine: %s", problem)
-        return lambda: None
-    return _Thread(engine_socket).stop
-
-
-def open_folders(host: Host) -> set[Path]:
-    """The folders that are open in this process."""
-    return {root for root, _ in tuple(host.shared)}
-
-
-class OwnEngine:
-    """An engine of this process that no other one finds."""
-
-    def __init__(self) -> None:
-        """Start a thread for it; the engine itself is made with the first question."""
-        from cairn.engine.host import Host
-        from cairn.settings.layers import Layers
-
-        host = Host(Layers().without_workspace().settings.embedding)
-        self._engine_socket = EngineSocket(lambda: host, tuple, _KEEP_SECONDS, None)
-        self._thread = _Thread(self._engine_socket)
-
-    def channel(self, wish: Wish) -> Channel:
-        """A connection to it. Raises AttachError where it cannot be asked."""
-        mine, other = socket.socketpair()
-        self._thread.loop.call_soon_threadsafe(self._engine_socket.connect, other)
-        return dialogue(mine, self._engine_socket.offers.record, wish)
-
-
-class _Thread:
-    """Runs an engine's socket on a thread of its own."""
-
-    def __init__(self, engine_socket: EngineSocket) -> None:
-        self.loop, self._told = asyncio.new_event_loop(), asyncio.Event()
-
-        def run() -> None:
-            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
-                runner.run(engine_socket.serve(self._told))
-
-        self._thread = threading.Thread(target=run, name="cairn-attached", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End it, and wait for that."""
-        with suppress(RuntimeError):  # It has ended already.
-            self.loop.call_soon_threadsafe(self._told.set)
-        self._thread.join()
