@@ -26,13 +26,11 @@ def names_of(tools: tuple[Tool, ...]) -> list[str]:
 
 def shown(tool: Tool) -> dict[str, Any]:
     """As `tools/list` has it."""
-    annotations = {"readOnlyHint": True, "openWorldHint": False}
     return {
         "name": tool.name,
-        "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.input_schema,
-        "annotations": annotations,
+        "annotations": {"readOnlyHint": True},
     }
 
 
@@ -41,8 +39,8 @@ def test_there_is_a_tool_for_every_question_and_every_stage() -> None:
 
 
 def test_the_usual_tools_take_little_of_a_context() -> None:
-    assert len(json.dumps([shown(tool) for tool in listed(())])) < 6_000
-    assert len(INSTRUCTIONS) <= 900
+    assert len(json.dumps([shown(tool) for tool in listed(())])) < 3_500
+    assert len(INSTRUCTIONS) <= 500
 
 
 @pytest.mark.parametrize(
@@ -136,7 +134,6 @@ PLAIN = {
 
 @each_tool
 def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
-    assert tool.input_schema["additionalProperties"] is False
     for place, schema in values_of(tool.input_schema, tool.name):
         assert isinstance(schema.get("type"), str), place
         assert set(schema) <= PLAIN, place

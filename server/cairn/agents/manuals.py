@@ -16,13 +16,9 @@ from cairn.agents.schemas import Schema, arguments_schema
 from cairn.protocol import ChunkType, ReferenceDirection
 
 INSTRUCTIONS = """\
-Cairn finds code in this workspace by names, words and meaning: ask it before you grep around.
-- You know WHAT but not WHERE ("where are retries limited", a name, an error message): search.
-- HOW or WHY, over several files: discover gives the lines that answer.
-- Before you change a function: references lists its callers, uses and tests, without namesakes.
-- You know the exact string and want EVERY occurrence, or a file's name: use grep or glob.
-Places are path:first-last; every tool takes what another prints. A large workspace: give path. Found nothing? Ask in other words \
-before you conclude that it is not there. The index keeps itself up to date; answers say so while it is incomplete.\
+Code search of this workspace, kept up to date by itself. WHERE is it ("where are retries limited", a name, an error message): search. \
+HOW or WHY, over several files: discover. Who calls or tests a function: references, without namesakes. EVERY occurrence of an exact \
+string, or a file's name: grep or glob. Each tool takes the places (path:10-40) that another prints. Nothing found? Ask in other words.\
 """
 
 
@@ -37,7 +33,7 @@ class Manual:
     @property
     def description(self) -> str:
         """The manual with its examples."""
-        shown = "\n".join(json.dumps(each, ensure_ascii=False) for each in self.examples)
+        shown = "\n".join(json.dumps(each, ensure_ascii=False) for each in self.examples if each)
         return f"{self.text}\n{shown}" if shown else self.text
 
 
@@ -54,43 +50,33 @@ def _number(default: int) -> Schema:
     return {"type": "integer", "default": default}
 
 
-def _tokens(default: int) -> Schema:
-    return {"type": "integer", "description": f"Bound of the whole answer; {default:,} by default."}
-
-
-_PATH = _strings("Only here: folders, files or globs, such as src/net or docs/*.md; !*.lock leaves out.")
-_CURSOR = _string("From the line more: of an answer, with the same arguments.")
+_PATH = _strings("folders, files or globs; !glob leaves out")
+_CURSOR = _string("after more: in an answer")
 
 _SEARCH = """\
-Find the places for a question, a name or a "quoted text". Best files first: path:lines, name, why, the lines that matter.
-Better than grep when you don't know the wording ("where do we back off after a 429"), for definitions (TokenBucket: its class, \
-not its 80 uses), or when grep would flood you. Grep is better for every occurrence of an exact string.\
+The places for a question, a name or a "quoted text", best first, with their lines. Better than grep when you don't know the wording, for a definition \
+among its 80 uses, or when grep would flood you.\
 """
 _DISCOVER = """\
-Gather what answers a question from the whole workspace: lines of files, verbatim, each under path:lines, the most useful first, \
-within max_tokens. For how, why, what happens when, compare, overview: one call instead of ten searches and reads. For one place, \
-search is faster. Where it says that nothing matches, do not make up an answer.\
+The lines that answer how, why, what happens when, compare, overview, from all files, within max_tokens: one call instead of ten searches and reads. \
+Where nothing matches, do not make up an answer.\
 """
 _READ = """\
-Read lines of an indexed file as they are on disk now, numbered: by path, by path:first-last, by a symbol's name (its whole \
-definition) or by a question (its best passage). A long file goes on as the line more: says.\
+Numbered lines as on disk: of a file, of path:10-40, of a symbol's definition, or the best passage for a question.\
 """
 _REFERENCES = """\
-Who calls a function and what it calls, what uses a name, extends a type or overrides a method, which tests reach it. Read from \
-scopes, imports and types, so namesakes are left out, where grep would list them all. Ask before you change or remove something; \
-depth 2 also follows callers of callers. What is unsure says so: check it.\
+Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. What is unsure says so.\
 """
-_STATUS = "What is indexed, collections by name, what is missing. Rarely needed: every answer says itself what it lacks."
+_STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\
-What belongs to lines that you have: their tests, callers, documents, files that change with them, passages of like meaning, \
-each with why.\
+What belongs to lines that you have: their tests, callers, documents, files that change with them, passages of like meaning, each with why.\
 """
 
 MANUALS: Mapping[str, Manual] = {
     "search": Manual(
         _SEARCH,
         (
-            {"query": "where are retries limited"},
+            {"query": "where do we back off after a 429"},
             {"query": "TokenBucket.take"},
             {"query": '"database is locked"', "path": ["src/db"], "type": ["code"]},
         ),
@@ -99,10 +85,8 @@ MANUALS: Mapping[str, Manual] = {
                 "query": _string(),
                 "path": _PATH,
                 "type": _strings(enum=[kind.value for kind in ChunkType]),
-                "language": _strings(),
-                "collection": _strings("Names from status."),
                 "limit": _number(search.LIMIT),
-                "max_tokens": _tokens(search.TOKENS),
+                "max_tokens": _number(search.TOKENS),
                 "cursor": _CURSOR,
             },
             ["query"],
@@ -110,45 +94,30 @@ MANUALS: Mapping[str, Manual] = {
     ),
     "discover": Manual(
         _DISCOVER,
-        (
-            {"query": "how does indexing survive a crash"},
-            {"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},
-        ),
+        ({"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},),
         arguments_schema(
-            {"query": _string(), "path": _PATH, "max_tokens": _tokens(discover.TOKENS), "cursor": _CURSOR},
+            {"query": _string(), "path": _PATH, "max_tokens": _number(discover.TOKENS), "cursor": _CURSOR},
             ["query"],
         ),
     ),
     "read": Manual(
         _READ,
         ({"path": "src/db/pool.py:40-90"}, {"path": "TokenBucket.take"}),
-        arguments_schema(
-            {
-                "path": _string(),
-                "max_tokens": _tokens(read.TOKENS),
-                "version": {
-                    "type": "string",
-                    "enum": list(read.VERSIONS),
-                    "default": read.NOW,
-                },
-            },
-            ["path"],
-        ),
+        arguments_schema({"path": _string(), "max_tokens": _number(read.TOKENS)}, ["path"]),
     ),
     "references": Manual(
         _REFERENCES,
-        ({"symbol": "TokenBucket.take"}, {"symbol": "src/db/pool.py:12", "direction": "tests"}),
+        ({"symbol": "TokenBucket.take"}, {"symbol": "src/db/pool.py:12", "direction": "tests", "depth": 2}),
         arguments_schema(
             {
-                "symbol": _string("A name, Owner.name, or path:line of it."),
+                "symbol": _string(),
                 "direction": {
                     "type": "string",
                     "enum": [each.value for each in ReferenceDirection],
                     "default": ReferenceDirection.CALLERS.value,
                 },
                 "depth": _number(1),
-                "limit": _number(references.LIMIT),
-                "max_tokens": _tokens(references.TOKENS),
+                "max_tokens": _number(references.TOKENS),
                 "cursor": _CURSOR,
             },
             ["symbol"],
@@ -162,7 +131,7 @@ MANUALS: Mapping[str, Manual] = {
             {
                 "path": _string("path:line, path:first-last, or a name."),
                 "limit": _number(related.LIMIT),
-                "max_tokens": _tokens(related.TOKENS),
+                "max_tokens": _number(related.TOKENS),
                 "cursor": _CURSOR,
             },
             ["path"],

@@ -12,11 +12,11 @@ Schema = dict[str, Any]
 
 
 def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """The schema of an object with these properties and no other."""
+    """The schema of an object with these properties. Others are taken: those of the protocol, and `workspace`."""
     shape: Schema = {"type": "object", "properties": dict(properties)}
     if required:
         shape["required"] = list(required)
-    return {**shape, "additionalProperties": False}
+    return shape
 
 
 def params_schema(method: Method) -> Schema:

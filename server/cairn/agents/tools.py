@@ -63,7 +63,6 @@ class Tool:
     """One tool."""
 
     name: str
-    title: str
     description: str
     input_schema: Schema
     example: str
@@ -120,7 +119,6 @@ class Tool:
 
 def _tool(
     name: str,
-    title: str,
     method: str,
     arguments: type[Any],
     write: Callable[[Asked, Any], str],
@@ -130,7 +128,6 @@ def _tool(
     manual = manuals.MANUALS[name]
     return Tool(
         name=name,
-        title=title,
         description=manual.description,
         input_schema=manual.input_schema,
         example=json.dumps(manual.examples[0], ensure_ascii=False),
@@ -144,7 +141,6 @@ def _tool(
 def _stage(name: str, method: Method) -> Tool:
     return Tool(
         name=name,
-        title=method.summary,
         description=MANUALS[method.name],
         input_schema=params_schema(method),
         example='{"query": "how are berths assigned"}'
@@ -163,27 +159,12 @@ DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", STATUS)
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
-        _tool("search", "Search the workspace", "search", SearchArguments, search, search_data),
-        _tool(
-            "discover",
-            "Gather what answers a question",
-            "discover",
-            DiscoverArguments,
-            discover,
-            discover_data,
-            _SAID_BY_OTHERS,
-        ),
-        _tool("read", "Read lines of a file", "fetchPage", ReadArguments, read, read_data),
-        _tool(
-            "references",
-            "Find callers, callees and uses",
-            "references",
-            ReferencesArguments,
-            references,
-            references_data,
-        ),
-        _tool("status", "State of the index", "status", StatusArguments, status, status_data),
-        _tool("related", "Find what is related", "related", RelatedArguments, related, related_data),
+        _tool("search", "search", SearchArguments, search, search_data),
+        _tool("discover", "discover", DiscoverArguments, discover, discover_data, _SAID_BY_OTHERS),
+        _tool("read", "fetchPage", ReadArguments, read, read_data),
+        _tool("references", "references", ReferencesArguments, references, references_data),
+        _tool("status", "status", StatusArguments, status, status_data),
+        _tool("related", "related", RelatedArguments, related, related_data),
         *(_stage(name, method) for name, method in NAMES.items()),
     )
 }

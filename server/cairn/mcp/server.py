@@ -158,11 +158,10 @@ def _shown(tool: Tool, *, structured: bool) -> types.Tool:
     """The tool as clients are shown it; what its data looks like only where answers are data."""
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema if structured else None,
-        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        annotations=types.ToolAnnotations(read_only_hint=True),
     )
 
 
