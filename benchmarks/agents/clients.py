@@ -33,12 +33,17 @@ class Server:
 
     def call(self, tool: str, **arguments: Any) -> str:
         """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it failed."""
-        result = self._portal.call(self._client.call_tool, tool, arguments)
-        assert isinstance(result, types.CallToolResult)
+        result = self.result(tool, **arguments)
         text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
         if result.is_error:
             raise ToolError(f"{tool} {arguments}: {text}")
         return text
+
+    def result(self, tool: str, **arguments: Any) -> types.CallToolResult:
+        """A tool's whole answer."""
+        result = self._portal.call(self._client.call_tool, tool, arguments)
+        assert isinstance(result, types.CallToolResult)
+        return result
 
 
 @contextmanager

@@ -204,7 +204,8 @@ class Usual:
             rows.append(f"[{len(places) - len(shown)} more lines]")
         pattern = "|".join(re.escape(term.pattern) for term in terms)
         arguments = {"pattern": pattern, "-i": True, "-n": True, "output_mode": "content"}
-        return Step(call("Grep", **arguments), "\n".join(rows)), Counter(path for path, _ in shown)
+        text = "\n".join(tree.lines(path)[number - 1] for path, number in shown)
+        return Step(call("Grep", **arguments), "\n".join(rows), text), Counter(path for path, _ in shown)
 
 
 # --- a tuned grep -------------------------------------------------------------------------------------

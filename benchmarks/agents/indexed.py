@@ -1,0 +1,158 @@
+"""Loops over the tools of MCP servers with an index: Cairn's and semble's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from agents.clients import Server, ToolError
+from agents.grep import Tree, call, read_file
+from agents.loops import Step
+
+_MORE = re.compile(r"^more: cursor=(?P<cursor>\S+)", re.MULTILINE)
+_PLACE = re.compile(r"^(?:## )?(?P<path>[^\s:]+):(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|$)", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*\d+[:\t]", re.MULTILINE)
+
+Place = tuple[str, int, int]
+"""A path with its first and last line, from 1."""
+
+
+def places_in(answer: str) -> list[Place]:
+    """The places at the beginnings of lines, in their order, each once."""
+    found = (
+        (match["path"], int(match["first"]), int(match["last"] or match["first"]))
+        for match in _PLACE.finditer(answer)
+    )
+    return list(dict.fromkeys(found))
+
+
+def cursor_in(answer: str) -> str:
+    """The cursor by which an answer goes on; "" where it is the last one."""
+    match = _MORE.search(answer)
+    return match["cursor"] if match else ""
+
+
+def without_numbers(answer: str) -> str:
+    """The text without the numbers of its lines, so that a fact of two lines is found."""
+    return _NUMBERED.sub("", answer)
+
+
+# --- Cairn --------------------------------------------------------------------------------------------
+
+
+@frozen
+class CairnLoop:
+    """Cairn's tools: `discover`, `search`, and `read` of the places that were shown, in their order."""
+
+    discoveries: int = 1
+    """Answers of `discover` that are taken before anything else; 0 for none."""
+    discover_tokens: int | None = None
+    """Its `max_tokens`; None for its default."""
+    searches: int = 1
+    """Answers of `search` that follow; 0 for none."""
+    search_tokens: int | None = None
+    limit: int | None = None
+    first_search: bool = False
+    """Whether searches come before discoveries."""
+    margin: int = 30
+    """Lines around a shown place that are read afterwards."""
+
+    def steps(self, server: Server, question: str) -> Iterator[Step]:
+        discover = {"max_tokens": self.discover_tokens}
+        search = {"limit": self.limit, "max_tokens": self.search_tokens}
+        order = [("discover", self.discoveries, discover), ("search", self.searches, search)]
+        shown: list[Place] = []
+        cursors: dict[str, str] = {}
+        for tool, count, options in order[::-1] if self.first_search else order:
+            cursor = ""
+            for _ in range(count):
+                step = _asked(server, tool, query=question, **options, cursor=cursor or None)
+                yield step
+                shown += places_in(step.answer)
+                if not (cursor := cursor_in(step.answer)):
+                    break
+            if cursor:
+                cursors[tool] = cursor
+        yield from self._reads(server, shown)
+        for tool, _, options in order:  # what is left, since nothing else is
+            cursor = cursors.get(tool, "")
+            while cursor:
+                step = _asked(server, tool, query=question, **options, cursor=cursor)
+                yield step
+                cursor = cursor_in(step.answer)
+
+    def _reads(self, server: Server, shown: list[Place]) -> Iterator[Step]:
+        read: dict[str, set[int]] = defaultdict(set)
+        for path, first, last in dict.fromkeys(shown):
+            start, end = max(1, first - self.margin), last + self.margin
+            if not set(range(first, last + 1)) <= read[path]:
+                read[path].update(range(start, end + 1))
+                try:
+                    yield _asked(server, "read", path=f"{path}:{start}-{end}")
+                except ToolError:  # a line of code that looks like a place
+                    continue
+
+
+def _asked(server: Server, tool: str, **arguments: Any) -> Step:
+    given = {name: value for name, value in arguments.items() if value is not None}
+    answer = server.call(tool, **given)
+    return Step(call(tool, **given), answer, without_numbers(answer))
+
+
+# --- semble -------------------------------------------------------------------------------------------
+
+
+@frozen
+class SembleLoop:
+    """Semble's `search`, then the agent's own reading tool at the places found, in their order."""
+
+    top_k: int = 5
+    lines: int | None = 10
+    """Its `max_snippet_lines`; None for whole chunks."""
+    content: str = "all"
+    """What the server indexes: `code`, its default, or `all`."""
+    then: str = "windows"
+    """What follows: `windows` around the results, `files` whole, `more` results, or `related` chunks of the results."""
+    margin: int = 20
+
+    def steps(self, server: Server, tree: Tree, question: str) -> Iterator[Step]:
+        repo = str(tree.folder)
+        step, found = _semble(server, "search", self._options(query=question, repo=repo, top_k=self.top_k))
+        yield step
+        if self.then == "related":
+            for path, first, _ in found:
+                arguments = self._options(file_path=path, line=first, repo=repo)
+                yield _semble(server, "find_related", arguments)[0]
+        top_k = self.top_k
+        while self.then == "more" and top_k < 80:
+            top_k *= 2
+            step, found = _semble(server, "search", self._options(query=question, repo=repo, top_k=top_k))
+            yield step
+        if self.then == "windows":
+            for path, first, last in found:
+                start = max(1, first - self.margin)
+                text = "\n".join(tree.lines(path)[start - 1 : last + self.margin])
+                limit = last + self.margin - start + 1
+                yield Step(call("Read", file_path=path, offset=start, limit=limit), text)
+        for path in dict.fromkeys(path for path, _, _ in found):
+            yield from read_file(tree, path)
+
+    def _options(self, **arguments: Any) -> dict[str, Any]:
+        return arguments if self.lines == 10 else {**arguments, "max_snippet_lines": self.lines}
+
+
+def _semble(server: Server, tool: str, arguments: Mapping[str, Any]) -> tuple[Step, list[Place]]:
+    answer = server.call(tool, **arguments)
+    try:
+        results = json.loads(answer).get("results", [])
+    except ValueError:  # a sentence instead
+        return Step(call(tool, **arguments), answer), []
+    shown = "\n".join(result.get("content", "") for result in results)
+    found = [(str(Path(r["file_path"]).as_posix()), r["start_line"], r["end_line"]) for r in results]
+    return Step(call(tool, **arguments), answer, shown), found
