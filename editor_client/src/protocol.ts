@@ -126,6 +126,8 @@ export interface SearchResult {
   readonly passages: readonly FilePassage[];
   /** One line a signal, strongest first; only when asked for. */
   readonly matchExplain: readonly string[] | null;
+  /** Whole lines of `range` that answer the question best; null for a name, and of what is related. */
+  readonly bestLines: Range | null;
 }
 
 /** What a clarifying question offers. */
@@ -732,6 +734,11 @@ export interface FetchPageParams {
   readonly path: string;
   /** URI of the workspace folder; needed only where two folders hold the path. */
   readonly folder?: string;
+  /**
+   * Whether the text is wanted as it is on disk now, or in an editor, instead of as it was indexed. A path may then be written
+   * in any way: absolute, behind the folder's name, or as the end of one.
+   */
+  readonly now?: boolean;
 }
 
 export interface PageChunk {
@@ -745,6 +752,14 @@ export interface PageAnswer {
   readonly text: string;
   readonly language: string;
   readonly chunks: readonly PageChunk[];
+  /** Relative to the workspace folder, with `/`. */
+  readonly path: string;
+  /** URI of the workspace folder. */
+  readonly folder: string;
+  /** `disk` where `now` was asked for and the file could be read; else `indexed`, which `chunks` is about in any case. */
+  readonly version: string;
+  /** Whether the file on disk has another text than the index; known only where `now` was asked for. */
+  readonly changed: boolean;
 }
 
 export interface ReindexParams {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def lsp() -> None:
 
 @cli.command()
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
-def mcp(folders: tuple[Path, ...]) -> None:
+@click.option("--tools", metavar="NAMES", help="Tools to show, such as search,read; or all, or stages.")
+@click.option("--structured", is_flag=True, help="Answer with data for programs instead of text for models.")
+def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
     """Serve an agent over stdin and stdout (MCP).
 
     It works in each FOLDER; without any, in the client's roots, or else in the current directory.
@@ -50,9 +53,14 @@ def mcp(folders: tuple[Path, ...]) -> None:
     from cairn.startup.interpreter import made_to_last
 
     with made_to_last():
+        from cairn.agents.tools import listed
         from cairn.mcp.server import serve_stdio
+        from cairn.settings.layers import Layers
 
-    serve_stdio(folders, client)
+    settings = Layers().without_workspace().settings.agents
+    names = settings.tools if tools is None else tuple(filter(None, re.split(r"[,\s]+", tools)))
+    listed(names)  # whoever starts it is told what is wrong
+    serve_stdio(folders, client, names, structured=structured or settings.structured)
 
 
 cli.add_command(serve)

@@ -16,6 +16,7 @@ pytest.importorskip("mcp")
 import httpx2 as httpx
 import mcp_types as types
 import uvicorn
+from cairn.mcp.tools import TOOLS
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from starlette.applications import Starlette
@@ -24,7 +25,6 @@ from starlette.routing import Route
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.mcp.server import McpApp
-from cairn.mcp.tools import TOOLS
 
 from .conftest import PATIENCE_SECONDS
 from .test_mcp import Slow, answers, each_era, happens, text_of

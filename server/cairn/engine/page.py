@@ -1,23 +1,28 @@
-"""Answers `cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
+"""Answers `cairn/fetchPage`: a whole indexed file, stitched from its chunks, or as it is on disk now."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from cairn import protocol
-from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved
+from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved, shown_lines
 from cairn.engine.request import Request
+from cairn.engine.scope import files_named, nothing_there
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.records import StoredChunk
+from cairn.operations.why import Why, why
 from cairn.text.languages import language_of
+from cairn.workspace.builtin_rules import may_hold_secrets
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
-    """`cairn/fetchPage`: the file with its unsaved text, or as it was indexed.
+    """`cairn/fetchPage`: the file with its unsaved text, as it was indexed, or as it is on disk.
 
     Raises InvalidRequestError for a path that is not an indexed file.
 
-    The index is all that is read, so no path leads to a file that it does not hold.
+    Only files that the index holds are read from disk, and only while no rule leaves them out: no path leads to another file.
     """
     path = params.path
     wanted = folders_named(request.folders, params.folder)
@@ -25,12 +30,18 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
     pages = [
         (folder, page) for folder, reader in zip(wanted, readers, strict=True) if (page := reader.page(path))
     ]
+    if not pages and params.now:
+        pages = [
+            (folder, page) for folder, file in files_named(path, wanted) if (page := folder.reader.page(file))
+        ]
     if len(pages) > 1:
         holding = ", ".join(folder.uri for folder, _ in pages)
         raise InvalidRequestError("folder", f"is required: {path!r} is in several folders, {holding}")
     if pages:
-        return _page(pages[0][1])
-    raise InvalidRequestError("path", _why_not(wanted, path))
+        folder, chunks = pages[0]
+        indexed = evolve(_page(chunks), path=chunks[0].path, folder=folder.uri)
+        return _now(folder, indexed) if params.now else indexed
+    raise InvalidRequestError("path", (_why_not_now if params.now else _why_not)(wanted, path))
 
 
 def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
@@ -45,6 +56,37 @@ def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
     return protocol.PageAnswer(text, language_of(chunks[0].path, text), tuple(shown))
 
 
+def _now(folder: Folder, page: protocol.PageAnswer) -> protocol.PageAnswer:
+    """The page with the text that the file has now; as it was indexed where it is gone, or a team's index is all there is.
+
+    Raises InvalidRequestError for a file that a rule leaves out by now, such as one that holds a secret.
+    """
+    explained = _explained(folder, page.path)
+    if explained is not None and not explained.indexed:
+        raise InvalidRequestError("path", _left_out(explained))
+    lines = folder.lines_of(page.path)
+    if lines is None:
+        return evolve(page, changed=True)
+    changed = list(lines) != list(shown_lines(page.path, page.text))
+    return evolve(page, text="\n".join(lines), version="disk" if explained else page.version, changed=changed)
+
+
+def _explained(folder: Folder, path: str) -> Why | None:
+    """Which rule decides about a file on disk; None where there is no such file."""
+    try:
+        return why(folder.root / path, folder.root)
+    except InvalidRequestError:
+        return None
+
+
+def _left_out(explained: Why) -> str:
+    detail = f": {explained.detail}" if explained.detail else ""
+    rule = f"{explained.path!r} is left out of the index by the rule {explained.rule!r}{detail}"
+    if may_hold_secrets(explained.path) or "secret" in explained.rule:
+        return f"{rule}; such files are never shown"
+    return f"{rule}; read the file itself, with a tool that reads files"
+
+
 def _why_not(folders: Sequence[Folder], given: str) -> str:
     path = path_inside(given)
     if path is None:
@@ -52,3 +94,20 @@ def _why_not(folders: Sequence[Folder], given: str) -> str:
     if any(folder.has(path, directory=True) for folder in folders):
         return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
     return f"{given!r} is not indexed; give a path as search results have it"
+
+
+def _why_not_now(folders: Sequence[Folder], given: str) -> str:
+    """As `_why_not`, with the rule that leaves a file out, or the place that may be meant."""
+    if "\0" in given:
+        return f"{given!r} is no path"
+    for folder in folders:
+        inside = folder.place_of(folder.root / given)
+        explained = _explained(folder, inside) if inside else None
+        if explained is None:
+            continue
+        if explained.directory:
+            return f"{given!r} is a folder; give one of its files, or search in it"
+        if not explained.indexed:
+            return _left_out(explained)
+        return f"{given!r} is empty, or was not read yet: read the file itself, or ask again in some seconds"
+    return nothing_there(given, folders)

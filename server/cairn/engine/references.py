@@ -15,6 +15,7 @@ from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
 from cairn.engine.related import indexed_page
 from cairn.engine.request import Request
 from cairn.engine.results import milliseconds
+from cairn.engine.scope import files_named
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.symbols import names_like
@@ -115,6 +116,11 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
         path = searched.folder.place_of(Path(given)) if is_absolute else inside and inside.as_posix()
         if path and searched.reader.between(path, line - 1, line):
             pages.append((searched, path))
+    if not pages:  # written in another way
+        by_root = {searched.folder.root: searched for searched in every}
+        for folder, path in files_named(given, [searched.folder for searched in every]):
+            if by_root[folder.root].reader.between(path, line - 1, line):
+                pages.append((by_root[folder.root], path))
     if not pages:
         problem = f"{given!r} has no line {line} that is indexed; give a path as search results have it"
         raise InvalidRequestError("symbol", problem)

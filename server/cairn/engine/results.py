@@ -111,6 +111,11 @@ def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassag
     return evolve(result, passages=tuple(shown))
 
 
+def with_best_lines(result: protocol.SearchResult, lines: tuple[int, int] | None) -> protocol.SearchResult:
+    """The result with those of its lines that answer best, `[first, last)` of the file."""
+    return result if lines is None else evolve(result, best_lines=protocol.whole_lines(*lines))
+
+
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
     """What stands before and after each result, up to `window` chunks; one query a folder."""
     every = []

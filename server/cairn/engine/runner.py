@@ -155,6 +155,24 @@ class Runner:
         """`work(engine)` on a thread, under the terms of `answer`, but to its end."""
         return await self._on_thread(lambda engine, cancelled: work(engine), workspace, None)
 
+    async def work(
+        self,
+        work: Callable[[Engine, Cancelled], T],
+        *,
+        workspace: str = "",
+        seconds: float | None = None,
+    ) -> T:
+        """`work(engine, cancelled)` on a thread, under all terms of `answer`: for what asks several methods.
+
+        `work` asks through `answer`, which counts each of them, and hands `cancelled` on.
+        """
+        try:
+            return await self._on_thread(
+                lambda engine, cancelled: work(engine, cancelled), workspace, seconds
+            )
+        finally:
+            self._give_back_memory()
+
     async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
         """`work(engine, cancelled=…)` on a thread."""
         engine, caller = await self.made(), CALLER.get()

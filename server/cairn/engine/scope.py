@@ -45,6 +45,32 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
     return ChunkFilter(folders=tuple(by_folder.items()))
 
 
+def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
+    """The indexed files that a path names, however somebody writes it: absolute, behind the folder's name, or as the end of a
+    path that only one file has; none where it names none."""
+    if not given.strip() or "\0" in given:
+        return []
+    near, far = _readings(given, folders)
+    for places in (near, far):
+        found = [(folder, path) for folder, path in places if path and folder.reader.contents([path])]
+        if found:
+            return found
+    ends = [
+        (folder, path)
+        for folder, end in near
+        if end and not is_glob(end)
+        for path in files_at(folder.reader, [end], 20, never)
+        if f"/{path}".endswith(f"/{end}")
+    ]
+    return ends if len(ends) == 1 else []
+
+
+def nothing_there(given: str, folders: Sequence[Folder]) -> str:
+    """Why a path names nothing, with the place that may be meant."""
+    near, far = _readings(given, folders)
+    return _missing(given, near, far, folders) if near else _outside(given, folders)
+
+
 def _shortened(patterns: Sequence[str]) -> tuple[str, ...]:
     leaves_out = any(pattern.startswith("!") for pattern in patterns)
     return (EVERY_FILE,) if EVERY_FILE in patterns and not leaves_out else tuple(patterns)

@@ -12,13 +12,18 @@ from cairn.engine.completeness import index_state
 from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.engine.results import milliseconds, search_results, with_passages
+from cairn.engine.results import milliseconds, search_results, with_best_lines, with_passages
 from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
+from cairn.retrieval.passages.further import (
+    best_lines,
+    by_best_passage,
+    further_passages,
+    passages_of_results,
+)
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.rarity import term_shares
@@ -57,6 +62,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     further = further_passages(ranking, passages, shown, params.passages - 1)
     results = search_results(workspace, shown, query, params.context, explain=params.explain)
     results = tuple(map(with_passages, results, further))
+    results = tuple(map(with_best_lines, results, best_lines(passages, shown)))
     answer = protocol.SearchAnswer(
         results=results,
         verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary), strength),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,17 +23,20 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
+from cairn.agents.arguments import WORKSPACE, workspace_of
+from cairn.agents.state import for_agents
+from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
 from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.stdio import stdio_streams
-from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
 from cairn.startup.ending import ended, first_of, told_to_end
 from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
     from cairn.engine.runner import Runner
     from cairn.protocol import DiscoverProgress
 
@@ -43,8 +45,10 @@ logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 
 _STAGES = 9
-_OF_FILES = frozenset({"search", "discover", "related", "references", "fetchPage", "broadDiscovery"})
-"""Methods that have nothing to answer before the first files are indexed."""
+_OF_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
+"""Tools that have nothing to answer before the first files are indexed."""
+_STRUCTURED_META = "cairn/structured"
+"""What a call's `_meta` has to ask for data instead of text, or the other way round."""
 
 
 def build_server(
@@ -54,36 +58,43 @@ def build_server(
     *,
     seconds: float | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
+    tools: Sequence[str] = (),
+    structured: bool = False,
 ) -> Server[Any]:
-    """A server with all tools.
+    """A server with the tools of `cairn.agents`.
 
     `runner_of` gives where to ask for a client, or what the client has to tell first; `seconds` is the time for an answer;
-    `problems` is what `cairn_status` tells besides.
+    `problems` is what `status` tells besides. `tools` are those that clients are shown, as `listed` takes them; all can be
+    called. Answers are data instead of text where they are `structured`, or where a call asks for that.
+
+    Raises InvalidRequestError for the name of a tool that there is not.
     """
     first_files = FirstFiles()
+    shown = [_shown(tool, structured=structured) for tool in listed(tools)]
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=_listed())
+        return types.ListToolsResult(tools=shown)
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, unknown(params.name))
+        try:
+            tool = tool_named(params.name)
+        except InvalidRequestError as problem:
+            raise MCPError(types.INVALID_PARAMS, str(problem)) from None
         try:
             found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            data, texts = await _answer(found, tool, params, context, seconds, first_files)
-        except InvalidRequestError as problem:
-            return _failed(tool.remedy(problem, params.arguments or {}))
+            as_data = _asked_for_data(context, structured)
+            answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except CairnError as problem:
-            return _failed(str(problem))
-        if tool.method.name == "status":
-            texts = [*texts, *problems()]
+            return _failed(for_agents(str(problem)))
+        texts = answer.texts
+        if tool.name == STATUS and texts:
+            texts = (*texts, *map(for_agents, problems()))
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
-        return types.CallToolResult(content=content, structured_content=tool.structured(data))
+        return types.CallToolResult(content=content, structured_content=answer.data)
 
     return Server(
         "cairn",
@@ -95,6 +106,12 @@ def build_server(
     )
 
 
+def _asked_for_data(context: Context, usual: bool) -> bool:
+    """Whether the call's `_meta` asks for data, or for text; what is usual where it says nothing."""
+    asked = dict(context.meta or {}).get(_STRUCTURED_META)
+    return asked if isinstance(asked, bool) else usual
+
+
 async def _answer(
     runner: Runner,
     tool: Tool,
@@ -102,25 +119,28 @@ async def _answer(
     context: Context,
     seconds: float | None,
     first_files: FirstFiles,
-) -> tuple[Any, list[str]]:
-    """The tool's answer as data, the same as through every other front, and as text. Raises what `Runner.answer` raises."""
-    arguments = without_nulls(params.arguments or {})
-    workspace = arguments.pop(WORKSPACE, "")
-    if not isinstance(workspace, str):
-        raise InvalidRequestError(WORKSPACE, "expected a string, the URI, path or name of an open folder")
+    *,
+    structured: bool,
+) -> ToolAnswer:
+    """The tool's answer. Raises what `Runner.work` and `Tool.answer` raise."""
+    arguments = dict(params.arguments or {})
+    workspace = workspace_of(arguments)
+    arguments.pop(WORKSPACE, None)
     telling: list[Future[None]] = []
-    wants_progress = tool.method.streams and (context.meta or {}).get("progress_token") is not None
+    wants_progress = tool.streams and (context.meta or {}).get("progress_token") is not None
     tell = _progress(context.session, telling) if wants_progress else None
-    try:
-        if tool.method.name in _OF_FILES:
-            await first_files.wait(runner, workspace)
-        data = await runner.answer(
-            tool.method.name, arguments, front=MCP, workspace=workspace, seconds=seconds, tell=tell
+
+    def answer(engine: Engine, cancelled: Callable[[], bool]) -> ToolAnswer:
+        return tool.answer(
+            engine, arguments, structured=structured, front=MCP, cancelled=cancelled, tell=tell
         )
+
+    try:
+        if tool.name in _OF_FILES:
+            await first_files.wait(runner, workspace)
+        return await runner.work(answer, workspace=workspace, seconds=seconds)
     finally:
         await asyncio.gather(*map(asyncio.wrap_future, telling), return_exceptions=True)  # before the answer
-    text = await runner.run(lambda engine: tool.text(engine, data, arguments), workspace=workspace)
-    return data, text
 
 
 def _progress(session: ServerSession, telling: list[Future[None]]) -> Tell:
@@ -140,44 +160,39 @@ def _failed(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
-@functools.cache
-def _listed() -> list[types.Tool]:
-    return [
-        types.Tool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            output_schema=tool.output_schema,
-            annotations=types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=True,
-                destructive_hint=False,
-                idempotent_hint=True,
-                open_world_hint=False,
-            ),
-        )
-        for tool in TOOLS.values()
-    ]
+def _shown(tool: Tool, *, structured: bool) -> types.Tool:
+    """The tool as clients are shown it; what its data looks like only where answers are data."""
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema if structured else None,
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
 
 
 # --- stdio -----------------------------------------------------------------------------------------
 
 
-def serve_stdio(named: Sequence[Path], client: int) -> None:
+def serve_stdio(
+    named: Sequence[Path], client: int, tools: Sequence[str] = (), *, structured: bool = False
+) -> None:
     """Speak MCP over stdin and stdout until stdin ends, the process `client` that started this one is gone, or this one is
-    told to end."""
+    told to end. `tools` and `structured` are those of `build_server`."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     let_queries_in()
     keep_no_freed_memory()
-    asyncio.run(_serve(named, client))
+    asyncio.run(_serve(named, client, tools, structured=structured))
 
 
-async def _serve(named: Sequence[Path], client: int) -> None:
+async def _serve(named: Sequence[Path], client: int, tools: Sequence[str], *, structured: bool) -> None:
     workspaces = Workspaces(named)
-    server = build_server(workspaces.runner, problems=lambda: workspaces.problems)
+    server = build_server(
+        workspaces.runner, problems=lambda: workspaces.problems, tools=tools, structured=structured
+    )
 
     async def initialized(context: Context, _: types.NotificationParams) -> None:
         workspaces.begin(context.session)
@@ -215,14 +230,25 @@ class McpApp:
     that cancels does not, since nothing says whose it is.
     """
 
-    def __init__(self, runner: Runner, *, seconds: float, max_body_bytes: int) -> None:
-        """`runner` answers, within `seconds`. Mount it behind a guard of hosts, origins and tokens."""
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        seconds: float,
+        max_body_bytes: int,
+        tools: Sequence[str] = (),
+        structured: bool = False,
+    ) -> None:
+        """`runner` answers, within `seconds`; `tools` and `structured` are those of `build_server`.
+
+        Mount it behind a guard of hosts, origins and tokens.
+        """
 
         async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
             return runner
 
         self._sessions = StreamableHTTPSessionManager(
-            build_server(given, seconds=seconds),
+            build_server(given, seconds=seconds, tools=tools, structured=structured),
             stateless=True,
             # Whoever mounts this guards it: two lists of hosts would only come to differ.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),

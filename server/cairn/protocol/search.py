@@ -104,6 +104,8 @@ class SearchResult:
     """Further passages of the same file, beside `snippet`, best first; none of them overlaps another."""
     match_explain: tuple[str, ...] | None = None
     """One line a signal, strongest first; only when asked for."""
+    best_lines: Range | None = None
+    """Whole lines of `range` that answer the question best; null for a name, and of what is related."""
 
 
 @frozen

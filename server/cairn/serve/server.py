@@ -132,7 +132,11 @@ class _Serving:
         url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
         runner = Runner(lambda: self.engine)
         mcp = McpApp(
-            runner, seconds=self.settings.request_seconds, max_body_bytes=self.settings.max_body_bytes
+            runner,
+            seconds=self.settings.request_seconds,
+            max_body_bytes=self.settings.max_body_bytes,
+            tools=self.engine.settings().agents.tools,
+            structured=self.engine.settings().agents.structured,
         )
         served = Served(
             runner=runner,

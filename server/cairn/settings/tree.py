@@ -226,6 +226,19 @@ class LspSettings:
 
 
 @frozen
+class AgentsSettings:
+    """The tools that agents have, over MCP."""
+
+    tools: tuple[str, ...] = field(default=(), metadata=USER_ONLY)
+    """The tools that a client is shown, by name; `stages` stands for the nine stages of discovery, `all` for every tool. Empty for
+    search, discover, read, references and status."""
+    structured: bool = field(default=False, metadata=USER_ONLY)
+    """Give answers as data, for programs, instead of as text, for models. A client can ask for that in a single call, too."""
+    max_tokens: int = field(default=0, metadata=within(0, 50_000))
+    """Tokens of an answer at most, where a call does not say; 0 for each tool's own number, 1,500 to 3,000."""
+
+
+@frozen
 class ServeSettings:
     """`cairn serve`."""
 
@@ -264,6 +277,7 @@ class Settings:
     context: ContextSettings = field(factory=ContextSettings)
     log: LogSettings = field(factory=LogSettings)
     lsp: LspSettings = field(factory=LspSettings)
+    agents: AgentsSettings = field(factory=AgentsSettings)
     serve: ServeSettings = field(factory=ServeSettings)
     team: TeamSettings = field(factory=TeamSettings)
 

@@ -93,6 +93,20 @@ def further_passages(
     return [found.pop((result.folder, result.stored.path), ()) for result in shown]
 
 
+def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
+    """For each of the results those of its lines, `[first, last)` of the file, that the best of the `ranked` passages has."""
+    best: list[tuple[int, int] | None] = []
+    for result in shown:
+        chunk, file = result.stored.chunk, (result.folder, result.stored.path)
+        parts = (
+            (max(each.first, chunk.start_line), min(each.last, chunk.end_line))
+            for each in ranked
+            if (each.folder, each.stored.path) == file
+        )
+        best.append(next(((first, last) for first, last in parts if first < last), None))
+    return best
+
+
 def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
     """Add the passage to those of its file, joined to what is near; `shown` are the lines of the result itself."""
     first, last = passage.first, passage.last

@@ -1,0 +1,208 @@
+"""The tool `discover`: the lines of files that answer a question, as many as a budget holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from cairn import protocol
+from cairn.agents.arguments import require_words
+from cairn.agents.asked import Asked
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
+from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
+from cairn.agents.places import Paths, lines_text
+from cairn.agents.state import lacking
+from cairn.agents.verdict import NO_MATCH, verdict_text
+from cairn.protocol.search import PLACES
+from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.settings.discovery import FormatStyle
+
+TOKENS = 2_000
+_LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
+_OF_ENGINE = 0.75
+"""Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
+_FRAME = 60
+"""Tokens of the prompt's own words, which an agent does not get."""
+MARK = "=== "
+"""Begins the line above each excerpt: `#` would be a heading of the excerpt before."""
+_FULL = 0.8
+"""Of a budget. Where so much of it is taken, more may have been found."""
+_SECTIONS_SHARE = 0.4
+"""Of the budget, for the sentences of an overview where excerpts follow."""
+_EVIDENCE = "\nEvidence\n\n"
+_EXCERPTS = "Excerpts\n\n"
+"""Headings of the prompt, which leads with sentences where the question is what something is."""
+
+
+@frozen
+class DiscoverArguments:
+    """What `discover` takes. The last six are the protocol's own, and not listed."""
+
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    cursor: str = ""
+    filter: protocol.DiscoverFilter = field(factory=protocol.DiscoverFilter)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] | None = None
+    max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
+    format: FormatStyle | None = None
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        require_words("query", self.query)
+
+    def params(self, tokens: int) -> protocol.DiscoverParams:
+        """The params for a prompt of so many tokens."""
+        render = self.config.get("render")
+        own = render if isinstance(render, dict) else {}
+        limits = {"maxPromptTokens": tokens, "tokenizer": "characters"}
+        return protocol.DiscoverParams(
+            query=self.query,
+            include=self.include,
+            exclude=self.exclude,
+            max_bullets=self.max_bullets,
+            format=FormatStyle.PLAIN,
+            filter=protocol.DiscoverFilter(self.path or self.filter.path),
+            config={**self.config, "render": {**own, **limits}},
+        )
+
+    def tokens_wanted(self) -> int:
+        """The tokens that the answer may take; 0 where the arguments do not say. Their old place is in `config`."""
+        render = self.config.get("render")
+        known = render.get("maxPromptTokens", 0) if isinstance(render, dict) else 0
+        is_number = (
+            isinstance(known, int) and not isinstance(known, bool) and LEAST_TOKENS <= known <= MOST_TOKENS
+        )
+        return self.max_tokens or (known if is_number else 0)
+
+
+def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    config = arguments.config
+    if arguments.max_tokens:
+        config = {**config, "render": {**config.get("render", {}), "maxPromptTokens": arguments.max_tokens}}
+    params = protocol.DiscoverParams(
+        query=arguments.query,
+        include=arguments.include,
+        exclude=arguments.exclude,
+        max_bullets=arguments.max_bullets,
+        format=arguments.format,
+        filter=protocol.DiscoverFilter(arguments.path or arguments.filter.path),
+        config=config,
+    )
+    answer: protocol.DiscoverAnswer = asked.ask("discover", params)
+    return answer
+
+
+def discover(asked: Asked, arguments: DiscoverArguments) -> str:
+    """The answer. Raises InvalidRequestError for a place that there is not, and for a wrong cursor."""
+    question = (arguments.query, sorted(arguments.path or arguments.filter.path))
+    steps = steps_of(arguments.cursor, *question)
+    budget = asked.budget(arguments.tokens_wanted(), TOKENS)
+    before, known = steps[-1][0] if steps else 0, _known(asked, arguments, steps)
+    tokens = _engine_tokens(budget.tokens, arguments.query)
+    answer: protocol.DiscoverAnswer = asked.ask(
+        "discover", arguments.params(min(_MOST_ENGINE_TOKENS, before + tokens))
+    )
+    items = _excerpts(answer, known)
+    paths = asked.paths
+    texts = [_quoted(each, paths) for each in items]
+    head = "" if steps else _head(answer, bool(items))
+    if steps and not items:
+        head = "Nothing further is found."
+    leading = [] if steps else _leading(answer, paths, budget)
+    below = lacking(asked.engine, answer.retrieval, answer.index)
+    taken = budget.count("\n".join([*leading, *texts]))
+    may_have_more = (
+        answer.verdict.action != NO_MATCH
+        and bool(items)
+        and taken > _FULL * budget.tokens
+        and before + tokens < _MOST_ENGINE_TOKENS
+    )
+
+    def foot(count: int) -> str:
+        shown = count - len(leading)
+        if shown >= len(items) and not may_have_more:
+            return below
+        after = (*steps, (before + tokens, max(0, shown)))
+        more = f"more: cursor={cursor_of(after, *question)}" if shown > 0 else ""
+        return "\n".join(filter(None, (more, below)))
+
+    return fitted(head, [*leading, *texts], foot, budget)[0]
+
+
+def _engine_tokens(tokens: int, query: str) -> int:
+    """The budget by which discovery fills an answer of so many tokens: it counts its own words and the question besides."""
+    return max(_LEAST_ENGINE_TOKENS, int(_OF_ENGINE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
+
+
+_FOOT = 30
+"""Tokens of the line that says how the answer goes on."""
+
+
+def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
+    """The excerpts that the answers before have shown, found again: each is kept, as long as nothing has changed."""
+    known: list[protocol.Excerpt] = []
+    for tokens, count in steps:
+        answer: protocol.DiscoverAnswer = asked.ask(
+            "discover", arguments.params(min(tokens, _MOST_ENGINE_TOKENS))
+        )
+        known += _excerpts(answer, known)[:count]
+    return known
+
+
+def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
+    """The excerpts of which not even half was shown before."""
+    return [each for each in answer.excerpts if 2 * _shared(each, known) < _length(each)]
+
+
+def _length(excerpt: protocol.Excerpt) -> int:
+    return max(1, excerpt.range.end.line - excerpt.range.start.line)
+
+
+def _shared(excerpt: protocol.Excerpt, others: Sequence[protocol.Excerpt]) -> int:
+    """The lines of an excerpt that stand in others."""
+    lines = set(range(excerpt.range.start.line, excerpt.range.end.line))
+    same = [each.range for each in others if each.uri == excerpt.uri]
+    return len(lines & {line for each in same for line in range(each.start.line, each.end.line)})
+
+
+def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
+    place = f"{paths.shown(excerpt.folder, excerpt.path)}:{lines_text(excerpt.range)}"
+    name = excerpt.header_path.replace(" > ", ".") if excerpt.symbol else ""
+    within = name if name.endswith(excerpt.symbol) else excerpt.symbol
+    return f"{MARK}{place}{f'  {within}' if within else ''}\n{excerpt.text}"
+
+
+def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
+    said = verdict_text(answer.verdict, found)
+    return said or ("" if found or answer.bullets else "There is no evidence for that in the workspace.")
+
+
+def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> list[str]:
+    """The sentences that lead where the question is what something is, or that are all there is; each with its place."""
+    heading = answer.answer_prompt.partition(_EXCERPTS)[0]
+    if _EVIDENCE not in heading and answer.excerpts:
+        return []
+    bullets = [bullet for section in answer.plan.sections for bullet in section.bullets]
+    by_score = sorted(range(len(bullets)), key=lambda place: -bullets[place].score)
+    share, chosen = _SECTIONS_SHARE if answer.excerpts else 1.0, list[int]()
+    for place in by_score:
+        texts = [_sentence(bullets[each], paths) for each in [*chosen, place]]
+        if budget.count("\n".join(texts)) <= share * budget.tokens:
+            chosen.append(place)
+    return [_sentence(bullets[place], paths) for place in sorted(chosen)]
+
+
+def _sentence(bullet: protocol.Bullet, paths: Paths) -> str:
+    folder = bullet.uri[: -len(bullet.path) - 1] if bullet.uri.endswith(bullet.path) else ""
+    path = paths.shown(folder, bullet.path)
+    return (
+        f"- {bullet.text} [{path}:{lines_text(bullet.range)}]"
+        if bullet.lines
+        else f"- {bullet.text} [{path}]"
+    )

@@ -1,0 +1,172 @@
+"""How a result of a search reads: its place, its name, why it is there, and the lines of it that matter most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn import protocol
+from cairn.agents.places import Paths, lines_text
+from cairn.text.verbatim import lines_of
+
+_LONGEST_LINE = 300
+"""Characters. Longer lines are made by machines, and cost more than they tell."""
+_MOST_TERMS = 4
+_MOST_REASONS = 2
+_MOST_HEADINGS = 2
+_STEM = 4
+"""Letters by which a word of a line counts as one of the question: `cookie` for `cookies`, `saves` for `saved`."""
+_LINES_ASIDE = 3
+_GAP = 2
+"""Lines between two shown parts that are shown as well: a mark for what is left out costs as much."""
+
+DEFINES, _EXACT = "defines the symbol", "has the exact text"
+_WHYS = {
+    DEFINES: "defines it",
+    "contains the very text": _EXACT,
+    "contains the whole question": _EXACT,
+    "is named by its path": "named by its path",
+    "file name": "file name",
+    "file name as one word": "file name",
+    "file name abbreviated": "file name",
+    "folder names": "folder name",
+    "words of its folder": "folder name",
+    "documents what was asked": "documents it",
+    "introduces the project": "introduces the project",
+    "the package asked about": "the package asked about",
+    "defines what a report names": "defines what the report names",
+    "chosen for such questions": "chosen before",
+}
+"""Signals of ranking that tell a reader something, in a few words; others say only how well the words fit."""
+
+
+@frozen
+class Shown:
+    """One result, which can be written with more or fewer lines."""
+
+    head: str
+    also: str
+    """Further passages of its file; "" for none."""
+    first: int
+    """The number of its first line, from 1."""
+    lines: Sequence[str]
+    head_line: int | None
+    """The place in `lines` of the line that names its definition; None where it has none."""
+    best: tuple[int, int] | None
+    """The places `[start, end)` in `lines` of those that answer best; None where nothing is known of that."""
+    terms: Sequence[str]
+    is_definition: bool
+    """Whether it is read from its head on: it is a definition that was asked for by its name, or lines that relate."""
+    is_aside: bool
+    """Whether it only has a name whose definition is another result."""
+
+    def written(self, most: int) -> str:
+        """The result with at most so many of its lines."""
+        body = self._chosen(min(most, _LINES_ASIDE) if self.is_aside else most) if most else []
+        return "\n".join(filter(None, [self.head, *body, self.also]))
+
+    def _chosen(self, most: int) -> list[str]:
+        parts = _parts(self, most) if any(map(str.strip, self.lines)) else ()
+        body: list[str] = []
+        for start, end in parts:
+            if body:
+                body.append("…")
+            body += [f"{self.first + place}:{_whole(self.lines[place])}" for place in range(start, end)]
+        return body
+
+
+def _whole(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
+
+
+def shown(result: protocol.SearchResult, paths: Paths, *, by_name: bool, related: bool = False) -> Shown:
+    """A result of a search, or with `related`, of what is related, whose reasons say how.
+
+    `by_name` says that a definition was asked for by its name, and found.
+    """
+    why = "; ".join(result.reasons) if related else _why(result, by_name=by_name)
+    place = f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}"
+    head = "  ".join(filter(None, (place, name_of(result))))
+    first, best = result.range.start.line, result.best_lines
+    named = result.selection_range.start.line - first
+    is_definition = related or (by_name and DEFINES in result.reasons)
+    return Shown(
+        head=f"{head} — {why}" if why else head,
+        also=_also(result),
+        first=first + 1,
+        lines=lines_of(result.snippet),
+        head_line=named if named >= 0 and (result.symbol or related) else None,
+        best=(best.start.line - first, best.end.line - first) if best else None,
+        terms=result.matched_terms,
+        is_definition=is_definition,
+        is_aside=by_name and not is_definition,
+    )
+
+
+def name_of(result: protocol.SearchResult) -> str:
+    """`CookieJar.save (method)`, or the headings above a text; "" for a passage without a name."""
+    parts = [part for part in result.header_path.split(" > ") if part]
+    if result.symbol:
+        name = ".".join(parts) if parts and parts[-1].endswith(result.symbol) else result.symbol
+        return f"{name} ({result.symbol_kind})" if result.symbol_kind else name
+    return " > ".join(parts[-_MOST_HEADINGS:])
+
+
+def _why(result: protocol.SearchResult, *, by_name: bool) -> str:
+    told = list(dict.fromkeys(_WHYS[reason] for reason in result.reasons if reason in _WHYS))
+    if not by_name and result.matched_terms and _EXACT not in told:
+        told.append(f"has {', '.join(result.matched_terms[:_MOST_TERMS])}")
+    if not told and any(reason.startswith("meaning") for reason in result.reasons):
+        told.append("by meaning")
+    return "; ".join(told[:_MOST_REASONS])
+
+
+def _also(result: protocol.SearchResult) -> str:
+    further = [
+        f"{lines_text(each.range)} {each.header_path.replace(' > ', '.') if each.symbol else ''}".rstrip()
+        for each in result.passages
+    ]
+    return f"also {', '.join(further)}" if further else ""
+
+
+def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
+    """The parts `[start, end)` of the lines that are shown: those that answer best, and the head of their definition."""
+    lines = shown.lines
+    first, last = _trimmed(lines, 0, len(lines))
+    if last - first <= most:
+        return [(first, last)]
+    head = shown.head_line
+    if head is not None and (shown.is_definition or most == 1):
+        start = max(first, min(head, last - most))
+        return [(start, min(last, start + most))]
+    best, end = shown.best or _dense(shown, most if head is None else most - 1)
+    if head is not None and head <= best <= head + _GAP:
+        best = head
+    if head is None or best <= head < end:
+        best = max(first, min(best, last - most))
+        return [_trimmed(lines, best, min(last, best + most))]
+    end = min(last, best + most - 1)
+    return sorted([(head, head + 1), _trimmed(lines, best, end)])
+
+
+def _dense(shown: Shown, most: int) -> tuple[int, int]:
+    """The lines in which most of the question's words stand, where nothing else tells which answer best."""
+    stems = {term[: max(_STEM, len(term) - 2)] for term in shown.terms}
+    held = [{each for each in stems if each in line.lower()} for line in shown.lines]
+
+    def worth(start: int) -> tuple[int, int, int]:
+        window = held[start : start + most]
+        return len(set().union(*window)), sum(map(len, window)), -start
+
+    start = max(range(max(1, len(shown.lines) - most + 1)), key=worth)
+    return start, start + most
+
+
+def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """The part without blank lines at its ends."""
+    while start < end - 1 and not lines[start].strip():
+        start += 1
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return start, end

@@ -1,0 +1,97 @@
+"""Places as agents write and read them: `path:first-last`, with lines from 1. Whatever one tool prints, another takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from cairn.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.protocol import Range
+
+_LINES = re.compile(
+    r"(?P<path>.+?)(?::|\#L?)(?P<first>[0-9]{1,9})(?:(?:-L?|:)(?P<last>[0-9]{1,9}))?\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_QUOTES = (("`", "`"), ("'", "'"), ('"', '"'), ("[", "]"), ("(", ")"), ("<", ">"))
+"""What people put around a place that they cite."""
+
+
+@frozen
+class Place:
+    """A file, or lines of it."""
+
+    path: str
+    first: int = 0
+    """From 1; 0 where no lines are named."""
+    last: int = 0
+    """The last line, included; 0 where none is named."""
+
+
+def place_named(given: str, field: str = "path") -> Place:
+    """What is written, as a path and lines: `path:10-40`, `path:12`, `path:12:5`, `path#L10-L40`.
+
+    Raises InvalidRequestError for lines that no file can have.
+    """
+    text = given.strip()
+    for opening, closing in _QUOTES:
+        if len(text) > 1 and text[0] == opening and text[-1] == closing:
+            text = text[1:-1].strip()
+    found = _LINES.fullmatch(text)
+    if found is None:
+        return Place(text)
+    first = int(found["first"])
+    is_column = found["last"] is not None and text[found.start("last") - 1] == ":"
+    last = first if is_column or found["last"] is None else int(found["last"])
+    if first < 1 or last < first:
+        raise InvalidRequestError(field, f"{given[:100]!r}: lines count from 1, the first one first")
+    return Place(found["path"], first, last)
+
+
+def lines_text(lines: Range) -> str:
+    """`10-40`, or `12` for a single line, from 1."""
+    return numbers_text(lines.start.line + 1, lines.end.line)
+
+
+def numbers_text(first: int, last: int) -> str:
+    """`10-40`, or `12` where both are the same; from 1, both included."""
+    return f"{first}-{last}" if last > first else str(first)
+
+
+@frozen
+class Paths:
+    """How files are called in an answer: by their path in the folder, and behind the folder's name where several are open."""
+
+    names: dict[str, str]
+    """By the folder's URI what stands before its paths."""
+    is_alone: bool
+
+    @classmethod
+    def of(cls, engine: Engine) -> Paths:
+        """For what the engine has open."""
+        names = [folder.shown.name for folder in engine.folders]
+        return cls(
+            {
+                folder.uri: folder.shown.name if names.count(folder.shown.name) == 1 else str(folder.shown)
+                for folder in engine.folders
+            },
+            len(engine.folders) == 1,
+        )
+
+    def shown(self, folder: str, path: str) -> str:
+        """The file at `path` in the folder of the URI `folder`."""
+        if self.is_alone or not folder:
+            return path
+        name = self.names.get(folder) or unquote(folder.rstrip("/").rpartition("/")[2])
+        return f"{name}/{path}"
+
+
+def numbered(first: int, lines: Sequence[str]) -> list[str]:
+    """The lines with their numbers, of which `first` is the first one's."""
+    return [f"{number}:{line}" for number, line in enumerate(lines, first)]

@@ -1,0 +1,175 @@
+"""The tool `references`: who calls a definition, what it calls, what uses, implements or tests it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from cairn import protocol
+from cairn.agents.asked import Asked
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
+from cairn.agents.cursor import cursor_of, require_none, steps_of
+from cairn.agents.places import Paths, lines_text, place_named
+from cairn.agents.state import lacking
+from cairn.errors import InvalidRequestError
+from cairn.protocol import ReferenceDirection
+from cairn.schema.bounds import NOT_BLANK, at_most, within
+
+TOKENS = 1_500
+LIMIT = 20
+MOST = 1_000
+"""References of a definition, over all answers."""
+_SURE = 0.8
+"""Of references that are likelier than this nothing is said of how likely they are."""
+_MOST_DEFINITIONS = 5
+_LONGEST_CODE = 160
+"""Characters of a line of code; of a longer one only the place is told."""
+
+
+@frozen
+class ReferencesArguments:
+    """What `references` takes. The last two, the protocol's own, are not listed."""
+
+    symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
+    direction: ReferenceDirection = ReferenceDirection.CALLERS
+    depth: int = field(default=1, metadata=within(1, 5))
+    limit: int | None = field(default=None, metadata=within(0, MOST))
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    cursor: str = ""
+    text_document: protocol.TextDocument | None = None
+    position: protocol.Position | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.symbol is None and self.text_document is None:
+            raise InvalidRequestError("symbol", "is required: a name, Owner.name or path:line")
+
+    def params(self, symbol: str | None, limit: int) -> protocol.ReferencesParams:
+        """The protocol's params for so many references."""
+        return protocol.ReferencesParams(
+            symbol=symbol,
+            text_document=self.text_document,
+            position=self.position,
+            direction=self.direction,
+            depth=self.depth,
+            limit=limit,
+        )
+
+
+def references_data(asked: Asked, arguments: ReferencesArguments) -> protocol.ReferencesAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    usual = protocol.ReferencesParams("x").limit
+    limit = usual if arguments.limit is None else arguments.limit
+    answer: protocol.ReferencesAnswer = asked.ask(
+        "references", arguments.params(_meant(asked, arguments)[0], limit)
+    )
+    return answer
+
+
+def references(asked: Asked, arguments: ReferencesArguments) -> str:
+    """The answer. Raises InvalidRequestError for a place that is not indexed, and for a wrong cursor."""
+    symbol, note = _meant(asked, arguments)
+    at = arguments.text_document, arguments.position
+    question = (arguments.symbol, str(at), arguments.direction, arguments.depth)
+    steps = steps_of(arguments.cursor, *question)
+    before = steps[-1][0] if steps else 0
+    limit = LIMIT if arguments.limit is None else arguments.limit
+    params = arguments.params(symbol, min(MOST, before + limit))
+    answer: protocol.ReferencesAnswer = asked.ask("references", params)
+    paths, is_down = asked.paths, arguments.direction is ReferenceDirection.CALLEES
+    references = answer.references[before:]
+    numbers = [
+        before + place for place, each in enumerate(references) if not (is_down and each.target is None)
+    ]
+    found = [_item(answer.references, number, before, paths, is_down=is_down) for number in numbers]
+    budget = asked.budget(arguments.max_tokens, TOKENS)
+    head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
+    if answer.definitions and not references and limit:
+        head = "\n".join(filter(None, (head, _nothing(arguments.direction, is_first=not steps))))
+    elsewhere = _elsewhere(references) if is_down else ""
+    below = lacking(asked.engine, None, answer.index)
+
+    def foot(count: int) -> str:
+        is_all = count == len(found)
+        after = len(answer.references) if is_all else numbers[count]
+        is_way = after > before and after < MOST and not (is_all and answer.complete)
+        more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
+        return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
+
+    return fitted(head, found, foot, budget)[0]
+
+
+def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, str]:
+    """What the protocol is asked for, and what to say of it where a question was taken for what answers it best."""
+    symbol = arguments.symbol
+    if symbol is None:
+        return None, ""
+    place = place_named(symbol, "symbol")
+    if place.first:
+        return f"{place.path}:{place.first}", ""
+    if len(symbol.split()) < 2:
+        return symbol.strip().removesuffix("()"), ""
+    params = protocol.SearchParams(query=symbol, limit=5, context=0, passages=1)
+    answer: protocol.SearchAnswer = asked.ask("search", params)
+    best = next((each for each in answer.results if each.symbol), None)
+    if best is None or answer.verdict.action == "noMatch":
+        raise InvalidRequestError(
+            "symbol", f"no definition is like {symbol[:100]!r}; search first, and give a name"
+        )
+    folder = asked.paths.shown(best.folder, best.path)
+    return f"{folder}:{best.selection_range.start.line + 1}", "Taken as a question; its best answer is:"
+
+
+def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
+    """The definitions, or why there are none."""
+    shown = [
+        f"{_definition(each, paths)}  {each.line.strip()[:_LONGEST_CODE]}"
+        for each in answer.definitions[:_MOST_DEFINITIONS]
+    ]
+    left = len(answer.definitions) - len(shown)
+    return "\n".join(
+        filter(None, (answer.message, *shown, f"and {left} more of that name" if left > 0 else ""))
+    )
+
+
+def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
+    if not is_first:
+        return "There are no more."
+    text = "" if direction is ReferenceDirection.USES else ' Try direction "uses", or search for the name.'
+    return f"No {direction} were found.{text}"
+
+
+def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
+    """`src/harbour/berths.py:12-16  Berth.moor_ship (method)`."""
+    return f"{paths.shown(place.folder, place.path)}:{lines_text(place.range)}  {place.symbol} ({place.kind})"
+
+
+def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
+    """What is called that the workspace does not define, in one line."""
+    names = dict.fromkeys(each.symbol for each in references if each.target is None)
+    return f"also calls, not defined here: {', '.join(names)}" if names else ""
+
+
+def _item(
+    references: Sequence[protocol.FoundReference], number: int, before: int, paths: Paths, *, is_down: bool
+) -> str:
+    """The reference of that number, below a line that says how far away it is, where that is farther than the one before."""
+    reference = references[number]
+    above = references[number - 1].depth if number > before else 1 if not before else 0
+    level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""
+    return f"{level}- {_reference(reference, paths, is_down=is_down)}"
+
+
+def _reference(reference: protocol.FoundReference, paths: Paths, *, is_down: bool) -> str:
+    """Where it is, what is around it or what it leads to, its code, and how sure it is where that is not certain."""
+    place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
+    about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
+    if is_down and reference.target is not None:
+        about = f" → {_definition(reference.target, paths)}"
+    code = reference.line.strip()
+    shown = f": {code}" if len(code) <= _LONGEST_CODE else ""
+    kind = "" if is_down or reference.kind == "call" else reference.kind
+    sure = f"{reference.confidence:.0%} sure: {reference.via}" if reference.confidence < _SURE else ""
+    remark = ", ".join(filter(None, (kind, sure)))
+    return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"

@@ -1,0 +1,92 @@
+"""JSON schemas of tools: in the part of JSON schema that every client and model takes, with one `type` for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+from cairn.engine.methods import Method
+from cairn.schema.json_schema import Describer
+
+Schema = dict[str, Any]
+
+
+def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+    """The schema of an object with these properties and no other."""
+    shape: Schema = {"type": "object", "properties": dict(properties)}
+    if required:
+        shape["required"] = list(required)
+    return {**shape, "additionalProperties": False}
+
+
+def params_schema(method: Method) -> Schema:
+    """The schema of a method's params, without what explains it: an agent hands on what a stage returned, as it is."""
+    definitions: dict[str, Any] = {}
+    schema = Describer(definitions).object(method.params_class())
+    shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))
+    return shape
+
+
+def answer_schema(method: Method, omitted: Set[str] = frozenset()) -> Schema:
+    """The schema of a method's answer without the fields that are `omitted`."""
+    definitions: dict[str, Any] = {}
+    schema = Describer(definitions, whole=True).object(method.answer_type())
+    schema["properties"] = {
+        name: shape for name, shape in schema["properties"].items() if name not in omitted
+    }
+    schema["required"] = [name for name in schema["required"] if name not in omitted]
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """The schema with `change` made of each of its objects, those inside first."""
+    if isinstance(schema, list):
+        return [_mapped(each, change) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return change({key: _mapped(value, change) for key, value in schema.items()})
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with each reference replaced by what it refers to."""
+
+    def inline(shape: Schema) -> Schema:
+        if "$ref" not in shape:
+            return shape
+        name = shape.pop("$ref").rpartition("/")[2]
+        return {**_inlined(definitions[name], definitions), **shape}
+
+    return _mapped(schema, inline)
+
+
+def _plain(schema: Any) -> Any:
+    """The schema with one `type` for each value: of a list or one of its items the list, and null nowhere.
+
+    Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
+    What is not shown is taken nevertheless.
+    """
+
+    def simplify(shape: Schema) -> Schema:
+        if "default" in shape and shape["default"] is None:
+            del shape["default"]
+        if "anyOf" in shape:
+            shape = {**shape.pop("anyOf")[0], **shape}
+        if isinstance(shape.get("type"), list):
+            shape["type"] = shape["type"][0]
+        return shape
+
+    return _mapped(schema, simplify)
+
+
+def _terse(schema: Any) -> Any:
+    """The schema without descriptions and defaults."""
+    if isinstance(schema, list):
+        return [_terse(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = ("description", "default")
+    return {
+        key: {name: _terse(each) for name, each in value.items()} if key == "properties" else _terse(value)
+        for key, value in schema.items()
+        if key not in words
+    }

@@ -1,0 +1,172 @@
+"""The tool `search`: the places of the workspace that a name, a quoted text or a question leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cairn import protocol
+from cairn.agents.arguments import require_words
+from cairn.agents.asked import Asked
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
+from cairn.agents.cursor import cursor_of, require_none, steps_of
+from cairn.agents.passages import DEFINES, Shown, shown
+from cairn.agents.state import lacking
+from cairn.agents.verdict import NO_MATCH, verdict_text
+from cairn.protocol.search import PLACES
+from cairn.schema.bounds import NOT_BLANK, at_most, within
+
+TOKENS = 1_500
+LIMIT = 5
+MOST = 200
+"""Results of a question, over all of its answers."""
+_LINES = (16, 12, 8)
+"""Lines of the first, the second and each further result, where there is room: the first is most often the one."""
+_SHARES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.12, 0.0)
+"""Shares of these lines that are tried, until all results fit."""
+_LARGER_SHARES = (8.0, 4.0, 2.5, 1.6, 1.25)
+"""Tried before these where more tokens than usual are asked for."""
+
+
+@frozen
+class SearchArguments:
+    """What `search` takes. The last eight are the protocol's own, and not listed."""
+
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    type: tuple[protocol.ChunkType, ...] = ()
+    language: tuple[str, ...] = ()
+    collection: tuple[str, ...] = ()
+    limit: int | None = field(default=None, metadata=within(1, MOST))
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+    cursor: str = ""
+    filter: protocol.SearchFilter = field(factory=protocol.SearchFilter)
+    alpha: float | None = None
+    context: int | None = None
+    explain: bool = False
+    passages: int = 3
+    case_sensitive: bool = False
+    whole_word: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        require_words("query", self.query)
+
+    @property
+    def wanted(self) -> protocol.SearchFilter:
+        """What the arguments limit the search to."""
+        given = self.filter
+        return protocol.SearchFilter(
+            type=self.type or given.type,
+            language=self.language or given.language,
+            path=self.path or given.path,
+            collection=self.collection or given.collection,
+        )
+
+    def params(self, limit: int, context: int) -> protocol.SearchParams:
+        """The protocol's params for so many results."""
+        return protocol.SearchParams(
+            query=self.query,
+            limit=limit,
+            alpha=self.alpha,
+            filter=self.wanted,
+            context=context if self.context is None else self.context,
+            explain=self.explain,
+            passages=self.passages,
+            case_sensitive=self.case_sensitive,
+            whole_word=self.whole_word,
+        )
+
+
+def search_data(asked: Asked, arguments: SearchArguments) -> protocol.SearchAnswer:
+    """The protocol's answer, as every other front has it."""
+    require_none(arguments.cursor)
+    usual = protocol.SearchParams("")
+    answer: protocol.SearchAnswer = asked.ask(
+        "search", arguments.params(arguments.limit or usual.limit, usual.context)
+    )
+    return answer
+
+
+def search(asked: Asked, arguments: SearchArguments) -> str:
+    """The answer. Raises InvalidRequestError for a place or a language that there is not, and for a wrong cursor."""
+    question = (arguments.query, _plain(arguments.wanted))
+    steps = steps_of(arguments.cursor, *question)
+    before = steps[-1][0] if steps else 0
+    limit = arguments.limit or LIMIT
+    params = arguments.params(min(MOST, before + limit + 1), 0)
+    answer: protocol.SearchAnswer = asked.ask("search", params)
+    page = answer.results[before : before + limit]
+    is_end = len(answer.results) <= before + limit
+    budget = asked.budget(arguments.max_tokens, TOKENS)
+    by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
+    results = [shown(each, asked.paths, by_name=by_name) for each in _each_once(page)]
+    head = "" if before and page else _head(answer, bool(page), before)
+    below = lacking(asked.engine, answer.retrieval, answer.index)
+    if answer.broken_off:
+        below = " ".join(
+            filter(None, (f"Not everything was searched in time ({', '.join(answer.broken_off)}).", below))
+        )
+
+    def foot(count: int) -> str:
+        if count == len(results) and is_end:
+            return below
+        is_way = count or not results
+        more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
+        return "\n".join(filter(None, (more, below)))
+
+    brief = answer.verdict.action == NO_MATCH
+    return written(results, head, foot, budget, brief=brief)
+
+
+def _plain(wanted: protocol.SearchFilter) -> list[Any]:
+    return [sorted(wanted.path), sorted(wanted.type), sorted(wanted.language), sorted(wanted.collection)]
+
+
+def _each_once(results: Sequence[protocol.SearchResult]) -> list[protocol.SearchResult]:
+    """The results; of copies of a text, only the first has its lines."""
+    known: set[str] = set()
+    once = []
+    for result in results:
+        is_copy = result.content_hash in known
+        known.add(result.content_hash)
+        once.append(
+            evolve(result, snippet="", reasons=(), matched_terms=(), symbol="", header_path="the same text")
+            if is_copy
+            else result
+        )
+    return once
+
+
+def _head(answer: protocol.SearchAnswer, found: bool, before: int) -> str:
+    if before:
+        return "No further results."
+    corrected = f"Read as: {', '.join(answer.query.corrections)}." if answer.query.corrections else ""
+    said = verdict_text(answer.verdict, found)
+    if not found and not said:
+        said = "Nothing is found."
+    return " ".join(filter(None, (said, corrected)))
+
+
+def written(
+    results: Sequence[Shown],
+    head: str,
+    foot: Callable[[int], str],
+    budget: Budget,
+    *,
+    usual: int = TOKENS,
+    brief: bool = False,
+) -> str:
+    """The results with as many of their lines as fit; where not even their heads do, the first of them."""
+    shares = (0.0,) if brief else (*(_LARGER_SHARES if budget.tokens > usual else ()), *_SHARES)
+    items: list[str] = []
+    for share in shares:
+        items = [each.written(_lines_of(place, share)) for place, each in enumerate(results)]
+        if budget.holds(head, *items, foot(len(items))):
+            break
+    return fitted(head, items, foot, budget)[0]
+
+
+def _lines_of(place: int, share: float) -> int:
+    return round(share * _LINES[min(place, len(_LINES) - 1)])

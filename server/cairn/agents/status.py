@@ -1,0 +1,67 @@
+"""The tool `status`: what can be asked about, and whether something is missing."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from cairn import protocol
+from cairn.agents.asked import Asked
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
+from cairn.agents.state import for_agents, freshness
+from cairn.schema.bounds import within
+
+TOKENS = 500
+_MOST_SKIPPED = 4
+_MOST_COLLECTIONS = 12
+_MOST_WARNINGS = 3
+
+
+@frozen
+class StatusArguments:
+    """What `status` takes, which is nothing that has to be given."""
+
+    max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
+
+
+def status_data(asked: Asked, _: StatusArguments) -> protocol.StatusAnswer:
+    """The protocol's answer, as every other front has it."""
+    answer: protocol.StatusAnswer = asked.ask("status", {})
+    return answer
+
+
+def status(asked: Asked, arguments: StatusArguments) -> str:
+    """The answer."""
+    answer = status_data(asked, arguments)
+    indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
+    files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"
+    lines = [f"{answer.state}: {files}, {answer.chunks:,} passages"]
+    folders = [folder.label for folder in asked.engine.folders]
+    lines.append(f"folder: {folders[0]}" if len(folders) == 1 else f"folders: {', '.join(folders)}")
+    lines.append(freshness(asked.engine))
+    if answer.last_error:
+        lines.append(f"problem: {for_agents(answer.last_error)}")
+    if answer.model is None:
+        lines.append("no vectors: answers use keywords alone")
+    lines.append(_collections(answer))
+    lines.append(_left_out(answer))
+    lines += [
+        f"note: {shown}" for warning in answer.warnings[:_MOST_WARNINGS] if (shown := for_agents(warning))
+    ]
+    text = "\n".join(filter(None, lines))
+    return asked.budget(arguments.max_tokens, TOKENS).cut(text)
+
+
+def _collections(answer: protocol.StatusAnswer) -> str:
+    """The collections with how many files they have, the largest first."""
+    files: dict[str, int] = {}
+    for each in answer.collections:
+        files[each.name] = files.get(each.name, 0) + each.files
+    ordered = sorted(files, key=lambda name: -files[name])
+    shown = ", ".join(f"{name} ({files[name]:,})" for name in ordered[:_MOST_COLLECTIONS])
+    more = f" and {len(ordered) - _MOST_COLLECTIONS} more" if len(ordered) > _MOST_COLLECTIONS else ""
+    return f"collections (files): {shown}{more}" if shown else ""
+
+
+def _left_out(answer: protocol.StatusAnswer) -> str:
+    skipped = sorted(answer.skipped.items(), key=lambda item: -item[1])[:_MOST_SKIPPED]
+    return "left out: " + ", ".join(f"{count:,} × {rule}" for rule, count in skipped) if skipped else ""

@@ -1,0 +1,25 @@
+"""What an answer says before its results: how sure it is, and how the question was understood."""
+
+from __future__ import annotations
+
+from cairn import protocol
+
+NO_MATCH, CLARIFY = "noMatch", "clarify"
+_MOST_CANDIDATES = 3
+
+
+def verdict_text(verdict: protocol.Verdict, found: bool) -> str:
+    """What to know before reading on, in one line; "" where the results simply answer."""
+    return " ".join(filter(None, (verdict.note, _decision(verdict, found))))
+
+
+def _decision(verdict: protocol.Verdict, found: bool) -> str:
+    if verdict.action == NO_MATCH:
+        nearest = " The nearest:" if found else ""
+        return f"Nothing matches well. Try other words or a name, or search the text itself.{nearest}"
+    if verdict.action == CLARIFY:
+        others = [each for each in verdict.candidates if each.title not in verdict.message]
+        named = ", ".join(f"{each.title} ({each.path})" for each in others[:_MOST_CANDIDATES])
+        also = f" Or {named}." if named else ""
+        return f"Unclear: {verdict.message}{also}"
+    return verdict.message

@@ -1,0 +1,100 @@
+"""How a result reads: its head, and which of its lines are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cairn import protocol
+from cairn.agents.passages import Shown, shown
+from cairn.agents.places import Paths
+from cairn.protocol import whole_lines
+from tests.search_results import search_result
+
+ALONE = Paths({}, True)
+BODY = "".join(f"    step_{number}()\n" for number in range(29))
+
+
+def result(**fields: Any) -> Shown:
+    options = {name: fields.pop(name) for name in ("by_name", "related") if name in fields}
+    return shown(search_result(**fields), ALONE, **{"by_name": False, **options})
+
+
+def test_a_result_names_its_place_what_it_is_and_why_it_is_there() -> None:
+    assert result().written(5).split("\n") == [
+        "src/berths.py:12-20  Berth.moor_ship (method) — defines it; has moor",
+        "12:def moor_ship(self):",
+        "13:    pass",
+    ]
+
+
+def test_headings_stand_for_the_name_of_a_text() -> None:
+    text = result(symbol="", header_path="Guide > Berths > Mooring", reasons=(), matched_terms=())
+    assert text.head == "src/berths.py:12-20  Berths > Mooring"
+
+
+def test_further_passages_are_named_in_one_line() -> None:
+    leave = protocol.FilePassage(whole_lines(39, 52), "def leave…", "leave", "Berth > leave", 0.6)
+    assert result(passages=(leave,)).also == "also 40-52 Berth.leave"
+
+
+def test_results_of_one_of_several_folders_begin_with_its_name() -> None:
+    paths = Paths({"file:///harbour": "harbour", "file:///tide": "tide"}, False)
+    assert shown(search_result(), paths, by_name=False).head.startswith("harbour/src/berths.py:12-20 ")
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.split("\n")[1:] if not line.startswith("also")]
+
+
+def test_a_long_result_shows_its_head_and_the_lines_that_answer_best() -> None:
+    long = result(
+        snippet=f"def moor_ship():\n{BODY}", range=whole_lines(11, 41), best_lines=whole_lines(31, 34)
+    )
+    assert lines(long.written(4)) == [
+        "12:def moor_ship():",
+        "…",
+        "32:    step_19()",
+        "33:    step_20()",
+        "34:    step_21()",
+    ]
+
+
+def test_without_best_lines_those_with_the_most_words_of_the_question_are_shown() -> None:
+    snippet = f"def go():\n{BODY}    moor(ship)\n"
+    long = result(snippet=snippet, range=whole_lines(11, 42), matched_terms=("mooring", "ship"))
+    assert "42:    moor(ship)" in lines(long.written(4))
+    assert len(long.written(4).split("\n")) <= 6
+
+
+def test_a_definition_that_was_asked_for_by_name_is_read_from_its_head_on() -> None:
+    long = result(
+        snippet=f"# before\ndef moor_ship():\n{BODY}",
+        range=whole_lines(10, 41),
+        best_lines=whole_lines(31, 34),
+        by_name=True,
+    )
+    assert lines(long.written(3)) == ["12:def moor_ship():", "13:    step_0()", "14:    step_1()"]
+
+
+def test_what_is_not_the_definition_asked_for_takes_few_lines() -> None:
+    aside = result(
+        snippet=f"def go():\n{BODY}", range=whole_lines(11, 41), reasons=("file name",), by_name=True
+    )
+    assert len(lines(aside.written(16))) <= 4
+
+
+def test_no_line_is_cut_but_one_that_machines_make_is_only_counted() -> None:
+    text = result(snippet="x" * 5_000).written(3)
+    assert "12: (a line of 5,000 characters)" in text
+
+
+def test_what_is_related_says_how_and_shows_from_where_it_relates() -> None:
+    call = result(
+        snippet=f"def go():\n{BODY}",
+        range=whole_lines(11, 41),
+        selection_range=whole_lines(20, 21),
+        reasons=("calls `moor`", "file that imports it"),
+        related=True,
+    )
+    assert call.head.endswith("— calls `moor`; file that imports it")
+    assert lines(call.written(2)) == ["21:    step_8()", "22:    step_9()"]

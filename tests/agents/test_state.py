@@ -1,0 +1,103 @@
+"""What an answer says of what it lacks: one line, with what to do, and never to index anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cairn import protocol
+from cairn.agents import state
+from cairn.agents.state import NOTHING_TO_DO, for_agents, freshness, lacking
+
+
+class StillIndexing:
+    """As an engine whose index lacks files and vectors."""
+
+    def __init__(self, complete: bool = False, **status: Any) -> None:
+        self._complete = complete
+        self._status = status
+
+    def progress(self) -> Any:
+        return type("Progress", (), {"complete": self._complete})()
+
+    def status(self) -> Any:
+        known = {
+            "files": protocol.FileCounts(400, 120),
+            "generation": 1,
+            "chunks": 900,
+            "embedded": 30,
+            "model": protocol.ModelInfo("m", 2, "m@1"),
+            "paused": False,
+            "seconds_left": None,
+            "state": "indexing",
+            "last_error": None,
+            "remaining": ("files", "vectors"),
+        }
+        return type("Status", (), {**known, **self._status})()
+
+
+@pytest.fixture(autouse=True)
+def staged_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.engine.status.status_of", lambda engine: engine.status())
+
+
+DONE: Any = StillIndexing(complete=True)
+
+
+def test_a_complete_index_says_nothing() -> None:
+    assert freshness(DONE) == ""
+    assert lacking(DONE, protocol.AnsweredIn(), protocol.IndexState(1, True)) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ({}, "120 of 400 files read; 30 of 900 passages have vectors. Ask again in some seconds"),
+        ({"seconds_left": 41.0}, "Ask again in about 40 s"),
+        ({"paused": True}, "It stays so for now"),
+        ({"remaining": ("history", "imports")}, "history and imports not counted yet"),
+        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. For what is not found"),
+        ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),
+    ],
+)
+def test_an_incomplete_index_says_what_is_missing_and_what_to_do(status: dict[str, Any], said: str) -> None:
+    text = freshness(StillIndexing(**status))  # type: ignore[arg-type]
+    assert said in text
+    assert "\n" not in text
+    assert "your own search" in text
+
+
+def test_an_index_that_nobody_keeps_gives_no_advice_to_index_it() -> None:
+    from cairn.engine.status import _NOBODY_INDEXES
+
+    text = freshness(StillIndexing(state="degraded", last_error=_NOBODY_INDEXES))  # type: ignore[arg-type]
+    assert "cairn index" not in text
+    assert "your own search" in text
+
+
+def test_an_answer_made_without_vectors_says_so_and_why() -> None:
+    lowered = protocol.AnsweredIn(2, 3, "", "searches took too long")
+    text = lacking(DONE, lowered, protocol.IndexState(1, True))
+    assert text == "Answered from keywords alone (searches took too long)."
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("The disk is full.", "The disk is full."),
+        ("The index is incomplete and nobody is indexing. Run `cairn index`.", "The index is incomplete and nobody is indexing."),
+        ("Run `cairn reindex`.", NOTHING_TO_DO),
+        ("not read yet; `cairn index` reads it, and so does an editor", "not read yet"),
+        ("The index is damaged (x). It is made anew once Cairn indexes the folder.", "The index is damaged (x)."),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_advice_for_people_is_left_out(text: str, left: str) -> None:
+    assert for_agents(text) == left
+
+
+def test_every_remedy_of_the_status_loses_its_advice() -> None:
+    """Whatever is added there, and begins a sentence with a command that indexes."""
+    for command in ("index", "reindex", "resume", "model install"):
+        assert state.for_agents(f"Vectors are missing. Run `cairn {command}`.") == "Vectors are missing."
