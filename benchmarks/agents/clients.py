@@ -11,7 +11,7 @@ from typing import Any
 
 import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from attrs import frozen
+from attrs import field, frozen
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -30,13 +30,20 @@ class Server:
     """What a model is given of it before any call: its instructions, and the answer to `tools/list` as compact JSON."""
     listing_bytes: int
     """The length of the answer to `tools/list`, in UTF-8."""
+    _known: dict[str, str] = field(factory=dict)
+    """Answers by the call: loops repeat the calls of others, and the same call has the same answer."""
 
     def call(self, tool: str, **arguments: Any) -> str:
         """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it failed."""
+        key = json.dumps([tool, arguments])
+        if key in self._known:
+            return self._known[key]
         result = self.result(tool, **arguments)
         text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
         if result.is_error:
             raise ToolError(f"{tool} {arguments}: {text}")
+        if tool != "status":
+            self._known[key] = text
         return text
 
     def result(self, tool: str, **arguments: Any) -> types.CallToolResult:

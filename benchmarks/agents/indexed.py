@@ -16,20 +16,28 @@ from agents.grep import Tree, call, read_file
 from agents.loops import Step
 
 _MORE = re.compile(r"^more: cursor=(?P<cursor>\S+)", re.MULTILINE)
-_PLACE = re.compile(r"^(?:## )?(?P<path>[^\s:]+):(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|$)", re.MULTILINE)
+_PLACE = re.compile(r"^(?:=== )?(?P<path>[^\s:]+):(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|$)")
+_FURTHER = re.compile(r"(?:^also |, )(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|,|$)")
 _NUMBERED = re.compile(r"^\s*\d+[:\t]", re.MULTILINE)
+
+_MOST_TOKENS = 16_000
 
 Place = tuple[str, int, int]
 """A path with its first and last line, from 1."""
 
 
 def places_in(answer: str) -> list[Place]:
-    """The places at the beginnings of lines, in their order, each once."""
-    found = (
-        (match["path"], int(match["first"]), int(match["last"] or match["first"]))
-        for match in _PLACE.finditer(answer)
-    )
-    return list(dict.fromkeys(found))
+    """The places that stand at the beginnings of lines, each once; those that are named as further ones of a file come last."""
+    first: list[Place] = []
+    further: list[Place] = []
+    path = ""
+    for line in answer.splitlines():
+        if match := _PLACE.match(line):
+            path = match["path"]
+            first.append((path, int(match["first"]), int(match["last"] or match["first"])))
+        elif path and line.startswith("also "):
+            further += [(path, int(m["first"]), int(m["last"] or m["first"])) for m in _FURTHER.finditer(line)]
+    return list(dict.fromkeys([*first, *further]))
 
 
 def cursor_in(answer: str) -> str:
@@ -48,12 +56,14 @@ def without_numbers(answer: str) -> str:
 
 @frozen
 class CairnLoop:
-    """Cairn's tools: `discover`, `search`, and `read` of the places that were shown, in their order."""
+    """Cairn's tools: answers of `discover`, answers of `search`, and `read` of the places that were shown, in their order."""
 
     discoveries: int = 1
-    """Answers of `discover` that are taken before anything else; 0 for none."""
+    """Answers of `discover` that are taken before anything else, by its cursor; 0 for none."""
     discover_tokens: int | None = None
     """Its `max_tokens`; None for its default."""
+    growth: float = 1.0
+    """By how much `max_tokens` grows from one answer to the next."""
     searches: int = 1
     """Answers of `search` that follow; 0 for none."""
     search_tokens: int | None = None
@@ -64,28 +74,35 @@ class CairnLoop:
     """Lines around a shown place that are read afterwards."""
 
     def steps(self, server: Server, question: str) -> Iterator[Step]:
-        discover = {"max_tokens": self.discover_tokens}
-        search = {"limit": self.limit, "max_tokens": self.search_tokens}
-        order = [("discover", self.discoveries, discover), ("search", self.searches, search)]
+        """What it does for a question."""
+        order = [("discover", self.discoveries), ("search", self.searches)]
         shown: list[Place] = []
-        cursors: dict[str, str] = {}
-        for tool, count, options in order[::-1] if self.first_search else order:
+        left: dict[str, tuple[str, int]] = {}
+        for tool, count in order[::-1] if self.first_search else order:
             cursor = ""
-            for _ in range(count):
-                step = _asked(server, tool, query=question, **options, cursor=cursor or None)
+            for number in range(count):
+                step = _asked(server, tool, query=question, **self._options(tool, number), cursor=cursor or None)
                 yield step
                 shown += places_in(step.answer)
-                if not (cursor := cursor_in(step.answer)):
+                cursor = cursor_in(step.answer)
+                if not cursor:
                     break
             if cursor:
-                cursors[tool] = cursor
+                left[tool] = (cursor, count)
         yield from self._reads(server, shown)
-        for tool, _, options in order:  # what is left, since nothing else is
-            cursor = cursors.get(tool, "")
+        for tool, (cursor, number) in left.items():
             while cursor:
-                step = _asked(server, tool, query=question, **options, cursor=cursor)
+                step = _asked(server, tool, query=question, **self._options(tool, number), cursor=cursor)
                 yield step
-                cursor = cursor_in(step.answer)
+                cursor, number = cursor_in(step.answer), number + 1
+
+    def _options(self, tool: str, number: int) -> dict[str, int | None]:
+        """The arguments of the answer of that number, from 0."""
+        if tool == "search":
+            return {"limit": self.limit, "max_tokens": self.search_tokens}
+        if self.discover_tokens is None:
+            return {}
+        return {"max_tokens": min(_MOST_TOKENS, round(self.discover_tokens * self.growth**number))}
 
     def _reads(self, server: Server, shown: list[Place]) -> Iterator[Step]:
         read: dict[str, set[int]] = defaultdict(set)

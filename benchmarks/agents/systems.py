@@ -31,33 +31,36 @@ Loop = CairnLoop | Tuned | Usual | SembleLoop
 LOOPS: Mapping[str, Mapping[str, Loop]] = {
     CAIRN: {
         **{
-            f"discover {size:,} × {count}, search": CairnLoop(count, size)
-            for size in (500, 1_000, 1_500, 2_000, 3_000, 4_000)
-            for count in (1, 2, 4)
+            f"{count} × discover {size:,}, search": CairnLoop(count, size)
+            for size in (500, 750, 1_000, 1_500, 2_000, 3_000, 4_000)
+            for count in (1, 2, 4, 8)
         },
         **{
-            f"search {size:,}, discover {budget:,} × 2": CairnLoop(2, budget, 1, size, first_search=True)
+            f"4 × discover {size:,} and {growth:g} times as much each time, search": CairnLoop(4, size, growth)
+            for size in (750, 1_000, 1_500)
+            for growth in (1.5, 2.0)
+        },
+        **{
+            f"search {size:,}, 4 × discover {budget:,}": CairnLoop(
+                4, budget, search_tokens=size, first_search=True
+            )
             for size in (500, 1_000)
             for budget in (1_000, 2_000)
         },
     },
     CAIRN_SEARCH: {
-        **{
-            f"search {size:,} × {count}, limit {limit}": CairnLoop(
-                0, None, count, size, limit
-            )
-            for size in (500, 1_000, 1_500, 2_000, 3_000, 4_000)
-            for count in (1, 2, 4)
-            for limit in (5, 10)
-        },
+        f"{count} × search {size:,} of {limit}, read": CairnLoop(0, None, 1.0, count, size, limit)
+        for size in (500, 1_000, 1_500, 2_000, 3_000, 4_000)
+        for count in (1, 2, 4)
+        for limit in (5, 10)
     },
     TUNED: {
         f"windows of ±{around}, {page:,} tokens a call, {files} files first{', then wider' if wider > 1 else ''}": Tuned(
             around, wider, files, page
         )
-        for around in (3, 5, 8, 12)
+        for around in (3, 5, 8)
         for wider in (1, 4)
-        for files in (5, 10)
+        for files in (10, 20)
         for page in (500, 1_000, 2_000)
     },
     USUAL: {
@@ -71,12 +74,14 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         f"{top_k} results, {lines or 'all'} lines of {content}, then {then}": SembleLoop(
             top_k, lines, content, then
         )
-        for top_k in (5, 10, 20)
+        for top_k in (5, 10, 20, 40)
         for lines in (10, None)
         for content in ("code", "all")
-        for then in ("windows", "files", "more", "related")
+        for then in ("windows", "files", "related")
+        if top_k == 5 or then != "related"
     },
 }
+"""By system and by what the loop does, in words."""
 
 _CONTENT = {"code": ("code",), "all": ("code", "docs", "config")}
 _READY_SECONDS = 300.0
