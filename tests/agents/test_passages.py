@@ -98,3 +98,22 @@ def test_what_is_related_says_how_and_shows_from_where_it_relates() -> None:
     )
     assert call.head.endswith("— calls `moor`; file that imports it")
     assert lines(call.written(2)) == ["21:    step_8()", "22:    step_9()"]
+
+
+def test_the_head_of_a_definition_below_its_comment_stands_in_one_part_with_it() -> None:
+    comment = "".join(f" * line {number}\n" for number in range(8))
+    long = result(
+        snippet=f"{comment}def moor_ship():\n{BODY}",
+        range=whole_lines(0, 38),
+        selection_range=whole_lines(8, 9),
+        best_lines=whole_lines(0, 9),
+    )
+    text = lines(long.written(8))
+    assert text[-1] == "9:def moor_ship():"
+    assert "…" not in text
+    assert len(text) == len(set(text)) == 8
+
+
+def test_a_far_weaker_result_takes_few_lines() -> None:
+    weak = shown(search_result(snippet=BODY, range=whole_lines(11, 40), score=0.2), ALONE, best_score=0.9)
+    assert len(lines(weak.written(16))) <= 4

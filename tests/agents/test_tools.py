@@ -14,6 +14,7 @@ from cairn.agents.tools import DEFAULT, INSTRUCTIONS, TOOLS, Tool, listed, tool_
 from cairn.engine.methods import STAGES
 from cairn.errors import InvalidRequestError
 from cairn.schema.convert import snake_case
+from cairn.settings.tree import AgentTool
 
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 STAGE_NAMES = [snake_case(name) for name in STAGES]
@@ -57,6 +58,10 @@ def test_the_usual_tools_take_little_of_a_context() -> None:
 )
 def test_tools_are_listed_by_name_and_by_group(asked: tuple[str, ...], names: list[str]) -> None:
     assert names_of(listed(asked)) == names
+
+
+def test_settings_name_every_tool_but_the_single_stages() -> None:
+    assert [*AgentTool] == [*DEFAULT, "related", "stages", "all"]
 
 
 @pytest.mark.parametrize(("given", "meant"), [("serch", "search"), ("stage", "stages"), ("al", "all")])

@@ -29,6 +29,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from cairn.agents.tools import DEFAULT, INSTRUCTIONS
 from cairn.engine.engine import Engine
 from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import STAGES
@@ -56,7 +57,7 @@ def patient(bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @asynccontextmanager
 async def agent(
-    *folders: Path, era: str = "auto", cwd: Path | None = None, **options: Any
+    *folders: Path | str, era: str = "auto", cwd: Path | None = None, **options: Any
 ) -> AsyncIterator[Client]:
     command = ["-m", "cairn", "mcp", *map(str, folders)]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ), cwd=cwd)
@@ -64,23 +65,35 @@ async def agent(
         yield client
 
 
+DATA: Any = {"cairn/structured": True}
+"""The `_meta` of a call that asks for data instead of text."""
+
+
 async def called(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
+    """The answer as text."""
     result = await client.call_tool(tool, arguments)
     assert isinstance(result, types.CallToolResult)
+    assert result.structured_content is None
     return result
+
+
+async def data_of(client: Client, tool: str, **arguments: Any) -> Any:
+    """The answer as data."""
+    result = await client.call_tool(tool, arguments, meta=DATA)
+    assert not result.is_error, text_of(result)
+    assert not result.content
+    return result.structured_content
 
 
 def text_of(result: types.CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
 
 
-async def until(
-    client: Client, holds: Callable[[Any], bool], tool: str = "cairn_status", **arguments: Any
-) -> Any:
-    """Call again until the structured answer satisfies `holds`; the answer."""
+async def until(client: Client, holds: Callable[[Any], bool], tool: str = "status", **arguments: Any) -> Any:
+    """Call again until the answer as data satisfies `holds`; the answer."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        result = await called(client, tool, **arguments)
+        result = await client.call_tool(tool, arguments, meta=DATA)
         if not result.is_error and holds(result.structured_content):
             return result.structured_content
         assert time.monotonic() < deadline, f"{tool} did not come true: {result}"
@@ -91,96 +104,107 @@ async def ready(client: Client) -> Any:
     return await until(client, lambda status: status["state"] == "ready")
 
 
-async def answers(client: Client, root: Path) -> dict[str, types.CallToolResult]:
-    """Every tool, each stage with what the one before it returned."""
+async def answers(client: Client) -> dict[str, Any]:
+    """The data of every tool, each stage with what the one before it returned."""
     found = {
-        "cairn_search": await called(client, "cairn_search", query=QUESTION, limit=3),
-        "cairn_discover": await called(client, "cairn_discover", query=QUESTION),
-        "cairn_fetch_page": await called(client, "cairn_fetch_page", path="README.md"),
-        "cairn_status": await called(client, "cairn_status"),
-        "cairn_references": await called(client, "cairn_references", symbol="moor_ship"),
-        "cairn_related": await called(
-            client,
-            "cairn_related",
-            textDocument={"uri": (root / "src/harbour/berths.py").as_uri()},
-            range={"start": {"line": 3, "character": 0}, "end": {"line": 12, "character": 0}},
-        ),
+        "search": await data_of(client, "search", query=QUESTION, limit=3),
+        "discover": await data_of(client, "discover", query=QUESTION),
+        "read": await data_of(client, "read", path="README.md"),
+        "status": await data_of(client, "status"),
+        "references": await data_of(client, "references", symbol="moor_ship"),
+        "related": await data_of(client, "related", path="src/harbour/berths.py:4-12"),
     }
 
     async def stage(name: str, key: str, **arguments: Any) -> Any:
-        found[name] = await called(client, name, **arguments)
-        return found[name].structured_content[key] if found[name].structured_content else None
+        found[name] = await data_of(client, name, **arguments)
+        return found[name][key]
 
-    chosen = await stage("cairn_filter_collections", "collections", query=QUESTION)
-    scored = await stage("cairn_score_collections", "collections", query=QUESTION, collections=chosen)
-    queries = await stage("cairn_expand_queries", "queries", query=QUESTION)
-    broad = await stage("cairn_broad_discovery", "chunks", queries=queries, collections=scored)
-    focus = await stage("cairn_semantic_focus", "chunks", collection=scored[0], queries=queries)
-    hits = await stage("cairn_promote_readme", "chunks", hits=[*broad, *focus], query=QUESTION)
-    bullets = await stage("cairn_compress_evidence", "bullets", chunks=hits, query=QUESTION)
-    plan = await stage("cairn_build_answer_plan", "plan", bullets=bullets)
-    await stage("cairn_render_prompt", "prompt", plan=plan, query=QUESTION)
+    chosen = await stage("filter_collections", "collections", query=QUESTION)
+    scored = await stage("score_collections", "collections", query=QUESTION, collections=chosen)
+    queries = await stage("expand_queries", "queries", query=QUESTION)
+    broad = await stage("broad_discovery", "chunks", queries=queries, collections=scored)
+    focus = await stage("semantic_focus", "chunks", collection=scored[0], queries=queries)
+    hits = await stage("promote_readme", "chunks", hits=[*broad, *focus], query=QUESTION)
+    bullets = await stage("compress_evidence", "bullets", chunks=hits, query=QUESTION)
+    plan = await stage("build_answer_plan", "plan", bullets=bullets)
+    await stage("render_prompt", "prompt", plan=plan, query=QUESTION)
     return found
 
 
 @each_era
-async def test_every_tool_answers_and_its_answer_fits_its_schema(workspace: Path, era: str) -> None:
-    async with agent(workspace, era=era) as client:
-        assert "cairn_search" in (client.instructions or "")
+async def test_every_tool_answers_with_data_that_fits_its_schema(workspace: Path, era: str) -> None:
+    async with agent(workspace, "--tools", "all", "--structured", era=era) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 6 + len(STAGES)
         await ready(client)
-        found = await answers(client, workspace)
-        assert set(found) == set(tools)
-        for name, result in found.items():
-            assert not result.is_error, (name, text_of(result))
+        found = await answers(client)
+        assert found.keys() == tools.keys()
+        for name, data in found.items():
             schema = tools[name].output_schema
             assert schema is not None
-            Draft202012Validator(schema).validate(result.structured_content)
-            assert text_of(result)
+            Draft202012Validator(schema).validate(data)
             annotations = tools[name].annotations
             assert annotations is not None
             assert annotations.read_only_hint
             assert not annotations.open_world_hint
 
-    search = found["cairn_search"]
-    assert search.structured_content["results"][0]["path"] == "src/harbour/schedule.py"
-    assert "1. src/harbour/schedule.py:" in text_of(search)
-    assert "def assign_berths" in text_of(search)
-    assert found["cairn_fetch_page"].structured_content["text"] == HARBOUR["README.md"]
-    assert HARBOUR["README.md"] in text_of(found["cairn_fetch_page"])
-    assert "src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)" in text_of(
-        found["cairn_references"]
+    assert found["search"]["results"][0]["path"] == "src/harbour/schedule.py"
+    assert found["read"]["text"] == HARBOUR["README.md"]
+    assert found["discover"].keys().isdisjoint({"answerPrompt", "bullets", "chunks"})
+    assert "berth" in found["render_prompt"]["prompt"]
+
+
+@each_era
+async def test_the_usual_tools_answer_with_text_alone(workspace: Path, era: str) -> None:
+    async with agent(workspace, era=era) as client:
+        assert client.instructions == INSTRUCTIONS
+        listing = await client.list_tools()
+        assert [tool.name for tool in listing.tools] == [*DEFAULT]
+        assert all(tool.output_schema is None for tool in listing.tools)
+        assert len(listing.model_dump_json(by_alias=True, exclude_none=True)) < 6_000
+        await ready(client)
+        found = text_of(await called(client, "search", query=QUESTION))
+        assert found.startswith("src/harbour/schedule.py:")
+        assert "def assign_berths" in found
+        assert "# Harbour" in text_of(await called(client, "cairn_fetch_page", path="README.md"))
+        calls = text_of(await called(client, "references", symbol="moor_ship"))
+        assert "src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)" in calls
+        assert (await called(client, "discover", query=QUESTION)).content
+        assert text_of(await called(client, "status")).startswith("ready: ")
+        # Tools that are not shown can be called all the same.
+        queries = text_of(await called(client, "cairn_expand_queries", query=QUESTION))
+        assert json.loads(queries)["queries"][0] == QUESTION
+
+
+async def test_a_tool_that_there_is_not_is_named_at_the_start(workspace: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cairn", "mcp", "--tools", "serch,read", str(workspace)),
+        stderr=asyncio.subprocess.PIPE,
     )
-    discovered = found["cairn_discover"]
-    assert discovered.structured_content.keys().isdisjoint({"answerPrompt", "bullets", "chunks"})
-    for excerpt in discovered.structured_content["excerpts"]:
-        assert text_of(discovered).count(f"### {excerpt['citation']}") == 1
-        assert excerpt["text"] in text_of(discovered)
-    assert "berth" in found["cairn_render_prompt"].structured_content["prompt"]
-    assert json.loads(text_of(found["cairn_expand_queries"]))["queries"][0] == QUESTION
+    _, said = await process.communicate()
+    assert process.returncode == 1
+    assert "did you mean search?" in said.decode()
 
 
 async def test_what_is_wrong_with_a_call_is_said_to_the_model(workspace: Path) -> None:
     async with agent(workspace) as client:
         await ready(client)
         for tool, arguments, said in (
-            ("cairn_search", {}, "query: is required"),
-            ("cairn_search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
-            ("cairn_search", {"query": "x", "limt": 3}, "Did you mean limit?"),
-            ("cairn_search", {"query": "x", "limit": "3"}, "expected a whole number"),
-            ("cairn_search", {"query": "x", "filter": {"type": ["novel"]}}, "expected one of prose, code"),
-            ("cairn_search", {"query": "x", "workspace": "elsewhere"}, "is not open"),
-            ("cairn_search", {"query": "x", "workspace": 3}, "expected a string"),
-            ("cairn_references", {}, "symbol: is required"),
-            ("cairn_references", {"symbol": "x", "direction": "up"}, "expected one of callers, callees"),
-            ("cairn_fetch_page", {"path": "../secret"}, "does not lie in the workspace"),
+            ("search", {}, "query: is required"),
+            ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
+            ("search", {"query": "x", "limt": 3}, "Did you mean limit?"),
+            ("search", {"query": "x", "limit": "many"}, "expected a whole number"),
+            ("search", {"query": "x", "filter": {"type": ["novel"]}}, "expected one of prose, code"),
+            ("search", {"query": "x", "workspace": "elsewhere"}, "is not open"),
+            ("search", {"query": "x", "workspace": 3}, "expected a string"),
+            ("references", {}, "symbol: is required"),
+            ("references", {"symbol": "x", "direction": "up"}, "expected one of callers, callees"),
+            ("read", {"path": "../secret"}, "is outside of the workspace"),
         ):
             result = await called(client, tool, **arguments)
             assert result.is_error
             assert said in text_of(result)
-            assert tool in text_of(result)
-        with pytest.raises(MCPError, match="did you mean cairn_search"):
+            assert "Example: {" in text_of(result) or "workspace" in arguments
+        with pytest.raises(MCPError, match="did you mean search"):
             await client.call_tool("cairn_serch", {})
 
 
@@ -189,7 +213,7 @@ async def test_no_path_leads_out_of_the_workspace_over_mcp(workspace: Path) -> N
     async with agent(workspace) as client:
         await ready(client)
         for path in (*ESCAPES, str(workspace.parent / "secret.txt"), "link.txt"):
-            refused = await called(client, "cairn_fetch_page", path=path)
+            refused = await called(client, "read", path=path)
             assert refused.is_error, path
             assert not escaped(refused.model_dump_json().encode())
 
@@ -198,9 +222,9 @@ async def test_an_argument_that_is_null_counts_as_absent(workspace: Path) -> Non
     nothing = {"limit": None, "alpha": None, "filter": {"type": None}, "explain": None, "workspace": None}
     async with agent(workspace) as client:
         await ready(client)
-        plainly = await called(client, "cairn_search", query=QUESTION)
-        assert text_of(await called(client, "cairn_search", query=QUESTION, **nothing)) == text_of(plainly)
-        refused = await client.call_tool("cairn_search", {"query": None})
+        plainly = await called(client, "search", query=QUESTION)
+        assert text_of(await called(client, "search", query=QUESTION, **nothing)) == text_of(plainly)
+        refused = await client.call_tool("search", {"query": None})
         assert refused.is_error
         assert "query" in text_of(refused)
 
@@ -213,8 +237,8 @@ async def test_several_folders_are_asked_together_or_one_by_one(workspace: Path,
         await ready(client)
 
         async def paths(**arguments: Any) -> set[str]:
-            result = await called(client, "cairn_search", query="kindle_lamp or moor_ship", **arguments)
-            return {each["path"] for each in result.structured_content["results"]}
+            found = await data_of(client, "search", query="kindle_lamp or moor_ship", **arguments)
+            return {each["path"] for each in found["results"]}
 
         assert {"lamp.py", "src/harbour/berths.py"} <= await paths()
         assert await paths(workspace="lighthouse") == {"lamp.py"}
@@ -264,8 +288,8 @@ async def test_the_home_folder_is_not_indexed_by_accident(
     monkeypatch.setenv("USERPROFILE", str(workspace))
     for start in (workspace, workspace.parent):
         async with agent(cwd=start) as client:
-            for tool in ("cairn_search", "cairn_status"):
-                result = await called(client, tool, **({"query": "x"} if tool == "cairn_search" else {}))
+            for tool in ("search", "status"):
+                result = await called(client, tool, **({"query": "x"} if tool == "search" else {}))
                 assert result.is_error
                 assert "cairn mcp FOLDER" in text_of(result)
     async with agent(workspace) as client:
@@ -283,13 +307,14 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
         (root / f"cargo_{number}.py").write_text(text)
     async with agent(root) as client:
         said = ""
-        while "The index is not complete" not in said:
-            result = await called(client, "cairn_search", query="step_1_1")
+        while "Index incomplete" not in said:
+            result = await called(client, "search", query="step_1_1")
             assert not result.is_error
             said = text_of(result)
-            assert result.structured_content["index"]["complete"] is False
+        assert "your own search" in said
+        assert "cairn index" not in said
         assert "files read" in said or "have vectors" in said
-        answer = await until(client, lambda a: a["results"], "cairn_search", query="step_1_1")
+        answer = await until(client, lambda a: a["results"], "search", query="step_1_1")
         assert answer["results"][0]["path"].startswith("cargo_")
 
 
@@ -305,8 +330,8 @@ async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_f
         with mock.patch("cairn.mcp.server.FirstFiles", patient):
             server = build_server(given)
         async with Client(server) as client:
-            found = await called(client, "cairn_search", query="moor_ship")
-        assert found.structured_content["results"], text_of(found)
+            found = await data_of(client, "search", query="moor_ship")
+        assert found["results"]
     finally:
         runner.close()
         runner.engine.stop()
@@ -320,7 +345,7 @@ async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: 
 
     async with agent(workspace) as client:
         await ready(client)
-        await client.call_tool("cairn_discover", {"query": QUESTION}, progress_callback=progress)
+        await client.call_tool("discover", {"query": QUESTION}, progress_callback=progress)
         while len(told) < len(STAGES):  # the client hands them on in tasks of their own
             await asyncio.sleep(0.01)
     assert sorted(told)[-1][:2] == (9.0, 9.0)
@@ -361,7 +386,7 @@ async def test_a_question_that_is_cancelled_ends(era: str) -> None:
         return runner
 
     async with Client(build_server(given), mode=era) as client:
-        asked = asyncio.create_task(client.call_tool("cairn_search", {"query": "x"}))
+        asked = asyncio.create_task(client.call_tool("search", {"query": "x"}))
         await happens(slow.began)
         asked.cancel()
         await happens(slow.cancelled)
@@ -428,7 +453,7 @@ async def wire(*folders: Path) -> AsyncIterator[Wire]:
 async def test_the_end_of_stdin_ends_the_process_and_all_that_it_started(workspace: Path) -> None:
     async with wire(workspace) as cairn:
         await cairn.initialize()
-        cairn.send(id=1, method="tools/call", params={"name": "cairn_status", "arguments": {}})
+        cairn.send(id=1, method="tools/call", params={"name": "status", "arguments": {}})
         assert (await cairn.receive())["id"] == 1
         children = psutil.Process(cairn.process.pid).children(recursive=True)
         assert cairn.process.stdin is not None

@@ -48,11 +48,26 @@ METHODS = st.sampled_from(
     ]
 )
 CALLS = st.fixed_dictionaries(
-    {"name": st.sampled_from(["cairn_search", "cairn_fetch_page", "cairn_related", "cairn_expand_queries"])},
+    {
+        "name": st.sampled_from(
+            ["search", "discover", "read", "references", "related", "cairn_fetch_page", "expand_queries"]
+        )
+    },
     optional={
         "arguments": st.dictionaries(
             st.sampled_from(
-                ["query", "limit", "filter", "path", "workspace", "config", "range", "textDocument"]
+                [
+                    "query",
+                    "limit",
+                    "filter",
+                    "path",
+                    "workspace",
+                    "config",
+                    "range",
+                    "textDocument",
+                    "symbol",
+                    "cursor",
+                ]
             ),
             JSON,
         )
@@ -77,7 +92,7 @@ LINES = (
 async def answered(cairn: Wire, number: int) -> Any:
     """The answer to a call of a tool, after whatever else comes before it."""
     name = f"probe {number}"
-    cairn.send(id=name, method="tools/call", params={"name": "cairn_status", "arguments": {}})
+    cairn.send(id=name, method="tools/call", params={"name": "status", "arguments": {}})
     while (answer := await cairn.receive()).get("id") != name:
         assert answer.get("jsonrpc") == "2.0"
     return answer

@@ -16,13 +16,13 @@ from cairn.agents.schemas import Schema, arguments_schema
 from cairn.protocol import ChunkType, ReferenceDirection
 
 INSTRUCTIONS = """\
-Cairn searches this workspace by names, words and meaning, from an index that keeps itself up to date.
+Cairn finds code in this workspace by names, words and meaning: ask it before you grep around.
 - You know WHAT but not WHERE ("where are retries limited", a name, an error message): search.
 - HOW or WHY, over several files: discover gives the lines that answer.
 - Before you change a function: references lists its callers, uses and tests, without namesakes.
 - You know the exact string and want EVERY occurrence, or a file's name: use grep or glob.
 Places are path:first-last; every tool takes what another prints. A large workspace: give path. Found nothing? Ask in other words \
-before you conclude that it is not there. Answers say so when the index is incomplete; indexing needs no help from you.\
+before you conclude that it is not there. The index keeps itself up to date; answers say so while it is incomplete.\
 """
 
 

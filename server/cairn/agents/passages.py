@@ -17,6 +17,8 @@ _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
 """Letters by which a word of a line counts as one of the question: `cookie` for `cookies`, `saves` for `saved`."""
+_WEAK = 0.5
+"""Of the first result's score. What has less seldom is what somebody looks for, and has few lines."""
 _LINES_ASIDE = 3
 _GAP = 2
 """Lines between two shown parts that are shown as well: a mark for what is left out costs as much."""
@@ -59,7 +61,7 @@ class Shown:
     is_definition: bool
     """Whether it is read from its head on: it is a definition that was asked for by its name, or lines that relate."""
     is_aside: bool
-    """Whether it only has a name whose definition is another result."""
+    """Whether it is a far weaker result than the first, or only has a name whose definition is another result."""
 
     def written(self, most: int) -> str:
         """The result with at most so many of its lines."""
@@ -80,10 +82,17 @@ def _whole(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
 
 
-def shown(result: protocol.SearchResult, paths: Paths, *, by_name: bool, related: bool = False) -> Shown:
+def shown(
+    result: protocol.SearchResult,
+    paths: Paths,
+    *,
+    by_name: bool = False,
+    related: bool = False,
+    best_score: float = 0.0,
+) -> Shown:
     """A result of a search, or with `related`, of what is related, whose reasons say how.
 
-    `by_name` says that a definition was asked for by its name, and found.
+    `by_name` says that a definition was asked for by its name, and found; `best_score` is that of the first result.
     """
     why = "; ".join(result.reasons) if related else _why(result, by_name=by_name)
     place = f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}"
@@ -100,7 +109,7 @@ def shown(result: protocol.SearchResult, paths: Paths, *, by_name: bool, related
         best=(best.start.line - first, best.end.line - first) if best else None,
         terms=result.matched_terms,
         is_definition=is_definition,
-        is_aside=by_name and not is_definition,
+        is_aside=(by_name and not is_definition) or result.score < _WEAK * best_score,
     )
 
 
@@ -140,14 +149,14 @@ def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
     if head is not None and (shown.is_definition or most == 1):
         start = max(first, min(head, last - most))
         return [(start, min(last, start + most))]
-    best, end = shown.best or _dense(shown, most if head is None else most - 1)
-    if head is not None and head <= best <= head + _GAP:
-        best = head
-    if head is None or best <= head < end:
+    best, _ = shown.best or _dense(shown, most if head is None else most - 1)
+    if head is not None and head - _GAP < best + most and best - _GAP <= head:  # one part holds both
+        best = min(best, head) if best > head else max(best, head - most + 1)
+        head = None
+    if head is None:
         best = max(first, min(best, last - most))
         return [_trimmed(lines, best, min(last, best + most))]
-    end = min(last, best + most - 1)
-    return sorted([(head, head + 1), _trimmed(lines, best, end)])
+    return sorted([(head, head + 1), _trimmed(lines, best, min(last, best + most - 1))])
 
 
 def _dense(shown: Shown, most: int) -> tuple[int, int]:

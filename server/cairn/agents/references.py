@@ -82,7 +82,8 @@ def references(asked: Asked, arguments: ReferencesArguments) -> str:
     numbers = [
         before + place for place, each in enumerate(references) if not (is_down and each.target is None)
     ]
-    found = [_item(answer.references, number, before, paths, is_down=is_down) for number in numbers]
+    told: set[str] = set()
+    found = [_item(answer.references, number, before, paths, told, is_down=is_down) for number in numbers]
     budget = asked.budget(arguments.max_tokens, TOKENS)
     head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
     if answer.definitions and not references and limit:
@@ -152,16 +153,25 @@ def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
 
 
 def _item(
-    references: Sequence[protocol.FoundReference], number: int, before: int, paths: Paths, *, is_down: bool
+    references: Sequence[protocol.FoundReference],
+    number: int,
+    before: int,
+    paths: Paths,
+    told: set[str],
+    *,
+    is_down: bool,
 ) -> str:
-    """The reference of that number, below a line that says how far away it is, where that is farther than the one before."""
+    """The reference of that number, below a line that says how far away it is, where that is farther than the one before.
+
+    `told` is why references before it are thought to mean this one, which is not said again.
+    """
     reference = references[number]
     above = references[number - 1].depth if number > before else 1 if not before else 0
     level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""
-    return f"{level}- {_reference(reference, paths, is_down=is_down)}"
+    return f"{level}- {_reference(reference, paths, told, is_down=is_down)}"
 
 
-def _reference(reference: protocol.FoundReference, paths: Paths, *, is_down: bool) -> str:
+def _reference(reference: protocol.FoundReference, paths: Paths, told: set[str], *, is_down: bool) -> str:
     """Where it is, what is around it or what it leads to, its code, and how sure it is where that is not certain."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
@@ -170,6 +180,10 @@ def _reference(reference: protocol.FoundReference, paths: Paths, *, is_down: boo
     code = reference.line.strip()
     shown = f": {code}" if len(code) <= _LONGEST_CODE else ""
     kind = "" if is_down or reference.kind == "call" else reference.kind
-    sure = f"{reference.confidence:.0%} sure: {reference.via}" if reference.confidence < _SURE else ""
+    sure = ""
+    if reference.confidence < _SURE:
+        why = "" if reference.via in told else f": {reference.via}"
+        sure = f"{reference.confidence:.0%} sure{why}"
+        told.add(reference.via)
     remark = ", ".join(filter(None, (kind, sure)))
     return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"

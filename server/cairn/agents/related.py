@@ -67,7 +67,7 @@ def related(asked: Asked, arguments: RelatedArguments) -> str:
     answer: protocol.RelatedAnswer = asked.ask("related", params)
     page = answer.results[before : before + limit]
     is_end = len(answer.results) <= before + limit
-    results = [shown(each, asked.paths, by_name=False, related=True) for each in page]
+    results = [shown(each, asked.paths, related=True) for each in page]
     below = lacking(asked.engine, answer.retrieval, answer.index)
     head = (
         ""

@@ -101,7 +101,10 @@ def search(asked: Asked, arguments: SearchArguments) -> str:
     is_end = len(answer.results) <= before + limit
     budget = asked.budget(arguments.max_tokens, TOKENS)
     by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
-    results = [shown(each, asked.paths, by_name=by_name) for each in _each_once(page)]
+    results = [
+        shown(each, asked.paths, by_name=by_name, best_score=answer.results[0].score)
+        for each in _each_once(page)
+    ]
     head = "" if before and page else _head(answer, bool(page), before)
     below = lacking(asked.engine, answer.retrieval, answer.index)
     if answer.broken_off:

@@ -17,9 +17,7 @@ def _decision(verdict: protocol.Verdict, found: bool) -> str:
     if verdict.action == NO_MATCH:
         nearest = " The nearest:" if found else ""
         return f"Nothing matches well. Try other words or a name, or search the text itself.{nearest}"
-    if verdict.action == CLARIFY:
-        others = [each for each in verdict.candidates if each.title not in verdict.message]
-        named = ", ".join(f"{each.title} ({each.path})" for each in others[:_MOST_CANDIDATES])
-        also = f" Or {named}." if named else ""
-        return f"Unclear: {verdict.message}{also}"
+    if verdict.action == CLARIFY and verdict.candidates:
+        named = [f"{each.title} ({each.path})" for each in verdict.candidates[:_MOST_CANDIDATES]]
+        return f"Unclear; it may mean {' or '.join(named)}."
     return verdict.message

@@ -48,7 +48,7 @@ _STAGES = 9
 _OF_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
 """Tools that have nothing to answer before the first files are indexed."""
 _STRUCTURED_META = "cairn/structured"
-"""What a call's `_meta` has to ask for data instead of text, or the other way round."""
+"""What a call's `_meta` has, as true, to ask for data instead of text."""
 
 
 def build_server(
@@ -86,7 +86,7 @@ def build_server(
             found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            as_data = _asked_for_data(context, structured)
+            as_data = structured or _asked_for_data(context)
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except CairnError as problem:
             return _failed(for_agents(str(problem)))
@@ -106,10 +106,9 @@ def build_server(
     )
 
 
-def _asked_for_data(context: Context, usual: bool) -> bool:
-    """Whether the call's `_meta` asks for data, or for text; what is usual where it says nothing."""
-    asked = dict(context.meta or {}).get(_STRUCTURED_META)
-    return asked if isinstance(asked, bool) else usual
+def _asked_for_data(context: Context) -> bool:
+    """Whether the call's `_meta` asks for data. Where tools are listed with schemas of their data, clients want nothing else."""
+    return dict(context.meta or {}).get(_STRUCTURED_META) is True
 
 
 async def _answer(

@@ -225,13 +225,26 @@ class LspSettings:
     an editor that has no other server for them: names as the editor or Cairn has them, or `*` for all."""
 
 
+class AgentTool(enum.StrEnum):
+    """A tool that agents may be shown."""
+
+    SEARCH = "search"
+    DISCOVER = "discover"
+    READ = "read"
+    REFERENCES = "references"
+    STATUS = "status"
+    RELATED = "related"
+    STAGES = "stages"
+    """The nine stages of discovery."""
+    ALL = "all"
+
+
 @frozen
 class AgentsSettings:
     """The tools that agents have, over MCP."""
 
-    tools: tuple[str, ...] = field(default=(), metadata=USER_ONLY)
-    """The tools that a client is shown, by name; `stages` stands for the nine stages of discovery, `all` for every tool. Empty for
-    search, discover, read, references and status."""
+    tools: tuple[AgentTool, ...] = field(default=(), metadata=USER_ONLY)
+    """The tools that a client is shown. Empty for search, discover, read, references and status."""
     structured: bool = field(default=False, metadata=USER_ONLY)
     """Give answers as data, for programs, instead of as text, for models. A client can ask for that in a single call, too."""
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
