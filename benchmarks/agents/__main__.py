@@ -26,7 +26,7 @@ from retrieval.results import commit
 from retrieval.sets import SetError
 
 from agents import plot, report
-from agents.figures import HEADLINE, SESSION, compared, cost, summary
+from agents.figures import HEADLINE, SESSION, compared, cost, mean_cost, summary
 from agents.loops import CALL_CAP, TOKEN_CAP, Trace, half
 from agents.measurement import Followed, Measured, measure, size_figures
 from agents.systems import CAIRN, LOOPS, SEMBLE
@@ -125,10 +125,10 @@ def _traces(followed: Followed, loop: str, ids: Sequence[str]) -> list[Trace]:
 
 
 def _loops(followed: Followed) -> Figures:
-    """By loop: the mean tokens until the headline's share, the cap where it is not reached, on either half."""
+    """By loop and half: the tokens until the headline's share, the cap where it is not reached, as the two kinds of mean."""
     return {
         name: {
-            side: round(cost(those, followed.definitions[name]))
+            side: [round(mean(those, followed.definitions[name])) for mean in (cost, mean_cost)]
             for side in "ab"
             if (those := [trace for trace in traces if half(trace.question) == side])
         }

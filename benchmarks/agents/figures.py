@@ -29,7 +29,15 @@ def summary(traces: Sequence[Trace], definitions: float) -> Figures:
 
 
 def cost(traces: Sequence[Trace], definitions: float) -> float:
-    """What loops are chosen by: the mean tokens until the headline's share, the cap where it is not reached."""
+    """What loops are chosen by: the geometric mean of the tokens until the headline's share, the cap where it is not reached.
+
+    Questions count by ratios, so a few that need the whole cap do not decide alone.
+    """
+    return statistics.geometric_mean(_capped(trace, HEADLINE, definitions) for trace in traces)
+
+
+def mean_cost(traces: Sequence[Trace], definitions: float) -> float:
+    """The same as an arithmetic mean."""
     return statistics.fmean(_capped(trace, HEADLINE, definitions) for trace in traces)
 
 

@@ -18,6 +18,7 @@ from agents.loops import Step
 _MORE = re.compile(r"^more: cursor=(?P<cursor>\S+)", re.MULTILINE)
 _PLACE = re.compile(r"^(?:=== )?(?P<path>[^\s:]+):(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|$)")
 _FURTHER = re.compile(r"(?:^also |, )(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|,|$)")
+_GOES_ON = re.compile(r"^more: path=(?P<place>\S+:\d+-\d+)", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d+[:\t]", re.MULTILINE)
 
 _MOST_TOKENS = 16_000
@@ -72,6 +73,8 @@ class CairnLoop:
     """Whether searches come before discoveries."""
     margin: int = 30
     """Lines around a shown place that are read afterwards."""
+    files: int = 0
+    """Files that are read whole instead, in the order in which they were shown."""
 
     def steps(self, server: Server, question: str) -> Iterator[Step]:
         """What it does for a question."""
@@ -105,15 +108,27 @@ class CairnLoop:
         return {"max_tokens": min(_MOST_TOKENS, round(self.discover_tokens * self.growth**number))}
 
     def _reads(self, server: Server, shown: list[Place]) -> Iterator[Step]:
+        whole = list(dict.fromkeys(path for path, _, _ in shown))[: self.files]
+        for path in whole:
+            yield from _read(server, path)
         read: dict[str, set[int]] = defaultdict(set)
         for path, first, last in dict.fromkeys(shown):
             start, end = max(1, first - self.margin), last + self.margin
-            if not set(range(first, last + 1)) <= read[path]:
+            if path not in whole and not set(range(first, last + 1)) <= read[path]:
                 read[path].update(range(start, end + 1))
-                try:
-                    yield _asked(server, "read", path=f"{path}:{start}-{end}")
-                except ToolError:  # a line of code that looks like a place
-                    continue
+                yield from _read(server, f"{path}:{start}-{end}")
+
+
+def _read(server: Server, place: str) -> Iterator[Step]:
+    """What stands there, in as many answers as it takes; nothing for a line of code that only looks like a place."""
+    while place:
+        try:
+            step = _asked(server, "read", path=place)
+        except ToolError:
+            return
+        yield step
+        match = _GOES_ON.search(step.answer)
+        place = match["place"] if match else ""
 
 
 def _asked(server: Server, tool: str, **arguments: Any) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.figures import Figures
@@ -29,7 +29,7 @@ def markdown(results: Figures) -> str:
     ]
     for name, group in results["groups"].items():
         parts += [f"## {_TITLES[name]}", *_group(group)]
-    parts += ["## Loops: mean tokens until 80 % of the facts, on the half chosen on and on the other"]
+    parts += ["## Loops: tokens until 80 % of the facts, the cap where they are not reached"]
     parts += [_loops(loops, name) for name, loops in results["loops"].items()]
     parts += ["## Lengths", _listing(results["listing_bytes"])]
     parts += [_sizes(sizes, name) for name, sizes in results["sizes"].items() if sizes]
@@ -89,12 +89,13 @@ def _compared(others: Mapping[str, Figures], title: str) -> str:
     return table(head, rows)
 
 
-def _loops(loops: Mapping[str, Mapping[str, int]], system: str) -> str:
-    ordered = sorted(loops.items(), key=lambda item: item[1].get("a", 0))
-    return table(
-        [system, "a", "b"],
-        [[name, *(f"{each[side]:,}" if side in each else "" for side in "ab")] for name, each in ordered],
-    )
+def _loops(loops: Mapping[str, Mapping[str, Sequence[int]]], system: str) -> str:
+    ordered = sorted(loops.items(), key=lambda item: item[1].get("a", (0, 0)))
+    rows = [
+        [name, *(f"{each[side][0]:,} · {each[side][1]:,}" if side in each else "" for side in "ab")]
+        for name, each in ordered
+    ]
+    return table([f"{system}: geometric · arithmetic mean", "chosen on", "checked on"], rows)
 
 
 def _listing(listing: Mapping[str, int]) -> str:

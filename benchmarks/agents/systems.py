@@ -31,17 +31,26 @@ Loop = CairnLoop | Tuned | Usual | SembleLoop
 LOOPS: Mapping[str, Mapping[str, Loop]] = {
     CAIRN: {
         **{
-            f"{count} × discover {size:,}, search": CairnLoop(count, size)
+            f"{count} × discover {size:,}, search, read": CairnLoop(count, size)
             for size in (500, 750, 1_000, 1_500, 2_000, 3_000, 4_000)
             for count in (1, 2, 4, 8)
         },
         **{
-            f"4 × discover {size:,} and {growth:g} times as much each time, search": CairnLoop(4, size, growth)
-            for size in (750, 1_000, 1_500)
+            f"{count} × discover {size:,} and {growth:g} times as much each time, search, read": CairnLoop(
+                count, size, growth
+            )
+            for size in (500, 750, 1_000)
             for growth in (1.5, 2.0)
+            for count in (3, 5)
         },
         **{
-            f"search {size:,}, 4 × discover {budget:,}": CairnLoop(
+            f"{count} × discover {size:,}, search, read {files} files": CairnLoop(count, size, files=files)
+            for size in (750, 1_500)
+            for count in (2, 4)
+            for files in (2, 4)
+        },
+        **{
+            f"search {size:,}, 4 × discover {budget:,}, read": CairnLoop(
                 4, budget, search_tokens=size, first_search=True
             )
             for size in (500, 1_000)
