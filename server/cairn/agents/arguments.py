@@ -52,7 +52,7 @@ def arguments_of(given: Mapping[str, Any], cls: type[T]) -> T:
 def require_words(field: str, text: str) -> None:
     """Raises InvalidRequestError for a text that is empty."""
     if not text.strip():
-        raise InvalidRequestError(field, "is empty; ask a question, or give a name")
+        raise InvalidRequestError(field, "is empty; ask a question or name a symbol")
 
 
 def _read(text: str, hint: Any) -> Any:

@@ -18,6 +18,7 @@ from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
+from cairn.settings.layers import CHARACTERS
 
 TOKENS = 2_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
@@ -56,9 +57,12 @@ class DiscoverArguments:
 
     def params(self, tokens: int) -> protocol.DiscoverParams:
         """The params for a prompt of so many tokens."""
-        render = self.config.get("render")
-        own = render if isinstance(render, dict) else {}
-        limits = {"maxPromptTokens": tokens, "tokenizer": "characters"}
+        config = self.config
+        given = config.get("render", {})
+        if isinstance(given, dict):  # what is wrong with it is for the engine to say
+            is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
+            ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
+            config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
         return protocol.DiscoverParams(
             query=self.query,
             include=self.include,
@@ -66,17 +70,19 @@ class DiscoverArguments:
             max_bullets=self.max_bullets,
             format=FormatStyle.PLAIN,
             filter=protocol.DiscoverFilter(self.path or self.filter.path),
-            config={**self.config, "render": {**own, **limits}},
+            config=config,
         )
 
-    def tokens_wanted(self) -> int:
-        """The tokens that the answer may take; 0 where the arguments do not say. Their old place is in `config`."""
+    def tokens_wanted(self) -> int | None:
+        """The tokens that the answer may take; None where the arguments do not say. Their old place is in `config`."""
+        return self.max_tokens or self._configured_tokens()
+
+    def _configured_tokens(self) -> int | None:
         render = self.config.get("render")
-        known = render.get("maxPromptTokens", 0) if isinstance(render, dict) else 0
-        is_number = (
-            isinstance(known, int) and not isinstance(known, bool) and LEAST_TOKENS <= known <= MOST_TOKENS
-        )
-        return self.max_tokens or (known if is_number else 0)
+        known = render.get("maxPromptTokens") if isinstance(render, dict) else None
+        if not isinstance(known, int) or isinstance(known, bool):
+            return None
+        return known if LEAST_TOKENS <= known <= MOST_TOKENS else None
 
 
 def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
