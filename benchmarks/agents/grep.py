@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 from engine.index_file import UnavailableError
 
 from agents.loops import Step, tokens
@@ -40,13 +40,19 @@ DEFINITIONS = (
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "The regular expression to search for"},
-                "path": {"type": "string", "description": "File or folder to search in; the working folder by default"},
+                "path": {
+                    "type": "string",
+                    "description": "File or folder to search in; the working folder by default",
+                },
                 "glob": {"type": "string", "description": "Glob to filter files"},
                 "type": {"type": "string", "description": "File type to search: js, py, rust, go, java"},
                 "output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"]},
                 "-i": {"type": "boolean", "description": "Ignore case"},
                 "-n": {"type": "boolean", "description": "Show line numbers, in content mode"},
-                "context": {"type": "number", "description": "Lines to show before and after each match, in content mode"},
+                "context": {
+                    "type": "number",
+                    "description": "Lines to show before and after each match, in content mode",
+                },
                 "head_limit": {"type": "number", "description": "Show the first N lines or entries only"},
                 "multiline": {"type": "boolean", "description": "Let patterns span lines"},
             },
@@ -62,7 +68,10 @@ DEFINITIONS = (
             "type": "object",
             "properties": {
                 "file_path": {"type": "string", "description": "The path of the file"},
-                "offset": {"type": "number", "description": "The line to start from; only for files too long to read at once"},
+                "offset": {
+                    "type": "number",
+                    "description": "The line to start from; only for files too long to read at once",
+                },
                 "limit": {"type": "number", "description": "How many lines to read"},
             },
             "required": ["file_path"],
@@ -289,9 +298,7 @@ class Tuned:
             return self.demoted
         return self.prose if _PROSE.search(path) else 1.0
 
-    def _files(
-        self, tree: Tree, question: str, weights: Mapping[Term, float]
-    ) -> list[tuple[str, float]]:
+    def _files(self, tree: Tree, question: str, weights: Mapping[Term, float]) -> list[tuple[str, float]]:
         """The files with what they are worth, best first."""
         scores: dict[str, float] = defaultdict(float)
         for term, weight in weights.items():

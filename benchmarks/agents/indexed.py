@@ -37,7 +37,9 @@ def places_in(answer: str) -> list[Place]:
             path = match["path"]
             first.append((path, int(match["first"]), int(match["last"] or match["first"])))
         elif path and line.startswith("also "):
-            further += [(path, int(m["first"]), int(m["last"] or m["first"])) for m in _FURTHER.finditer(line)]
+            further += [
+                (path, int(m["first"]), int(m["last"] or m["first"])) for m in _FURTHER.finditer(line)
+            ]
     return list(dict.fromkeys([*first, *further]))
 
 
@@ -84,7 +86,9 @@ class CairnLoop:
         for tool, count in order[::-1] if self.first_search else order:
             cursor = ""
             for number in range(count):
-                step = _asked(server, tool, query=question, **self._options(tool, number), cursor=cursor or None)
+                step = _asked(
+                    server, tool, query=question, **self._options(tool, number), cursor=cursor or None
+                )
                 yield step
                 shown += places_in(step.answer)
                 cursor = cursor_in(step.answer)

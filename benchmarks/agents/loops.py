@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from attrs import frozen
-
 from answers.facts import CHARACTERS_PER_TOKEN, Fact, FactQuestion, plain
+from attrs import frozen
 
 TOKEN_CAP = 60_000
 """Tokens after which a loop gives up, definitions of tools included."""

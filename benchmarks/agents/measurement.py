@@ -88,7 +88,9 @@ def _follow_all(
 def _sizes(server: Server, question: str, sizes: dict[str, list[float]]) -> None:
     """Bytes of a search of five, and what discoveries and searches take of their budgets."""
     result = server.result("search", query=question, limit=5)
-    sizes["search of five, bytes"].append(len(result.model_dump_json(by_alias=True, exclude_none=True).encode()))
+    sizes["search of five, bytes"].append(
+        len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
+    )
     for tool in ("discover", "search"):
         for budget in BUDGETS:
             text = server.call(tool, query=question, max_tokens=budget)

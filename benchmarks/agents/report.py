@@ -54,9 +54,7 @@ def _until(systems: Mapping[str, Figures]) -> str:
     for name, each in systems.items():
         for share in (f"{share:.0%}" for share in SHARES):
             until = each["until"][share]
-            cells = [
-                _pair(until[what]) for what in ("tokens", "calls", "tokens_with_cap")
-            ]
+            cells = [_pair(until[what]) for what in ("tokens", "calls", "tokens_with_cap")]
             rows.append([name, share, f"{until['reached']} of {each['questions']}", *cells])
     head = ["mean · median", "facts", "reached", "tokens", "calls", "tokens, the cap where not reached"]
     return table(head, rows)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 def main(content: list[str]) -> None:
     import semble.mcp
+    from answers.semble_chunks import TableModel
     from semble.index import index as made_by
     from semble.types import ContentType
-
-    from answers.semble_chunks import TableModel
 
     model = TableModel()
     for module in (semble.mcp, made_by):

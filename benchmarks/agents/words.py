@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+from itertools import takewhile
 
 from attrs import frozen
 
@@ -48,4 +48,5 @@ def _is_identifier(word: str) -> bool:
 
 def _without_inflection(word: str) -> str:
     """What a word and its stem begin with in common, so that other forms of it match as well."""
-    return os.path.commonprefix([word, stem(word)]) if word.isascii() else word
+    common = takewhile(lambda pair: pair[0] == pair[1], zip(word, stem(word), strict=False))
+    return "".join(letter for letter, _ in common) if word.isascii() else word
