@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import subprocess
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -246,6 +247,8 @@ class Tuned:
     """Files whose windows are shown before wider ones."""
     page: int = 1_000
     """Tokens that one call returns."""
+    growth: float = 1.0
+    """By how much that grows from one call to the next."""
     of_file: float = 0.5
     """The weight of a file's score in that of its windows."""
     path_weight: float = 1.0
@@ -267,11 +270,12 @@ class Tuned:
         shown: dict[str, set[int]] = defaultdict(set)
         pattern = "|".join(re.escape(term.pattern) for term in terms)
         page: list[str] = []
+        size = float(self.page)
         for piece in self._pieces(tree, question, weights, shown):
             page.append(piece)
-            if sum(map(tokens, page)) >= self.page:
+            if sum(map(tokens, page)) >= size:
                 yield Step(call("Grep", pattern=pattern, context=self.around), "\n".join(page))
-                page = []
+                page, size = [], size * self.growth
         if page:
             yield Step(call("Grep", pattern=pattern, context=self.around), "\n".join(page))
 
@@ -320,7 +324,9 @@ class Tuned:
         numbers = sorted(at)
         windows = []
         for centre in numbers:
-            near = set().union(*(at[n] for n in numbers if abs(n - centre) <= self.around))
+            start = bisect_left(numbers, centre - self.around)
+            end = bisect_right(numbers, centre + self.around)
+            near = set().union(*(at[number] for number in numbers[start:end]))
             score = sum(weights[term] for term in near) + 0.1 * sum(weights[term] for term in at[centre])
             windows.append(Window(path, centre, score * factor + self.of_file * of_file))
         return windows

@@ -88,7 +88,7 @@ def _compared(others: Mapping[str, Figures], title: str) -> str:
 
 
 def _loops(loops: Mapping[str, Mapping[str, Sequence[int]]], system: str) -> str:
-    ordered = sorted(loops.items(), key=lambda item: item[1].get("a", (0, 0)))
+    ordered = sorted(loops.items(), key=lambda item: tuple(item[1].get("a", ())))
     rows = [
         [name, *(f"{each[side][0]:,} · {each[side][1]:,}" if side in each else "" for side in "ab")]
         for name, each in ordered

@@ -33,7 +33,7 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         **{
             f"{count} × discover {size:,}, search, read": CairnLoop(count, size)
             for size in (500, 750, 1_000, 1_500, 2_000, 3_000, 4_000)
-            for count in (1, 2, 4, 8)
+            for count in (1, 2, 8)
         },
         **{
             f"{count} × discover {size:,} and {growth:g} times as much each time, search, read": CairnLoop(
@@ -44,46 +44,35 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
             for count in (3, 5)
         },
         **{
-            f"{count} × discover {size:,}, search, read {files} files": CairnLoop(count, size, files=files)
+            f"2 × discover {size:,}, search, read 4 files": CairnLoop(2, size, files=4)
             for size in (750, 1_500)
-            for count in (2, 4)
-            for files in (2, 4)
         },
-        **{
-            f"search {size:,}, 4 × discover {budget:,}, read": CairnLoop(
-                4, budget, search_tokens=size, first_search=True
-            )
-            for size in (500, 1_000)
-            for budget in (1_000, 2_000)
-        },
+        "search 1,000, 4 × discover 1,000, read": CairnLoop(4, 1_000, search_tokens=1_000, first_search=True),
     },
     CAIRN_SEARCH: {
         f"{count} × search {size:,} of {limit}, read": CairnLoop(0, None, 1.0, count, size, limit)
         for size in (500, 1_000, 1_500, 2_000, 3_000, 4_000)
-        for count in (1, 2, 4)
+        for count in (1, 2)
         for limit in (5, 10)
     },
     TUNED: {
-        f"windows of ±{around}, {page:,} tokens a call, {files} files first{', then wider' if wider > 1 else ''}": Tuned(
-            around, wider, files, page
+        f"windows of ±{around}, {page:,} tokens{f' and {growth:g} times as much each time' if growth > 1 else ''}": Tuned(
+            around, page=page, growth=growth
         )
         for around in (3, 5, 8)
-        for wider in (1, 4)
-        for files in (10, 20)
         for page in (500, 1_000, 2_000)
+        for growth in (1.0, 1.5, 2.0)
     },
     USUAL: {
         f"{words} words{' together' if together else ''}, {files} files": Usual(words, together, files=files)
-        for words in (1, 2, 3)
-        for together in (False, True)
+        for words, together in ((1, False), (2, False), (3, False), (2, True))
         for files in (2, 4, 8)
-        if words > 1 or not together
     },
     SEMBLE: {
         f"{top_k} results, {lines or 'all'} lines of {content}, then {then}": SembleLoop(
             top_k, lines, content, then
         )
-        for top_k in (5, 10, 20, 40)
+        for top_k in (5, 10, 20)
         for lines in (10, None)
         for content in ("code", "all")
         for then in ("windows", "files", "related")
