@@ -32,9 +32,21 @@ def test_headings_stand_for_the_name_of_a_text() -> None:
     assert text.head == "src/berths.py:12-20  Berths > Mooring"
 
 
+LEAVE = protocol.FilePassage(whole_lines(39, 41), "def leave():\n    go()\n", "leave", "Berth > leave", 0.6)
+FREE = protocol.FilePassage(whole_lines(59, 60), "free = True\n", "", "", 0.5)
+
+
 def test_further_passages_are_named_in_one_line() -> None:
-    leave = protocol.FilePassage(whole_lines(39, 52), "def leave…", "leave", "Berth > leave", 0.6)
-    assert result(passages=(leave,)).also == "also 40-52 Berth.leave"
+    assert result(passages=(LEAVE, FREE)).written(5).split("\n")[-1] == "also 40-41 Berth.leave, 60"
+
+
+def test_further_passages_are_shown_with_their_lines_where_there_is_room() -> None:
+    assert result(passages=(LEAVE, FREE)).written(5, 1).split("\n")[-4:] == [
+        "also 40-41 Berth.leave",
+        "40:def leave():",
+        "also 60",
+        "60:free = True",
+    ]
 
 
 def test_results_of_one_of_several_folders_begin_with_its_name() -> None:

@@ -210,6 +210,12 @@ def test_mcp_tool_answers_as_its_reader(town: Town) -> None:
     assert refused["isError"]
     assert json.dumps(absent).replace("greenhouse", "lighthouse") == json.dumps(refused)
 
+    for path in ("lighthouse/src/lighthouse/lamp.py:1-11", "src/lighthouse/lamp.py", "kindle_lamp"):
+        assert "kindle_lamp" in call(town.bob, "read", {"path": path})["content"][0]["text"]
+        hidden = call(town.ada, "read", {"path": path})
+        assert hidden["isError"]
+        assert "kindle_lamp(" not in json.dumps(hidden)
+
 
 def test_requests_that_change_answers_are_refused(town: Town) -> None:
     for name, params in [

@@ -26,6 +26,8 @@ _OF_ENGINE = 0.75
 """Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
 _FRAME = 60
 """Tokens of the prompt's own words, which an agent does not get."""
+_FOOT = 30
+"""Tokens of the line that says how the answer goes on."""
 MARK = "=== "
 """Begins the line above each excerpt: `#` would be a heading of the excerpt before."""
 _FULL = 0.8
@@ -89,8 +91,9 @@ def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.Discov
     """The protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     config = arguments.config
-    if arguments.max_tokens:
-        config = {**config, "render": {**config.get("render", {}), "maxPromptTokens": arguments.max_tokens}}
+    render = config.get("render", {})
+    if arguments.max_tokens and isinstance(render, dict):
+        config = {**config, "render": {**render, "maxPromptTokens": arguments.max_tokens}}
     params = protocol.DiscoverParams(
         query=arguments.query,
         include=arguments.include,
@@ -135,7 +138,7 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
         if shown >= len(items) and not may_have_more:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
-        more = f"more: cursor={cursor_of(after, *question)}" if shown > 0 else ""
+        more = f"more: cursor={cursor_of(after, *question)}" if count else ""
         return "\n".join(filter(None, (more, below)))
 
     return fitted(head, [*leading, *texts], foot, budget)[0]
@@ -144,10 +147,6 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
 def _engine_tokens(tokens: int, query: str) -> int:
     """The budget by which discovery fills an answer of so many tokens: it counts its own words and the question besides."""
     return max(_LEAST_ENGINE_TOKENS, int(_OF_ENGINE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
-
-
-_FOOT = 30
-"""Tokens of the line that says how the answer goes on."""
 
 
 def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from cairn import protocol
-from cairn.agents.places import Paths, lines_text
+from cairn.agents.places import Paths, lines_text, numbered, numbers_text
 from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300
@@ -44,12 +44,27 @@ _WHYS = {
 
 
 @frozen
+class Further:
+    """A further passage of a result's file."""
+
+    name: str
+    """What it belongs to; "" where that has no name."""
+    first: int
+    """The number of its first line, from 1."""
+    lines: Sequence[str]
+
+    @property
+    def place(self) -> str:
+        """`40-52 Berth.leave`."""
+        return f"{numbers_text(self.first, self.first + len(self.lines) - 1)} {self.name}".rstrip()
+
+
+@frozen
 class Shown:
     """One result, which can be written with more or fewer lines."""
 
     head: str
-    also: str
-    """Further passages of its file; "" for none."""
+    further: Sequence[Further]
     first: int
     """The number of its first line, from 1."""
     lines: Sequence[str]
@@ -63,10 +78,18 @@ class Shown:
     is_aside: bool
     """Whether it is a far weaker result than the first, or only has a name whose definition is another result."""
 
-    def written(self, most: int) -> str:
-        """The result with at most so many of its lines."""
-        body = self._chosen(min(most, _LINES_ASIDE) if self.is_aside else most) if most else []
-        return "\n".join(filter(None, [self.head, *body, self.also]))
+    def written(self, most: int, of_further: int = 0) -> str:
+        """The result with at most so many of its lines, and so many of each further passage; where that is none, or the result
+        is an aside, further passages are only named."""
+        most, of_further = (min(most, _LINES_ASIDE), 0) if self.is_aside else (most, of_further)
+        body = self._chosen(most) if most else []
+        for each in self.further if of_further else ():
+            body.append(f"also {each.place}")
+            body += _numbered(each.first, each.lines[:of_further])
+        named = ", ".join(each.place for each in self.further)
+        return "\n".join(
+            filter(None, [self.head, *body, f"also {named}" if named and not of_further else ""])
+        )
 
     def _chosen(self, most: int) -> list[str]:
         parts = _parts(self, most) if any(map(str.strip, self.lines)) else ()
@@ -74,8 +97,12 @@ class Shown:
         for start, end in parts:
             if body:
                 body.append("…")
-            body += [f"{self.first + place}:{_whole(self.lines[place])}" for place in range(start, end)]
+            body += _numbered(self.first + start, self.lines[start:end])
         return body
+
+
+def _numbered(first: int, lines: Sequence[str]) -> list[str]:
+    return numbered(first, [_whole(line) for line in lines])
 
 
 def _whole(line: str) -> str:
@@ -102,7 +129,7 @@ def shown(
     is_definition = related or (by_name and DEFINES in result.reasons)
     return Shown(
         head=f"{head} — {why}" if why else head,
-        also=_also(result),
+        further=tuple(map(_further, result.passages)),
         first=first + 1,
         lines=lines_of(result.snippet),
         head_line=named if named >= 0 and (result.symbol or related) else None,
@@ -131,12 +158,11 @@ def _why(result: protocol.SearchResult, *, by_name: bool) -> str:
     return "; ".join(told[:_MOST_REASONS])
 
 
-def _also(result: protocol.SearchResult) -> str:
-    further = [
-        f"{lines_text(each.range)} {each.header_path.replace(' > ', '.') if each.symbol else ''}".rstrip()
-        for each in result.passages
-    ]
-    return f"also {', '.join(further)}" if further else ""
+def _further(passage: protocol.FilePassage) -> Further:
+    lines = lines_of(passage.text)
+    start, end = _trimmed(lines, 0, len(lines))
+    name = passage.header_path.replace(" > ", ".") if passage.symbol else ""
+    return Further(name, passage.range.start.line + 1 + start, lines[start:end])
 
 
 def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:

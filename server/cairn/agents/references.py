@@ -125,7 +125,7 @@ def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, st
 def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
     """The definitions, or why there are none."""
     shown = [
-        f"{_definition(each, paths)}  {each.line.strip()[:_LONGEST_CODE]}"
+        f"{_definition(each, paths)}  {_code(each.line)}".rstrip()
         for each in answer.definitions[:_MOST_DEFINITIONS]
     ]
     left = len(answer.definitions) - len(shown)
@@ -171,14 +171,20 @@ def _item(
     return f"{level}- {_reference(reference, paths, told, is_down=is_down)}"
 
 
+def _code(line: str) -> str:
+    """The line as it is shown; "" for one that is too long."""
+    code = line.strip()
+    return code if len(code) <= _LONGEST_CODE else ""
+
+
 def _reference(reference: protocol.FoundReference, paths: Paths, told: set[str], *, is_down: bool) -> str:
     """Where it is, what is around it or what it leads to, its code, and how sure it is where that is not certain."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
     if is_down and reference.target is not None:
         about = f" → {_definition(reference.target, paths)}"
-    code = reference.line.strip()
-    shown = f": {code}" if len(code) <= _LONGEST_CODE else ""
+    code = _code(reference.line)
+    shown = f": {code}" if code else ""
     kind = "" if is_down or reference.kind == "call" else reference.kind
     sure = ""
     if reference.confidence < _SURE:

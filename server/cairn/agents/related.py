@@ -84,7 +84,7 @@ def related(asked: Asked, arguments: RelatedArguments) -> str:
         return "\n".join(filter(None, (more, below)))
 
     budget = asked.budget(arguments.max_tokens, TOKENS)
-    return written(results, head, foot, budget, usual=TOKENS)
+    return written(results, head, foot, budget)
 
 
 def _passage(asked: Asked, arguments: RelatedArguments) -> tuple[str, protocol.Range]:

@@ -36,7 +36,8 @@ def status(asked: Asked, arguments: StatusArguments) -> str:
     files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"
     lines = [f"{answer.state}: {files}, {answer.chunks:,} passages"]
     folders = [folder.label for folder in asked.engine.folders]
-    lines.append(f"folder: {folders[0]}" if len(folders) == 1 else f"folders: {', '.join(folders)}")
+    if folders:
+        lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
     lines.append(freshness(asked.engine))
     if answer.last_error:
         lines.append(f"problem: {for_agents(answer.last_error)}")

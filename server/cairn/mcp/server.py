@@ -88,6 +88,8 @@ def build_server(
                 return found
             as_data = structured or _asked_for_data(context)
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
+        except InvalidRequestError as problem:
+            return _failed(str(problem))  # which repeats what the client wrote, and is not advice for people
         except CairnError as problem:
             return _failed(for_agents(str(problem)))
         texts = answer.texts
