@@ -327,7 +327,9 @@ class Tuned:
             start = bisect_left(numbers, centre - self.around)
             end = bisect_right(numbers, centre + self.around)
             near = set().union(*(at[number] for number in numbers[start:end]))
-            score = sum(weights[term] for term in near) + 0.1 * sum(weights[term] for term in at[centre])
+            # Sums that do not depend on the order of a set, so that ties are broken the same way in each run.
+            of_line = math.fsum(weights[term] for term in at[centre])
+            score = math.fsum(weights[term] for term in near) + 0.1 * of_line
             windows.append(Window(path, centre, score * factor + self.of_file * of_file))
         return windows
 
