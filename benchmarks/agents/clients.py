@@ -1,0 +1,70 @@
+"""MCP servers as an agent's client drives them, over stdio, from code that does not await anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from attrs import field, frozen
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+
+class ToolError(Exception):
+    """A tool refused a call, with what it said."""
+
+
+@frozen
+class Server:
+    """A connected MCP server."""
+
+    _portal: BlockingPortal
+    _client: Client
+    definitions: str
+    """What a model is given of it before any call: its instructions, and the answer to `tools/list` as compact JSON."""
+    listing_bytes: int
+    """The length of the answer to `tools/list`, in UTF-8."""
+    _known: dict[str, str] = field(factory=dict)
+    """Answers by the call: loops repeat the calls of others, and the same call has the same answer."""
+
+    def call(self, tool: str, **arguments: Any) -> str:
+        """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it failed."""
+        key = json.dumps([tool, arguments])
+        if key in self._known:
+            return self._known[key]
+        result = self.result(tool, **arguments)
+        text = "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
+        if result.is_error:
+            raise ToolError(f"{tool} {arguments}: {text}")
+        if tool != "status":
+            self._known[key] = text
+        return text
+
+    def result(self, tool: str, **arguments: Any) -> types.CallToolResult:
+        """A tool's whole answer."""
+        result = self._portal.call(self._client.call_tool, tool, arguments)
+        assert isinstance(result, types.CallToolResult)
+        return result
+
+
+@contextmanager
+def connected(
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], patience: float = 600.0
+) -> Iterator[Server]:
+    """A server that `command` starts in the folder `cwd`, with further variables in its environment."""
+    parameters = StdioServerParameters(
+        command=command[0], args=list(command[1:]), env={**os.environ, **environment}, cwd=cwd
+    )
+    with start_blocking_portal() as portal:
+        client = Client(parameters, read_timeout_seconds=patience)
+        with portal.wrap_async_context_manager(client):
+            listing = portal.call(client.list_tools).model_dump(mode="json", by_alias=True, exclude_none=True)
+            tools = json.dumps({"tools": listing["tools"]}, ensure_ascii=False, separators=(",", ":"))
+            instructions = client.instructions or ""
+            yield Server(portal, client, f"{instructions}\n{tools}", len(tools.encode()))
