@@ -15,6 +15,9 @@ from attrs import field, frozen
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+_SHOWN = ("name", "description", "inputSchema")
+"""What clients hand on of a tool; hints and the schemas of answers are for the clients themselves."""
+
 
 class ToolError(Exception):
     """A tool refused a call, with what it said."""
@@ -27,7 +30,7 @@ class Server:
     _portal: BlockingPortal
     _client: Client
     definitions: str
-    """What a model is given of it before any call: its instructions, and the answer to `tools/list` as compact JSON."""
+    """What a model is given of it before any call: its instructions, and the name, description and arguments of each tool."""
     listing_bytes: int
     """The length of the answer to `tools/list`, in UTF-8."""
     _known: dict[str, str] = field(factory=dict)
@@ -65,6 +68,10 @@ def connected(
         client = Client(parameters, read_timeout_seconds=patience)
         with portal.wrap_async_context_manager(client):
             listing = portal.call(client.list_tools).model_dump(mode="json", by_alias=True, exclude_none=True)
-            tools = json.dumps({"tools": listing["tools"]}, ensure_ascii=False, separators=(",", ":"))
-            instructions = client.instructions or ""
-            yield Server(portal, client, f"{instructions}\n{tools}", len(tools.encode()))
+            shown = [{name: tool.get(name) for name in _SHOWN} for tool in listing["tools"]]
+            definitions = f"{client.instructions or ''}\n{_compact(shown)}"
+            yield Server(portal, client, definitions, len(_compact({"tools": listing["tools"]}).encode()))
+
+
+def _compact(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -21,6 +21,11 @@ _FURTHER = re.compile(r"(?:^also |, )(?P<first>\d+)(?:-(?P<last>\d+))?(?=\s|,|$)
 _GOES_ON = re.compile(r"^more: path=(?P<place>\S+:\d+-\d+)", re.MULTILINE)
 _NUMBERED = re.compile(r"^\s*\d+[:\t]", re.MULTILINE)
 
+_CALLERS = re.compile(
+    r"\b(?:who|what|which|where)\b.*\b(?:calls?|called|callers?|uses?|used|invokes?)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"\b(?:\w+(?:\.|::|->))*(?:\w*[a-z0-9]_\w+|[A-Za-z]\w*[a-z][A-Z]\w*|_\w+)\b")
+"""An identifier of several words, which no sentence has by itself."""
 _MOST_TOKENS = 16_000
 
 Place = tuple[str, int, int]
@@ -75,11 +80,15 @@ class CairnLoop:
     """Whether searches come before discoveries."""
     margin: int = 30
     """Lines around a shown place that are read afterwards."""
+    references: bool = True
+    """Whether a question for the callers of something named asks `references` first, as its manual says."""
     files: int = 0
     """Files that are read whole instead, in the order in which they were shown."""
 
     def steps(self, server: Server, question: str) -> Iterator[Step]:
         """What it does for a question."""
+        if self.references and (symbol := asked_for_callers(question)):
+            yield from _references(server, symbol)
         order = [("discover", self.discoveries), ("search", self.searches)]
         shown: list[Place] = []
         left: dict[str, tuple[str, int]] = {}
@@ -133,6 +142,20 @@ def _read(server: Server, place: str) -> Iterator[Step]:
         yield step
         match = _GOES_ON.search(step.answer)
         place = match["place"] if match else ""
+
+
+def asked_for_callers(question: str) -> str:
+    """The function whose callers a question asks for by its name, as code writes it; "" for none."""
+    name = _NAME.search(question)
+    return name[0] if name and _CALLERS.search(question) else ""
+
+
+def _references(server: Server, symbol: str) -> Iterator[Step]:
+    """The callers of a name; nothing where there is no such name."""
+    try:
+        yield _asked(server, "references", symbol=symbol)
+    except ToolError:
+        return
 
 
 def _asked(server: Server, tool: str, **arguments: Any) -> Step:

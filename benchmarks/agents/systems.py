@@ -30,24 +30,16 @@ Loop = CairnLoop | Tuned | Usual | SembleLoop
 
 LOOPS: Mapping[str, Mapping[str, Loop]] = {
     CAIRN: {
-        **{
-            f"{count} × discover {size:,}, search, read": CairnLoop(count, size)
-            for size in (500, 750, 1_000, 1_500, 2_000, 3_000, 4_000)
-            for count in (1, 2, 8)
-        },
+        **{f"{count} × discover, search, read": CairnLoop(count) for count in (1, 2, 3, 4, 5)},
         **{
             f"{count} × discover {size:,} and {growth:g} times as much each time, search, read": CairnLoop(
                 count, size, growth
             )
-            for size in (500, 750, 1_000)
-            for growth in (1.5, 2.0)
-            for count in (3, 5)
+            for size in (500, 750, 1_500)
+            for growth in (1.0, 2.0)
+            for count in (2, 4)
         },
-        **{
-            f"2 × discover {size:,}, search, read 4 files": CairnLoop(2, size, files=4)
-            for size in (750, 1_500)
-        },
-        "search 1,000, 4 × discover 1,000, read": CairnLoop(4, 1_000, search_tokens=1_000, first_search=True),
+        "search 1,000, 4 × discover, read": CairnLoop(4, search_tokens=1_000, first_search=True),
     },
     CAIRN_SEARCH: {
         f"{count} × search {size:,} of {limit}, read": CairnLoop(0, None, 1.0, count, size, limit)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from itertools import groupby
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
@@ -19,8 +20,12 @@ from cairn.protocol.search import PLACES
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
 from cairn.settings.layers import CHARACTERS
+from cairn.text.verbatim import lines_of
 
-TOKENS = 2_000
+TOKENS = 1_000
+"""Of the first answer; each one after it has twice as many, up to `_MOST_USUAL_TOKENS`. Of 500 to 4,000, the facts of questions
+took fewest tokens with 1,000, and fewer with answers that double (benchmarks/agents)."""
+_MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
 _OF_ENGINE = 0.75
 """Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
@@ -111,7 +116,7 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
     """The answer. Raises InvalidRequestError for a place that there is not, and for a wrong cursor."""
     question = (arguments.query, sorted(arguments.path or arguments.filter.path))
     steps = steps_of(arguments.cursor, *question)
-    budget = asked.budget(arguments.tokens_wanted(), TOKENS)
+    budget = asked.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
     before, known = steps[-1][0] if steps else 0, _known(asked, arguments, steps)
     tokens = _engine_tokens(budget.tokens, arguments.query)
     answer: protocol.DiscoverAnswer = asked.ask(
@@ -161,19 +166,25 @@ def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[pro
 
 
 def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
-    """The excerpts of which not even half was shown before."""
-    return [each for each in answer.excerpts if 2 * _shared(each, known) < _length(each)]
+    """The excerpts, without the lines that were shown before."""
+    shown: dict[str, set[int]] = {}
+    for each in known:
+        shown.setdefault(each.uri, set()).update(range(each.range.start.line, each.range.end.line))
+    return [part for each in answer.excerpts for part in _without(each, shown.get(each.uri, frozenset()))]
 
 
-def _length(excerpt: protocol.Excerpt) -> int:
-    return max(1, excerpt.range.end.line - excerpt.range.start.line)
-
-
-def _shared(excerpt: protocol.Excerpt, others: Sequence[protocol.Excerpt]) -> int:
-    """The lines of an excerpt that stand in others."""
-    lines = set(range(excerpt.range.start.line, excerpt.range.end.line))
-    same = [each.range for each in others if each.uri == excerpt.uri]
-    return len(lines & {line for each in same for line in range(each.start.line, each.end.line)})
+def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Excerpt]:
+    """The parts of an excerpt whose lines were not shown; those that are blank say nothing."""
+    start = excerpt.range.start.line
+    lines = dict(enumerate(lines_of(excerpt.text), start))
+    if shown.isdisjoint(lines):
+        yield excerpt
+        return
+    for is_new, numbers in groupby(lines, key=lambda number: number not in shown):
+        run = list(numbers)
+        text = "\n".join(lines[number] for number in run)
+        if is_new and text.strip():
+            yield evolve(excerpt, range=protocol.whole_lines(run[0], run[-1] + 1), text=text)
 
 
 def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:

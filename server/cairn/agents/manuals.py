@@ -94,7 +94,10 @@ MANUALS: Mapping[str, Manual] = {
     ),
     "discover": Manual(
         _DISCOVER,
-        ({"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},),
+        (
+            {"query": "how does indexing survive a crash"},
+            {"query": "how are routes cached", "path": ["net/ipv4"], "max_tokens": 4000},
+        ),
         arguments_schema(
             {"query": _string(), "path": _PATH, "max_tokens": _number(discover.TOKENS), "cursor": _CURSOR},
             ["query"],
