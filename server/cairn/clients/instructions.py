@@ -26,12 +26,13 @@ Use grep (or `rg`) where you know the exact text and want every place of it, in 
 
 | to find | tool (MCP server `cairn`) | command |
 |---|---|---|
-| the places that fit a description | `search` | `cairn search "…" --max-tokens 2000` |
-| the excerpts that answer a question | `discover` | `cairn discover "…" --max-tokens 4000` |
-| who calls, uses, implements or tests something | `references` | `cairn callers NAME --max-tokens 2000` |
-| a part of a file | `read` | `cairn page FILE:10-40 --max-tokens 2000` |
+| the places that fit a description, or a name | `search` | `cairn search "…"` |
+| the lines that answer a question | `discover` | `cairn discover "…"` |
+| who calls, uses, implements or tests something | `references` | `cairn callers NAME` |
+| lines of a file, or a definition by its name | `read` | `cairn page FILE:10-40`, `cairn page NAME` |
 
-Answers name the commit or the time they are of. Where one says that it is incomplete, the first indexing still runs: ask again."""
+Commands take `--max-tokens`, and `--cursor` for what a line `more:` promises. Where an answer says that the index is incomplete, ask again in
+some seconds; it needs no help."""
 
 _SECTION = re.compile(rf"{re.escape(BEGIN[:11])}.*?{re.escape(END)}", re.DOTALL)
 """From any marker that begins so: its words may be those of another version."""
