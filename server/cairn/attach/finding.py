@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import subprocess
 
 LOG = "engine.log"
+_CLAIM = "engine.starting"
 _START_SECONDS = 30.0
 """Patience for an engine that starts, on a busy machine; it takes about a second."""
 _ANSWER_SECONDS = 20.0
@@ -64,7 +66,7 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
             log = workspace_dir(folders[0]) / LOG
             raise AttachError(f"the engine that was started ended with the code {code}; {log} says why")
         # One that ended by itself has found that another process starts one, which may have died since.
-        if code == 0 and now >= started_at + _ANOTHER_SECONDS:
+        if code == 0 and now >= started_at + _ANOTHER_SECONDS and _claims_start(folders[0]):
             started, started_at = _start(folders), now
         time.sleep(_LOOK_SECONDS)
     raise AttachError("no engine answered in time")
@@ -99,6 +101,22 @@ def _is_older(version: str) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _claims_start(folder: Path) -> bool:
+    """Whether this process is the one to start the folder's engine: of ten whose engine has died, one does."""
+    claim = workspace_dir(folder) / _CLAIM
+    with suppress(OSError):
+        if abs(time.time() - claim.stat().st_mtime) > _ANOTHER_SECONDS:
+            claim.unlink()
+    try:
+        claim.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    except OSError:  # Starting the engine will fail for the same reason, and say so.
+        return True
+    return True
 
 
 def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
