@@ -19,9 +19,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
-from cairn.mcp.tools import TOOLS
 from hostile_http import Judgement, Sent, read, send
 from hostile_traffic import ESCAPES, NO_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
+
+from cairn.agents.tools import TOOLS
 
 _MESSAGES_A_PROCESS = 250
 _BATCH = 25

@@ -312,7 +312,7 @@ async def test_while_the_first_indexing_runs_the_status_says_how_complete_it_is(
             said = text_of(result)
         assert "your own search" in said
         assert "cairn index" not in said
-        assert "files read" in said or "have vectors" in said
+        assert "read" in said or "have vectors" in said
         answer = await until(client, lambda a: a["results"], "search", query="step_1_1")
         assert answer["results"][0]["path"].startswith("cargo_")
 

@@ -86,10 +86,12 @@ def _answers(root: Path, asked: list[tuple[str, str]]) -> list[Any]:
 
 def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
     question = "how does digest authentication work"
-    done = _script(str(projects["httpx"]), question)
-    assert done.returncode == 0
-    assert "httpx/_auth.py#L" in done.stdout
-    assert " class DigestAuth" in done.stdout
+    seen = _script(str(projects["httpx"]), question, "--color", "always")
+    assert seen.returncode == 0
+    assert "httpx/_auth.py#L" in seen.stdout
+    assert "DigestAuth" in seen.stdout
+    compact = _script(str(projects["httpx"]), question)
+    assert compact.stdout.startswith("=== httpx/_auth.py:")
     prompt = _script(str(projects["httpx"]), question, "--prompt")
     assert f"## Question\n{question}" in prompt.stdout
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.conftest import STEADY
+from tests.conftest import IDLE, STEADY
 
 from cairn.commands import cli
 from cairn.errors import InvalidRequestError
@@ -214,6 +214,7 @@ def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(
     project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(STEADY)
+    monkeypatch.delenv(IDLE)
     assert Layers().without_workspace().settings == Settings()
     (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")
     laid = Layers().without_workspace()

@@ -106,7 +106,14 @@ MANUALS: Mapping[str, Manual] = {
     "read": Manual(
         _READ,
         ({"path": "src/db/pool.py:40-90"}, {"path": "TokenBucket.take"}),
-        arguments_schema({"path": _string(), "max_tokens": _number(read.TOKENS)}, ["path"]),
+        arguments_schema(
+            {
+                "path": _string(),
+                "max_tokens": _number(read.TOKENS),
+                "version": {"type": "string", "enum": list(read.VERSIONS)},
+            },
+            ["path"],
+        ),
     ),
     "references": Manual(
         _REFERENCES,
