@@ -192,6 +192,16 @@ def test_an_answer_to_an_engine_that_is_gone_does_not_reach_the_next(session: Ca
     assert second.receive()["result"] == {"roots": []}
 
 
+@pytest.mark.parametrize("method", ["notifications/cancelled", "notifications/initialized", "no/such/method"])
+def test_a_request_of_any_name_gets_its_answer(session: Callable[..., Session], method: str) -> None:
+    client = session()
+    engine = client.engine()
+    client.send(id=5, method=method, params={})
+    assert engine.receive()["id"] == 5
+    engine.send(id=5, error={"code": -32601, "message": "there is none"})
+    assert client.receive()["error"]["code"] == -32601
+
+
 def test_an_engine_sends_the_relay_to_that_of_other_folders(session: Callable[..., Session]) -> None:
     client = session()
     first = client.engine()

@@ -133,9 +133,9 @@ class Relay:
         """
         method, request_id = message.get("method"), _key(message.get("id"))
         with self._state:
-            if method == "notifications/initialized":
+            if method == "notifications/initialized" and request_id is None:
                 self._initialized = line
-            elif method == "notifications/cancelled":
+            elif method == "notifications/cancelled" and request_id is None:
                 params = message.get("params")
                 self._requests.pop(_key(params.get("requestId")) if isinstance(params, dict) else None, None)
             elif method is None and request_id is not None:
