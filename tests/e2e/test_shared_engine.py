@@ -23,7 +23,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from cairn.attach.channel import AttachError, opened
-from cairn.attach.records import BACKGROUND, EDITOR, Record, read_record
+from cairn.attach.records import BACKGROUND, EDITOR, SERVER, Record, read_record
+from tests.serving import serving
 
 from .conftest import PATIENCE_SECONDS
 from .test_cli import BAD
@@ -130,6 +131,18 @@ async def test_an_editor_takes_over_and_leaves_again(workspace: Path, daemon: St
         assert (await recorded(workspace, lambda record: True)).kind == BACKGROUND
 
 
+async def test_a_server_takes_over_and_leaves_again(workspace: Path) -> None:
+    async with agent(workspace) as client:
+        await found(client)
+        before = await recorded(workspace, lambda record: record.kind == BACKGROUND)
+        with serving(workspace) as served:
+            record = await recorded(workspace, lambda record: record.kind == SERVER)
+            assert record.process_id == served.process.pid
+            await gone(before.process_id)
+            await found(client)
+        await found(client)
+
+
 async def test_an_agent_attaches_to_the_editor_of_its_roots(
     workspace: Path, daemon: Start, tmp_path: Path
 ) -> None:
@@ -186,6 +199,22 @@ async def test_where_no_engine_can_be_shared_a_process_has_its_own(
     async with agent(workspace) as client:
         await found(client)
     assert read_record(workspace) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can stop a process there")
+async def test_an_editor_that_is_stopped_stops_nobody(workspace: Path, daemon: Start) -> None:
+    async with daemon(workspace) as editor, agent(workspace) as client:
+        await editor.ready()
+        await recorded(workspace, lambda record: record.kind == EDITOR)
+        await found(client)
+        stopped = psutil.Process(editor.process.pid)
+        stopped.suspend()
+        try:
+            await found(client)
+            code, text, _ = await asyncio.to_thread(ran, "search", "moor_ship", cwd=workspace)
+            assert (code, text.partition(":")[0]) == (0, "src/harbour/berths.py")
+        finally:
+            stopped.resume()
 
 
 async def test_a_wrong_token_gets_nothing(workspace: Path) -> None:

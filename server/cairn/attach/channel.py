@@ -35,10 +35,16 @@ class AttachError(Exception):
     """No engine of another process can be asked; the text says why."""
 
 
+class SilentEngineError(AttachError):
+    """An engine is there and does not answer: its process is stopped, or hangs."""
+
+
 class Channel:
     """One connection. One thread may read from it while another one writes."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, record: Record | None = None) -> None:
+        """`record` is that of the engine, where other connections to it can be made."""
+        self.record = record
         self._socket = connection
         self._lines = connection.makefile("rb")
 
@@ -76,18 +82,27 @@ class Channel:
 def opened(record: Record, wish: dict[str, Any], seconds: float) -> tuple[Channel, dict[str, Any]]:
     """A channel to the engine of the record, after its first line went out, and what came back within so many seconds.
 
-    Raises AttachError where the engine is gone, does not answer in time, or answers something else than JSON.
+    Raises SilentEngineError where the engine does not answer in time, AttachError where it is gone or answers something else than JSON.
     """
     try:
         connection = _connected(record.address)
     except (OSError, ValueError) as problem:
         raise AttachError(f"{record.address} cannot be reached: {problem}") from None
-    return _first_answer(connection, record, wish, seconds)
+    return _first_answer(Channel(connection, record), record, wish, seconds)
+
+
+def answers(record: Record, seconds: float) -> bool:
+    """Whether the engine of the record answers within so many seconds."""
+    try:
+        opened(record, {"want": "hello"}, seconds)[0].close()
+    except AttachError:
+        return False
+    return True
 
 
 def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) -> Channel:
     """A channel over a connection that is there, once the engine has agreed to `wish`. Raises AttachError."""
-    channel, answer = _first_answer(connection, record, wish, None)
+    channel, answer = _first_answer(Channel(connection), record, wish, None)
     if not answer.get("ok"):
         channel.close()
         raise AttachError(str(answer.get("error", "the engine refused")))
@@ -95,9 +110,8 @@ def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) ->
 
 
 def _first_answer(
-    connection: socket.socket, record: Record, wish: dict[str, Any], seconds: float | None
+    channel: Channel, record: Record, wish: dict[str, Any], seconds: float | None
 ) -> tuple[Channel, dict[str, Any]]:
-    channel = Channel(connection)
     try:
         channel.patient(seconds)
         channel.send(json.dumps({"cairn": PROTOCOL, "token": record.token, **wish}).encode())
@@ -105,6 +119,9 @@ def _first_answer(
         if not isinstance(answer, dict):
             raise ValueError("it sent no JSON object")
         channel.patient(None)
+    except TimeoutError:
+        channel.close()
+        raise SilentEngineError(f"the process {record.process_id} does not answer") from None
     except (OSError, ValueError) as problem:
         channel.close()
         raise AttachError(f"the process {record.process_id} does not answer: {problem}") from None

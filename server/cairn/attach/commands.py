@@ -19,7 +19,8 @@ _HERE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options with which a command writes for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
 """Options with which it does not, on a terminal either."""
-_ANSWER_SECONDS = 120.0
+_ANSWER_SECONDS = 10.0
+"""A command that gets no answer for so long finds it by itself: the process of the engine may be stopped."""
 _INTERRUPTED = 130
 
 

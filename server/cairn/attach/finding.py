@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cairn import __version__
-from cairn.attach.channel import AttachError, Channel, opened
+from cairn.attach.channel import AttachError, Channel, SilentEngineError, opened
 from cairn.attach.records import BACKGROUND, read_record
 from cairn.paths import workspace_dir
 
@@ -22,8 +22,10 @@ LOG = "engine.log"
 _CLAIM = "engine.starting"
 _START_SECONDS = 30.0
 """Patience for an engine that starts, on a busy machine; it takes about a second."""
-_ANSWER_SECONDS = 20.0
-"""Patience for the first line of an engine. One that is being started answers once it is imported."""
+_ANSWER_SECONDS = 10.0
+"""Patience for the first line of an editor's or a server's engine."""
+_IMPORT_SECONDS = 20.0
+"""The same for an engine in the background, which may have just been started and answers once it is imported."""
 _ANOTHER_SECONDS = 1.0
 """Time between two starts of an engine."""
 _YIELD_SECONDS = 5.0
@@ -54,13 +56,9 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
     started, started_at = None, 0.0
     while (now := time.monotonic()) < deadline:
         _replace_older(folders)
-        found = find(folders, wish, _ANSWER_SECONDS)
-        if found is not None:
-            channel, answer = found
-            if answer.get("ok"):
-                return channel
-            channel.close()
-            raise AttachError(str(answer.get("error", "the engine refused")))
+        channel = _agreed(folders, wish)
+        if channel is not None:
+            return channel
         code = started.poll() if started is not None else 0
         if code:
             log = workspace_dir(folders[0]) / LOG
@@ -70,6 +68,31 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
             started, started_at = _start(folders), now
         time.sleep(_LOOK_SECONDS)
     raise AttachError("no engine answered in time")
+
+
+def _agreed(folders: Sequence[Path], wish: dict[str, Any]) -> Channel | None:
+    """A channel to an engine of the folders that has agreed to `wish`; None where none runs.
+
+    Raises AttachError where it refuses, and where it is an editor's or a server's and silent: another one cannot take its place.
+    """
+    for folder in folders:
+        record = read_record(folder)
+        if record is None or record.process_id == os.getpid():
+            continue
+        patience = _IMPORT_SECONDS if record.kind == BACKGROUND else _ANSWER_SECONDS
+        try:
+            channel, answer = opened(record, wish, patience)
+        except SilentEngineError:
+            if record.kind != BACKGROUND:
+                raise
+        except AttachError:
+            continue
+        else:
+            if answer.get("ok"):
+                return channel
+            channel.close()
+            raise AttachError(str(answer.get("error", "the engine refused")))
+    return None
 
 
 def ask_to_yield(folder: Path) -> Channel | None:
@@ -133,6 +156,7 @@ def _start(folders: Sequence[Path]) -> subprocess.Popen[bytes]:
         "-P",
         "-m",
         "cairn.serve.background",
+        "engine",
         *(str(each.absolute()) for each in folders),
     ]
     environment = {**os.environ}

@@ -8,15 +8,17 @@ ask twice does no harm.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, NoReturn
 
-from cairn.attach.channel import AttachError, Channel
+from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -28,6 +30,9 @@ _MOST_TRIES = 3
 """Engines that may end over one request before it is taken for the reason."""
 _LOOK_SECONDS = 2.0
 """Time between two looks whether the client's process is still there."""
+_SILENT_SECONDS = 10.0
+"""A request that waits for so long has the relay look whether the engine answers at all."""
+_GREETING_SECONDS = 5.0
 _LAST_ANSWERS_SECONDS = 10.0
 """Patience for answers after the client's last message, as where messages are piped in. A client that wants the process to end before
 sends a signal."""
@@ -40,6 +45,8 @@ class _Request:
     def __init__(self, line: bytes) -> None:
         self.line = line
         self.tries = 0
+        self.since = time.monotonic()
+        """When it was sent last."""
 
 
 class Relay:
@@ -74,7 +81,7 @@ class Relay:
 
     def run(self, stdin: BinaryIO) -> None:
         """Carry messages until the client's input and the answers to it have ended."""
-        for work in (lambda: self._read(stdin), self._pump):
+        for work in (lambda: self._read(stdin), self._pump, self._watch):
             # A thread that waits for a pipe cannot be woken, so nothing waits for it.
             threading.Thread(target=work, name="cairn-relay", daemon=True).start()
         self.ended.wait()
@@ -179,6 +186,20 @@ class Relay:
                 break
         self.ended.set()
 
+    def _watch(self) -> None:
+        """Leave an engine that has long not answered and does not answer a greeting either: its process is stopped, or hangs.
+
+        Ctrl-Z in a terminal stops some editors' daemons, too.
+        """
+        while not self.ended.wait(_LOOK_SECONDS):
+            with self._state:
+                channel = self._channel
+                oldest = min((each.since for each in self._requests.values()), default=math.inf)
+            if channel is None or channel.record is None or time.monotonic() < oldest + _SILENT_SECONDS:
+                continue
+            if not answers(channel.record, _GREETING_SECONDS):
+                channel.close()
+
     def _replay(self, channel: Channel) -> bool:
         """Tell an engine what the client has said of itself, and ask it what was not answered; whether it took that."""
         with self._sending:
@@ -190,6 +211,7 @@ class Relay:
                 others = [each for each in self._requests.values() if each is not self._initialize]
                 for request in (*greeting, *others):
                     request.tries += 1
+                    request.since = time.monotonic()
                 first = [each.line for each in greeting]
                 if self._initialized is not None:
                     first.append(self._initialized)
@@ -264,13 +286,13 @@ def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> 
     for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, lambda *_: carrier.ended.set())
-    threading.Thread(target=_watch, args=(os.getppid(), carrier.ended), daemon=True).start()
+    threading.Thread(target=_end_with, args=(os.getppid(), carrier.ended), daemon=True).start()
     with open(0, "rb", closefd=False) as stdin:
         carrier.run(stdin)
         os._exit(0)
 
 
-def _watch(client: int, ended: threading.Event) -> None:
+def _end_with(client: int, ended: threading.Event) -> None:
     """Set `ended` once the process `client`, this one's parent, is gone: somebody may still hold its end of a pipe."""
     while not ended.wait(_LOOK_SECONDS):
         if sys.platform == "win32":

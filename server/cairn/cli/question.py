@@ -20,7 +20,7 @@ from cairn.errors import InvalidRequestError
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
-_REMOTE_SECONDS = 60.0
+_REMOTE_SECONDS = 10.0
 
 
 @frozen

@@ -1,7 +1,7 @@
 """The engine in the background: the process that `cairn mcp` starts where no other one has the engine of its workspace.
 
 It ends when no client has needed it for `agents.idle_minutes`, when an editor or a server takes over, and at SIGTERM.
-`python -m cairn.serve.background FOLDER...` runs it.
+`python -m cairn.serve.background engine FOLDER...` runs it; by the word `engine` people are told who writes an index (`cairn doctor`).
 """
 
 from __future__ import annotations
@@ -72,4 +72,4 @@ async def _serve(engine_socket: EngineSocket, patience: float) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(folder) for folder in sys.argv[1:]]))
+    sys.exit(main([Path(folder) for folder in sys.argv[2:]]))
