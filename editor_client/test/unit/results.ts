@@ -37,6 +37,7 @@ export function result(given: Partial<SearchResult> = {}): SearchResult {
     contentHash: "hash",
     passages: [],
     matchExplain: null,
+    bestLines: null,
     ...given,
   };
 }
