@@ -57,7 +57,8 @@ class Session:
         self._engines: list[Engine | AttachError] = []
         self._attached = threading.Semaphore(0)
         self.folders: list[list[str]] = []
-        to_relay, self._stdin = os.pipe()
+        to_relay, stdin = os.pipe()
+        self._stdin: int | None = stdin
         from_relay, to_client = os.pipe()
         self._answers = os.fdopen(from_relay, "rb")
         self.relay = Relay(self._attach, os.fdopen(to_client, "wb"), greeting)
@@ -84,14 +85,20 @@ class Session:
         self._attached.release()
 
     def send(self, **message: Any) -> None:
+        assert self._stdin is not None
         os.write(self._stdin, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def receive(self) -> Any:
         return json.loads(self._answers.readline())
 
+    def end_input(self) -> None:
+        if self._stdin is not None:
+            os.close(self._stdin)
+            self._stdin = None
+
     def end(self) -> None:
         self.relay.ended.set()
-        os.close(self._stdin)
+        self.end_input()
         self._engines.append(AttachError("the test is over"))
         self._attached.release()
         self._thread.join(PATIENCE_SECONDS)
@@ -252,3 +259,14 @@ def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: in
     assert list(lines(io.BufferedReader(Pieces(*pieces)), longest)) == [
         line if len(line) <= longest else None for line in expected
     ]
+
+
+def test_what_was_asked_before_the_input_ended_is_answered(session: Callable[..., Session]) -> None:
+    client = session()
+    client.send(id=1, method="tools/call")
+    client.end_input()
+    engine = client.engine()
+    assert engine.receive()["id"] == 1
+    engine.send(id=1, result={})
+    assert client.receive()["id"] == 1
+    assert client.relay.ended.wait(PATIENCE_SECONDS)

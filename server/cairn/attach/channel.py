@@ -67,11 +67,6 @@ class Channel:
         """Wait so long for each line, or for ever."""
         self._socket.settimeout(seconds)
 
-    def end_input(self) -> None:
-        """Tell the other side that nothing more will be sent."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_WR)
-
     def close(self) -> None:
         """Close it, also under a thread that is reading."""
         with suppress(OSError):

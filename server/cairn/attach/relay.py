@@ -100,12 +100,9 @@ class Relay:
                     self._write(_error(None, _INVALID_REQUEST, problem))
                 elif line.strip():
                     self._take(line)
-        with self._sending:
-            self._input_ended = True
-            channel = self._channel
-        if channel is not None:
-            channel.end_input()
+        self._input_ended = True
         self._has_work.set()
+        # An engine that saw the end of its input would answer nothing any more, so it does not see it before.
         if self._requests:
             self.ended.wait(_LAST_ANSWERS_SECONDS)
         self.ended.set()
@@ -222,8 +219,6 @@ class Relay:
             try:
                 for line in again:
                     channel.send(line)
-                if self._input_ended:
-                    channel.end_input()
             except OSError:
                 return False
         return True
