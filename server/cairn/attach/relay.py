@@ -128,7 +128,8 @@ class Relay:
             is_sound = all(isinstance(params.get(name), kind) for name, kind in known.items())
             return self._greeting.initialized(params) if is_sound else None
         is_greeted = self._initialize is not None and message.get("method") == "tools/list"
-        return self._greeting.tools if is_greeted and params in ({}, None) else None
+        is_first_page = params is None or (isinstance(params, dict) and not params.get("cursor"))
+        return self._greeting.tools if is_greeted and is_first_page else None
 
     def _note(self, message: dict[str, Any], line: bytes, *, is_answered: bool) -> bool:
         """Keep what another engine would have to know; whether the engine at hand should have the line.
