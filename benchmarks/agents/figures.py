@@ -10,7 +10,7 @@ from engine.figures import Figures
 from agents.loops import TOKEN_CAP, Trace
 
 SHARES = (0.5, 0.8, 1.0)
-"""Of the facts of a question."""
+"""The shares of a question's facts at which tokens are read off."""
 HEADLINE = 0.8
 CURVE = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 60_000)
 """Tokens at which the mean share of the facts is told."""

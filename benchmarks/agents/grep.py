@@ -101,7 +101,7 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         binary = shutil.which("rg")
         if binary is None:
-            raise UnavailableError("there is no rg on the path")
+            raise UnavailableError("ripgrep is not installed, or rg is not on the PATH")
         self.folder, self._binary = folder, binary
         self._lines: dict[str, list[str]] = {}
         self._hits: dict[str, dict[str, list[int]]] = {}

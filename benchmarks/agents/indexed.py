@@ -151,7 +151,7 @@ def asked_for_callers(question: str) -> str:
 
 
 def _references(server: Server, symbol: str) -> Iterator[Step]:
-    """The callers of a name; nothing where there is no such name."""
+    """Ask who calls the function of that name. Where nothing has the name, there is no step."""
     try:
         yield _asked(server, "references", symbol=symbol)
     except ToolError:

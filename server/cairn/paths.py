@@ -12,7 +12,7 @@ def data_dir() -> Path:
     """The folder for indexes, models and grammars: `CAIRN_DATA_DIR`, or the platform's user cache folder."""
     if override := os.environ.get("CAIRN_DATA_DIR"):
         return Path(override)
-    import platformdirs  # It takes 10 ms, which commands that ask a running engine cannot spare twice.
+    import platformdirs  # Commands that ask a running engine have no time to spare.
 
     return Path(platformdirs.user_cache_dir("cairn"))
 

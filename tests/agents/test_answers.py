@@ -49,7 +49,9 @@ def engine(workspace: Path, bare_data_dir: Path) -> Iterator[Engine]:
         f"def step_{n}(ship):\n    '''Load part {n} of the ship.'''\n    return moor(ship)\n\n\n"
         for n in range(60)
     )
-    (workspace / "src/harbour/loading.py").write_text(f"def moor(ship):\n    return ship\n\n\n{long}")
+    (workspace / "src/harbour/loading.py").write_text(
+        f"def moor(ship):\n    return ship\n\n\n{long}def pair(one, two):\n    return moor(one), moor(two)\n"
+    )
     (workspace / "id_rsa").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nhush\n")
     (workspace / "notes.bak.log").write_text("a log\n")
     (workspace / ".cairnignore").write_text("*.log\n")
@@ -218,6 +220,10 @@ def test_references_go_on_until_all_are_shown_once(ask: Ask) -> None:
         cursor = more[1]
     assert len(found) == 60
     assert len(set(found)) == 60
+
+
+def test_a_line_that_calls_twice_is_shown_once(ask: Ask) -> None:
+    assert ask("references", symbol="moor", limit=200).count(" in pair") == 1
 
 
 def test_a_question_stands_for_the_definition_that_answers_it(ask: Ask) -> None:

@@ -274,7 +274,7 @@ async def test_commands_print_the_same_with_an_engine_that_runs(workspace: Path)
     alone = [await asyncio.to_thread(ran, *arguments, cwd=workspace) for arguments in every]
     async with agent(workspace) as client:
         await found(client)
-        while "vectors" in await called(client, "status") and "missing" in await called(client, "status"):
+        while "Index incomplete" in await called(client, "status"):
             await asyncio.sleep(0.05)
         for arguments, expected in zip(every, alone, strict=True):
             assert await asyncio.to_thread(ran, *arguments, cwd=workspace) == expected, arguments

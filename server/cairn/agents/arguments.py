@@ -31,7 +31,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def workspace_of(arguments: Mapping[str, Any]) -> str:
-    """The open folder that is asked, as the arguments name it; "" for all. Raises InvalidRequestError for what is no name."""
+    """The open folder that the arguments name; "" where they name none. Raises InvalidRequestError where the name is not a string."""
     workspace = arguments.get(WORKSPACE)
     if workspace is not None and not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string: the name, path or URI of an open folder")

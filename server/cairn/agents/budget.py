@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _BYTES_PER_TOKEN = 3
-"""Of code with line numbers. A language model's vocabulary of 65,000 tokens takes one for 3.07 bytes, as the median of 636 pieces of
-60 lines in eight languages."""
+"""How many bytes of code with line numbers a language model's token holds: 3.07 with a vocabulary of 65,000 tokens, as the median of
+636 pieces of 60 lines in eight languages."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 50_000
 """What an answer may be asked to take. With fewer it could not say what it leaves out."""

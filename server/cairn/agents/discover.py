@@ -63,19 +63,30 @@ class DiscoverArguments:
         require_words("query", self.query)
 
     def params(self, tokens: int) -> protocol.DiscoverParams:
-        """The params for a prompt of so many tokens."""
+        """The params for a prompt of so many tokens, from which the answer is written."""
         config = self.config
         given = config.get("render", {})
         if isinstance(given, dict):  # what is wrong with it is for the engine to say
             is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
             ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
             config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
+        return self._params(FormatStyle.PLAIN, config)
+
+    def params_as_given(self) -> protocol.DiscoverParams:
+        """The protocol's params, with nothing of our own."""
+        config = self.config
+        render = config.get("render", {})
+        if self.max_tokens and isinstance(render, dict):
+            config = {**config, "render": {**render, "maxPromptTokens": self.max_tokens}}
+        return self._params(self.format, config)
+
+    def _params(self, style: FormatStyle | None, config: dict[str, Any]) -> protocol.DiscoverParams:
         return protocol.DiscoverParams(
             query=self.query,
             include=self.include,
             exclude=self.exclude,
             max_bullets=self.max_bullets,
-            format=FormatStyle.PLAIN,
+            format=style,
             filter=protocol.DiscoverFilter(self.path or self.filter.path),
             config=config,
         )
@@ -95,20 +106,7 @@ class DiscoverArguments:
 def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
     """The protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
-    config = arguments.config
-    render = config.get("render", {})
-    if arguments.max_tokens and isinstance(render, dict):
-        config = {**config, "render": {**render, "maxPromptTokens": arguments.max_tokens}}
-    params = protocol.DiscoverParams(
-        query=arguments.query,
-        include=arguments.include,
-        exclude=arguments.exclude,
-        max_bullets=arguments.max_bullets,
-        format=arguments.format,
-        filter=protocol.DiscoverFilter(arguments.path or arguments.filter.path),
-        config=config,
-    )
-    answer: protocol.DiscoverAnswer = asked.ask("discover", params)
+    answer: protocol.DiscoverAnswer = asked.ask("discover", arguments.params_as_given())
     return answer
 
 

@@ -82,7 +82,9 @@ def references(asked: Asked, arguments: ReferencesArguments) -> str:
     paths, is_down = asked.paths, arguments.direction is ReferenceDirection.CALLEES
     references = answer.references[before:]
     numbers = [
-        before + place for place, each in enumerate(references) if not (is_down and each.target is None)
+        number
+        for number in _lines_once(answer.references, is_down=is_down)
+        if number >= before and not (is_down and answer.references[number].target is None)
     ]
     groups = _grouped(answer.references, numbers)
     told: set[str] = set()
@@ -158,6 +160,15 @@ def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
     """What is called that the workspace does not define, in one line."""
     names = dict.fromkeys(each.symbol for each in references if each.target is None)
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
+
+
+def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool) -> list[int]:
+    """The numbers of the references that a reader has not seen: a line that calls something twice is one place."""
+    first: dict[tuple[object, ...], int] = {}
+    for number, each in enumerate(references):
+        what = each.symbol if is_down else ""
+        first.setdefault((each.folder, each.path, each.range.start.line, each.depth, what), number)
+    return list(first.values())
 
 
 def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 from attrs import frozen
 
-from cairn.attach.commands import ASKING
 from cairn.cli.folders import HERE
 from cairn.cli.output import FAILED, error_texts
 from cairn.cli.question import Question
@@ -19,10 +18,9 @@ from cairn.cli.questions import discover, page, related, search
 from cairn.cli.references import callees, callers
 from cairn.errors import CairnError
 
-_COMMANDS: dict[str, click.Command] = {
+COMMANDS: dict[str, click.Command] = {
     str(command.name): command for command in (search, discover, related, callers, callees, page)
 }
-assert set(_COMMANDS) == ASKING
 
 
 @frozen
@@ -41,7 +39,7 @@ def question_of(arguments: Sequence[str], here: Path) -> Question | Ran:
     """
     token = HERE.set(here)
     try:
-        asked = _COMMANDS[arguments[0]].main(
+        asked = COMMANDS[arguments[0]].main(
             list(arguments[1:]), prog_name=f"cairn {arguments[0]}", standalone_mode=False
         )
     except (click.ClickException, CairnError) as problem:

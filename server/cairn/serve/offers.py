@@ -23,6 +23,8 @@ class Offers:
     def __init__(self, record: Record) -> None:
         self.record = record
         self._held: dict[Path, BaseFileLock] = {}
+        self._unwritten: set[Path] = set()
+        """Folders whose record could not be written."""
         self._changing = threading.Lock()
         self._ended = False
 
@@ -47,7 +49,9 @@ class Offers:
         try:
             write_record(folder, self.record)
         except OSError as problem:
-            logger.warning("other processes will not find the engine of %s: %s", folder, problem)
+            if folder not in self._unwritten:  # It is tried again every few seconds.
+                logger.warning("other processes will not find the engine of %s: %s", folder, problem)
+            self._unwritten.add(folder)
             lock.release()
             return False
         finally:
