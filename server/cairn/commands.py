@@ -15,7 +15,7 @@ from cairn.cli.main import cli
 from cairn.cli.main import main as main
 from cairn.cli.team import team
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.serve.command import openapi, serve, serve_team
+from cairn.serve.command import open_page, openapi, serve, serve_team
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -71,5 +71,6 @@ def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
 
 
 cli.add_command(serve)
+cli.add_command(open_page)
 team.add_command(serve_team)
 cli.add_command(openapi)

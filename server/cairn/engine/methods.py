@@ -16,7 +16,7 @@ from attrs import frozen
 from cairn import protocol
 from cairn.errors import InvalidRequestError
 
-CLI, HTTP, LSP, MCP = "cli", "http", "lsp", "mcp"
+CLI, HTTP, LSP, MCP, WEB = "cli", "http", "lsp", "mcp", "web"
 """The fronts, as the metrics name them."""
 
 

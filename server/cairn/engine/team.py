@@ -14,7 +14,7 @@ from cairn.errors import CairnError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.remote.clone import Shared, TeamClone
 from cairn.index.remote.server import TeamServer
-from cairn.index.remote.token import team_token
+from cairn.index.remote.token import team_token as team_token
 
 OnShared = Callable[[Path, IndexReader, protocol.Revision], None]
 OnAlone = Callable[[Path, str], None]

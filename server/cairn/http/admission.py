@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 HEALTH = ("/healthz", "/readyz")
 """Told without the token; whoever asks for them does not count as being there."""
+PAGES = "/ui"
+"""Below it are the pages for browsers, which have sessions of their own instead of the token."""
 MAX_IN_FLIGHT = 64
 """Requests that are read or answered at once; four threads answer, so the last waits for sixteen others."""
 _DISCARD_SECONDS = 2.0
@@ -50,6 +52,8 @@ class Served:
     presence: Presence
     mcp: ASGIApp | None = None
     """MCP's streamable HTTP, behind the same guard; None without it."""
+    pages: ASGIApp | None = None
+    """What browsers are shown; None without it."""
     team: TeamReads | None = None
     """What other Cairns read here; None where no team's database is served."""
 
@@ -64,6 +68,7 @@ class Admission:
         the beginnings of those that count for `MAX_IN_FLIGHT`."""
         self._app, self._routes, self._limited = app, routes, limited
         self._guard, self._presence = served.guard, served.presence
+        self._has_pages = served.pages is not None
         self._max_body_bytes = served.settings.max_body_bytes
         self._in_flight = 0
         registry = served.metrics.registry
@@ -100,8 +105,16 @@ class Admission:
                 raise
         finally:
             if status:
-                route = scope["path"] if scope["path"] in self._routes else "other"
-                self._requests.labels(route, str(status)).inc()
+                self._requests.labels(self._route(scope["path"]), str(status)).inc()
+
+    def _route(self, path: str) -> str:
+        if path in self._routes:
+            return path
+        return PAGES if path.startswith(f"{PAGES}/") and self._has_pages else "other"
+
+    def _needs_token(self, path: str) -> bool:
+        is_page = self._has_pages and (path in ("/", PAGES) or path.startswith(f"{PAGES}/"))
+        return path not in HEALTH and not is_page
 
     async def _caller(self, scope: Scope) -> str:
         """Who asks. Raises RefusedError where there is to be no answer."""
@@ -113,7 +126,7 @@ class Admission:
             raise RefusedError(
                 "headTooLarge", f"The address and the headers have more than {HEAD_BYTES:,} bytes."
             )
-        return "" if scope["path"] in HEALTH else await self._guard.caller(headers)
+        return await self._guard.caller(headers) if self._needs_token(scope["path"]) else ""
 
     @contextlib.contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:

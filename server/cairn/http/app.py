@@ -7,29 +7,29 @@ The body is the method's params and the answer its result, as LSP has them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
-from cairn.http.admission import HEALTH, Admission, Served
+from cairn.http.admission import HEALTH, PAGES, Admission, Served
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
 from cairn.http.events import event_response, wants_events
+from cairn.http.leaving import unless_left
 from cairn.http.team import PATH as TEAM
 from cairn.http.team import team_routes
 from cairn.operations.prometheus import CONTENT_TYPE
 from cairn.schema import strict_json
 from cairn.schema.convert import snake_case
 from cairn.settings.tree import ServeSettings
-from cairn.startup.ending import first_of
 from cairn.text.nearest import nearest
 
 API = "/api/v1/"
@@ -62,7 +62,7 @@ def http_app(served: Served) -> ASGIApp:
     async def openapi(_: Request) -> Response:
         return _answer(await asyncio.to_thread(served.openapi))
 
-    routes = [
+    routes: list[BaseRoute] = [
         Route(HEALTH[0], health),
         Route(HEALTH[1], readiness),
         Route("/metrics", metrics),
@@ -76,10 +76,18 @@ def http_app(served: Served) -> ASGIApp:
     if served.mcp is not None:
         limited = _Buffered(served.mcp, served.settings)
         routes += [Route(MCP, limited), Route(f"{MCP}/{{rest:path}}", limited)]
+    if served.pages is not None:
+        routes += [Route(place, _first_page) for place in ("/", PAGES)]
+        routes.append(Mount(PAGES, served.pages))
     app = Starlette(routes=routes, exception_handlers=error_handlers(_not_found))
     app.router.redirect_slashes = False
-    limited_paths = (API, MCP, TEAM)
-    return Admission(app, served, frozenset(route.path for route in routes), limited_paths)
+    limited_paths = (API, MCP, TEAM, PAGES)
+    counted = frozenset(route.path for route in routes if isinstance(route, Route | Mount))
+    return Admission(app, served, counted, limited_paths)
+
+
+async def _first_page(_: Request) -> Response:
+    return RedirectResponse(f"{PAGES}/", headers=PLAIN_HEADERS)
 
 
 async def _ask(served: Served, method: Method, request: Request) -> Response:
@@ -99,7 +107,7 @@ async def _ask(served: Served, method: Method, request: Request) -> Response:
     )
     if method.streams and wants_events(request.headers):
         return event_response(lambda tell: ask(tell=tell))
-    return _answer(strict_json.dumps(await _unless_left(request, ask())))
+    return _answer(strict_json.dumps(await unless_left(request, ask())))
 
 
 def _not_found(path: str) -> str:
@@ -197,20 +205,6 @@ class _Buffered:
 
 
 # --- answering -----------------------------------------------------------------------------------------
-
-
-async def _unless_left(request: Request, asked: Coroutine[Any, Any, Any]) -> Any:
-    """What `asked` answers; it is cancelled when the client leaves, which raises ClientDisconnect."""
-    answering = asyncio.ensure_future(asked)
-    await first_of(answering, _left(request.receive))
-    if answering.cancelled():
-        raise ClientDisconnect
-    return answering.result()
-
-
-async def _left(receive: Callable[[], Awaitable[Message]]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _answer(body: bytes, media_type: str = "application/json", status: int = 200) -> Response:

@@ -23,6 +23,12 @@ _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
+def is_loopback_host(host: str) -> bool:
+    """Whether a `Host` header names this machine by a name that means it everywhere."""
+    place = _place(host)
+    return place is not None and _bracketed(place[0]) in _LOOPBACK
+
+
 def is_loopback(address: str) -> bool:
     """Whether only this machine reaches the IP address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
@@ -71,6 +77,9 @@ class Guard:
     def _is_own(self, origin: str, host: str) -> bool:
         """Whether a page of the origin came from where the request goes: from this server, by the same name."""
         scheme, _, named = origin.partition("://")
+        # A proxy of the user's own adds TLS under a name that the user gave.
+        if scheme.lower() == "https" and host.lower() in self._elsewhere:
+            return named.lower() == host.lower()
         place = _place(named)
         if scheme.lower() != "http" or place is None:
             return False

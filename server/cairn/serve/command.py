@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cairn.cli.output import answers, print_json
-from cairn.errors import CairnError
+from cairn.errors import CairnError, InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.serve.server import Addresses
@@ -123,7 +123,12 @@ def serve_team(
     )
 
 
-def _serve(folders: Sequence[Path], as_json: bool, **options: Any) -> None:
+def _serve(
+    folders: Sequence[Path],
+    as_json: bool,
+    tell: Callable[[Addresses], None] | None = None,
+    **options: Any,
+) -> None:
     try:
         from cairn.serve.server import serve as run
     except ImportError as problem:
@@ -133,7 +138,53 @@ def _serve(folders: Sequence[Path], as_json: bool, **options: Any) -> None:
     )
     for told_by_us in ("uvicorn", "pygls"):
         logging.getLogger(told_by_us).setLevel(logging.CRITICAL)
-    run(folders, _print_json if as_json else _print_text, **options)
+    run(folders, tell or (_print_json if as_json else _print_text), **options)
+
+
+@click.command("open")
+@click.argument("place", default=".", metavar="[FOLDER|URL]")
+@click.option("--print", "only_print", is_flag=True, help="Print the link instead of opening it.")
+@_port
+def open_page(place: str, only_print: bool, port: int | None) -> None:
+    """Open the page of a folder in the browser: search, answers, files and the index.
+
+    A server that has the folder open shows it; else this command does, until Ctrl-C. With the URL of a server, such as a team's,
+    its page is opened. The link signs in one browser, once.
+    """
+    try:
+        from cairn.mcp.workspaces import refusal
+        from cairn.serve.open import is_address, link_at, running_link, show, show_soon
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    if is_address(place):
+        link = link_at(place)
+    else:
+        folder = Path(place)
+        if not folder.is_dir():
+            raise InvalidRequestError("folder", f"{folder} is not a directory, nor the URL of a server")
+        if place == "." and (why := refusal(folder, "cairn open")):
+            raise CairnError(why)
+        link = running_link(folder.resolve())
+    if link:
+        if only_print or not show(link):
+            click.echo(link)
+        return
+
+    def tell(addresses: Addresses) -> None:
+        click.echo(f"Cairn shows {', '.join(addresses.folders)} until Ctrl-C\n  {addresses.link}")
+        if not only_print:
+            show_soon(addresses.link)
+
+    _serve(
+        [folder],
+        False,
+        tell=tell,
+        lsp=False,
+        new_token=False,
+        allow_remote=False,
+        port=port,
+        or_free_port=port is None,
+    )
 
 
 @click.command()
@@ -159,8 +210,10 @@ def _print_text(addresses: Addresses) -> None:
     )
     what = ", ".join(addresses.folders) or "a team's database"
     token = f"token in {addresses.token_file}" if addresses.token_file else "tokens by `cairn team grant`"
+    once = " (signs in once; `cairn open` makes more)" if addresses.link else ""
     click.echo(
         f"Cairn serves {what}\n"
+        f"  Page  {addresses.link or addresses.page}{once}\n"
         f"  REST  {addresses.api} (described in {addresses.url}/openapi.json)\n"
         f"  MCP   {addresses.mcp}\n{lsp}"
         f"  {token}"

@@ -24,7 +24,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
-from cairn.http.admission import Served
+from cairn.http.admission import PAGES, Served
 from cairn.http.app import API, MCP, http_app
 from cairn.http.connection import Web
 from cairn.http.guard import Guard, is_loopback, resolved
@@ -34,6 +34,7 @@ from cairn.mcp.server import McpApp
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
+from cairn.serve.page import page_records, pages_for
 from cairn.serve.sharing import shared
 from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
@@ -58,6 +59,10 @@ class Addresses:
     """Of HTTP, without a slash at its end."""
     api: str
     mcp: str
+    page: str
+    """Where a person looks at search, answers and the index."""
+    link: str
+    """The page again, by an address that signs in the one browser that asks for it first; "" where each reader has a token."""
     lsp_host: str | None
     lsp_port: int | None
     token_file: str
@@ -75,13 +80,14 @@ def serve(
     new_token: bool,
     store: Sequence[str] = (),
     names: Sequence[str] = (),
+    or_free_port: bool = False,
     **wanted: Any,
 ) -> None:
     """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can connect.
 
     With the URLs of a team's database in `store`, its repositories are served instead of folders, to whoever has one of its
-    tokens; nothing is kept here. `names` are other hosts that requests may name, as behind a proxy. `wanted` are fields of
-    ServeSettings, None for what the settings say. Raises CairnError for a folder, an address, a token or a database that cannot
+    tokens; nothing is kept here. `names` are other hosts that requests may name, as behind a proxy. With `or_free_port` another
+    port is taken where the one of HTTP is in use. `wanted` are fields of ServeSettings, None for what the settings say. Raises CairnError for a folder, an address, a token or a database that cannot
     be used.
     """
     settings = Layers().without_workspace().settings
@@ -90,7 +96,13 @@ def serve(
     # A file's URI means nothing on another machine, a client opens what folders it likes, and no proxy adds TLS to LSP.
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
-        http = resources.enter_context(_bound(address, own.port, "--port"))
+        try:
+            bound = _bound(address, own.port, "--port")
+        except PortError:
+            if not or_free_port:
+                raise
+            bound = _bound(address, 0, "--port")
+        http = resources.enter_context(bound)
         listening = resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if lsp else None
         metrics, presence = PrometheusMetrics(), Presence()
         host = Host(settings.embedding, metrics)
@@ -142,6 +154,7 @@ class _Serving:
             tools=self.engine.settings().agents.tools,
             structured=self.engine.settings().agents.structured,
         )
+        pages = pages_for(runner, self.settings, self.presence, self.callers, self.engine)
         served = Served(
             runner=runner,
             guard=Guard(self.callers, address, port, self.names),
@@ -151,18 +164,20 @@ class _Serving:
             metrics=self.metrics,
             presence=self.presence,
             mcp=mcp,
+            pages=pages.app,
             team=self.engine if isinstance(self.callers, TeamTokens) else None,  # type: ignore[arg-type]
         )
         web = Web(http_app(served), _END_SECONDS)
         patience = 60 * self.settings.idle_minutes
         async with mcp.run():
-            with told_to_end() as told:
+            with told_to_end() as told, contextlib.ExitStack() as recorded:
                 serving = asyncio.create_task(web.serve(sockets=[self.http]))
                 try:
                     if self.lsp is not None:
                         await self.editors.listen(self.lsp)
                     await first_of(asyncio.shield(serving), web.listens.wait())
-                    tell(self._addresses(url))
+                    recorded.enter_context(page_records(url, [folder.root for folder in self.engine.folders]))
+                    tell(self._addresses(url, pages.link()))
                     ends = [told.wait(), self.presence.over(patience)] if patience else [told.wait()]
                     await first_of(asyncio.shield(serving), *ends)
                 finally:
@@ -170,12 +185,14 @@ class _Serving:
                     await asyncio.gather(self.editors.close(), serving)
             await asyncio.to_thread(runner.close)
 
-    def _addresses(self, url: str) -> Addresses:
+    def _addresses(self, url: str, link: str) -> Addresses:
         lsp_host, lsp_port = self.lsp.getsockname()[:2] if self.lsp else (None, None)
         return Addresses(
             url=url,
             api=url + API,
             mcp=url + MCP,
+            page=f"{url}{PAGES}/",
+            link=url + link if link else "",
             lsp_host=lsp_host,
             lsp_port=lsp_port,
             token_file=str(self.callers.path) if isinstance(self.callers, Token) else "",

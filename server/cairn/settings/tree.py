@@ -269,6 +269,8 @@ class ServeSettings:
     """Of a request. What the stages take is 500,000 characters of text at most."""
     request_seconds: float = field(default=30.0, metadata=USER_ONLY | within(0.1, _A_DAY))
     """A request that takes longer is broken off."""
+    session_hours: float = field(default=168.0, metadata=USER_ONLY | within(0.0001, _TEN_YEARS * 24))
+    """How long a browser stays signed in to the page."""
 
 
 @frozen

@@ -1,0 +1,92 @@
+"""The page that `cairn serve` shows in a browser, and the record by which `cairn open` finds a server that shows it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from attrs import frozen
+from starlette.types import ASGIApp
+
+from cairn.engine.engine import Engine
+from cairn.engine.runner import Runner
+from cairn.operations.idling import Presence
+from cairn.operations.tokens import Callers, Token
+from cairn.paths import workspace_dir
+from cairn.settings.tree import ServeSettings
+from cairn.web.addresses import sign_in_address
+from cairn.web.app import pages_app
+from cairn.web.asked import Served
+from cairn.web.door import Door
+from cairn.web.sessions import KeptSessions, Links, Sessions, SignedSessions
+
+logger = logging.getLogger(__name__)
+
+_RECORD = "page.json"
+_MOST_BYTES = 1_024
+_HOUR = 3_600.0
+
+
+@frozen
+class Pages:
+    """The pages of one server."""
+
+    app: ASGIApp
+    link: Callable[[], str]
+    """The path of another one-time link; "" where each reader has a token of their own."""
+
+
+def pages_for(
+    runner: Runner, settings: ServeSettings, presence: Presence, callers: Callers, engine: Engine
+) -> Pages:
+    """The pages over `engine`, for whoever has a token of `callers`."""
+    seconds = _HOUR * settings.session_hours
+    own = callers if isinstance(callers, Token) else None
+    sessions: Sessions = SignedSessions(own, seconds) if own else KeptSessions(seconds)
+    links = Links(sessions)
+    served = Served(runner, settings, presence, has_several=lambda: own is None or len(engine.folders) > 1)
+    app = pages_app(served, Door(callers, sessions, links, seconds))
+    return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
+
+
+@contextmanager
+def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
+    """Say in the data folder of each of `folders` that the server at `url` shows it, until the end."""
+    record = {"url": url, "processId": os.getpid()}
+    written = []
+    for folder in folders:
+        place = workspace_dir(folder) / _RECORD
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            fresh = place.with_name(f"{_RECORD}.{os.urandom(4).hex()}")
+            fresh.write_text(json.dumps(record), encoding="utf-8")
+            fresh.replace(place)
+        except OSError as problem:
+            logger.warning("`cairn open` will not find this server for %s: %s", folder, problem)
+        else:
+            written.append(place)
+    try:
+        yield
+    finally:
+        for place in written:
+            if _read(place) == record:
+                with suppress(OSError):
+                    place.unlink()
+
+
+def recorded_url(folder: Path) -> str:
+    """The URL of the server that said last that it shows the folder; "" for none. It may have been killed since."""
+    return str(_read(workspace_dir(folder) / _RECORD).get("url", ""))
+
+
+def _read(place: Path) -> dict[str, object]:
+    try:
+        with place.open("rb") as file:
+            found = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

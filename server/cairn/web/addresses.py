@@ -1,0 +1,63 @@
+"""The addresses of the pages. All lie below one path, which is that of the cookie as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from cairn.protocol import Range
+
+ROOT = "/ui"
+SEARCH = f"{ROOT}/"
+ANSWER = f"{ROOT}/answer"
+ANSWER_EVENTS = f"{ROOT}/answer-events"
+FILE = f"{ROOT}/file/"
+INDEX = f"{ROOT}/index"
+SIGN_IN = f"{ROOT}/sign-in"
+SIGN_OUT = f"{ROOT}/sign-out"
+LINK = f"{ROOT}/link"
+"""Where a client that has the token gets a one-time link."""
+STATIC = f"{ROOT}/static/"
+_TEAM = "cairn-team:///"
+_LOCAL = "file://"
+
+
+def address(path: str, values: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> str:
+    """A path with its query; empty values are left out."""
+    pairs = values.items() if isinstance(values, Mapping) else values
+    query = urlencode([(name, value) for name, value in pairs if value not in ("", None)])
+    return f"{path}?{query}" if query else path
+
+
+def file_address(path: str, lines: tuple[int, int] | None = None, repository: str = "") -> str:
+    """The page of a file. `lines` are 1-based and inclusive; `repository` names its folder where there are several."""
+    shown = "" if lines is None else f"{lines[0]}" if lines[0] >= lines[1] else f"{lines[0]}-{lines[1]}"
+    return address(FILE + quote(path, errors="surrogateescape"), {"lines": shown, "repository": repository})
+
+
+def numbered(shown: Range) -> tuple[int, int]:
+    """The lines of a range as people count them: from 1, the last one included."""
+    return shown.start.line + 1, max(shown.start.line + 1, shown.end.line)
+
+
+def sign_in_address(code: str) -> str:
+    """The address that signs in whoever asks for it first."""
+    return address(SIGN_IN, {"code": code})
+
+
+def own_address(given: str) -> str:
+    """`given` where it is the address of one of these pages, without a host; else the first page."""
+    parts = urlsplit(given)
+    is_own = not parts.scheme and not parts.netloc and parts.path.startswith(SEARCH) and "\\" not in given
+    return given if is_own and given.isprintable() else SEARCH
+
+
+def repository_name(uri: str) -> str:
+    """What people call the folder or the repository with this URI."""
+    name = uri.removeprefix(_TEAM) if uri.startswith(_TEAM) else uri.rstrip("/").rpartition("/")[2]
+    return unquote(name)
+
+
+def editor_address(uri: str, line: int) -> str:
+    """What opens a file of this machine in VS Code, at a line counted from 1; "" for a file that is elsewhere."""
+    return f"vscode://file{uri.removeprefix(_LOCAL)}:{line}" if uri.startswith(_LOCAL) else ""

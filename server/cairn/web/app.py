@@ -1,0 +1,146 @@
+"""The ASGI application of the pages, which the HTTP front mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cairn.engine.request import CALLER
+from cairn.errors import CairnError
+from cairn.http.errors import CODES, RefusedError, refusal_of
+from cairn.web import addresses
+from cairn.web.asked import Asked, Served
+from cairn.web.door import Door
+from cairn.web.rendering import HERE, fragment, plain_page, static_versions, wants_fragment
+from cairn.web.views.answer import answer, answer_events
+from cairn.web.views.search import search
+
+View = Callable[[Asked], Awaitable[Response]]
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it."""
+_KEPT = "private, max-age=31536000, immutable"
+"""A file's address changes with what is in it."""
+_SMALLEST_COMPRESSED = 1_500
+
+_VIEWS: dict[str, View] = {
+    addresses.SEARCH: search,
+    addresses.ANSWER: answer,
+    addresses.ANSWER_EVENTS: answer_events,
+}
+"""Every page and fragment by its address."""
+
+
+def pages_app(served: Served, door: Door) -> ASGIApp:
+    """The application, whose addresses lie below `/ui`."""
+    routes = [
+        Route(_below(addresses.STATIC) + "{name}", _static),
+        Route(_below(addresses.LINK), door.link, methods=["POST"]),
+        Route(_below(addresses.SIGN_IN), door.sign_in, methods=["GET", "POST"]),
+        Route(_below(addresses.SIGN_OUT), door.sign_out, methods=["POST"]),
+        *(Route(_below(path), partial(_shown, served, door, view)) for path, view in _VIEWS.items()),
+    ]
+    handlers: dict[Any, Any] = {
+        RefusedError: _refused,
+        CairnError: _refused,
+        HTTPException: _not_there,
+        ClientDisconnect: _left,
+        Exception: _refused,
+    }
+    app = Starlette(
+        routes=routes,
+        exception_handlers=handlers,
+        middleware=[
+            Middleware(_Hardened),
+            Middleware(GZipMiddleware, minimum_size=_SMALLEST_COMPRESSED, compresslevel=5),
+        ],
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _below(address: str) -> str:
+    return address.removeprefix(addresses.ROOT)
+
+
+async def _shown(served: Served, door: Door, view: View, request: Request) -> Response:
+    """The view's answer, for somebody who is signed in."""
+    door.check_navigation(request)
+    caller = await door.caller(request)
+    if caller is None:
+        if wants_fragment(request):
+            return fragment("session_over.html", status=401)
+        if door.came_from_elsewhere(request):
+            return plain_page(request, "again.html", 200)
+        return door.sign_in_page(request)
+    CALLER.set(caller)
+    return await view(Asked(request, served))
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in static_versions():
+        raise RefusedError("notFound", "There is no such file.")
+    is_current = request.query_params.get("v") == static_versions()[name]
+    kept = {"cache-control": _KEPT} if is_current else {}
+    return FileResponse(HERE / "static" / name, headers=kept)
+
+
+# --- what is shown instead -----------------------------------------------------------------------------
+
+
+async def _refused(request: Request, problem: Exception) -> Response:
+    refusal = refusal_of(problem)
+    status = CODES[refusal.code][0]
+    if wants_fragment(request):
+        return fragment("problem.html", status=status, message=refusal.message)
+    return plain_page(request, "error.html", status, message=refusal.message, about=CODES[refusal.code][1])
+
+
+async def _not_there(request: Request, problem: HTTPException) -> Response:
+    code = "methodNotAllowed" if problem.status_code == 405 else "notFound"
+    return await _refused(request, RefusedError(code, "There is no such page."))
+
+
+async def _left(_: Request, __: Exception) -> Any:
+    return Response(status_code=499)
+
+
+class _Hardened:
+    """Adds the headers that keep other sites out; nothing is kept by the browser unless the answer says so."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def hardened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, hardened)

@@ -1,0 +1,115 @@
+"""Source code as lines of HTML with its tokens marked, by Pygments: rich needs it anyway, and it knows 500 languages.
+
+This is the one place that makes markup of text by hand. All text passes through `escape`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup, escape
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
+from pygments.lexers.special import TextLexer
+from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.util import ClassNotFound
+
+MOST_COLOURED = 200_000
+"""Characters of a text that is highlighted; a larger one is shown without colours. Pygments takes about a second for a million."""
+_ALIASES = {
+    "csharp": "csharp",
+    "objc": "objective-c",
+    "jsx": "jsx",
+    "tsx": "tsx",
+    "vimdoc": "text",
+    "proto": "protobuf",
+    "requirements": "text",
+    "gitignore": "text",
+}
+"""Names of languages here that Pygments has under another name."""
+_CACHED_TEXTS = 512
+_MOST_CACHED_CHARACTERS = 20_000
+
+
+def code_lines(text: str, language: str, path: str, terms: Sequence[str] = ()) -> list[Markup]:
+    """Each line of the text, without its end, as markup: tokens as `<span class="k">`, the words `terms` in `<mark>`."""
+    if len(text) <= _MOST_CACHED_CHARACTERS:
+        return list(_cached_lines(text, language, path, tuple(terms)))
+    return list(_lines(text, language, path, terms))
+
+
+@functools.lru_cache(_CACHED_TEXTS)
+def _cached_lines(text: str, language: str, path: str, terms: tuple[str, ...]) -> tuple[Markup, ...]:
+    return tuple(_lines(text, language, path, terms))
+
+
+def _lines(text: str, language: str, path: str, terms: Sequence[str]) -> Iterator[Markup]:
+    marked = _pattern(terms)
+    line: list[str] = []
+    for kind, value in _tokens(text, language, path):
+        name = _class(kind)
+        first, *others = value.split("\n")
+        line.append(_span(first, name, marked))
+        for part in others:
+            yield Markup("".join(line))
+            line = [_span(part, name, marked)]
+    if any(line):
+        yield Markup("".join(line))
+
+
+def _tokens(text: str, language: str, path: str) -> Iterator[tuple[_TokenType, str]]:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lexer = _lexer(language, path.rpartition("/")[2]) if len(text) <= MOST_COLOURED else _plain()
+    # `get_tokens` would strip and expand; the lines must stay those of the file.
+    for _, kind, value in lexer.get_tokens_unprocessed(text):
+        yield kind, value
+
+
+@functools.lru_cache(256)
+def _lexer(language: str, name: str) -> Lexer:
+    try:
+        return get_lexer_by_name(_ALIASES.get(language, language))
+    except ClassNotFound:
+        pass
+    try:
+        return get_lexer_for_filename(name)
+    except ClassNotFound:
+        return _plain()
+
+
+@functools.cache
+def _plain() -> Lexer:
+    return TextLexer()
+
+
+@functools.lru_cache(1024)
+def _class(kind: _TokenType) -> str:
+    """The CSS class of a kind of token, or that of the nearest kind above it that has one."""
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    return STANDARD_TYPES.get(kind, "")
+
+
+def _span(text: str, name: str, marked: re.Pattern[str] | None) -> str:
+    if not text:
+        return ""
+    shown = str(escape(text)) if marked is None else _with_marks(text, marked)
+    return f'<span class="{name}">{shown}</span>' if name and not text.isspace() else shown
+
+
+def _with_marks(text: str, marked: re.Pattern[str]) -> str:
+    parts, end = [], 0
+    for match in marked.finditer(text):
+        parts += [escape(text[end : match.start()]), Markup("<mark>"), escape(match[0]), Markup("</mark>")]
+        end = match.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def _pattern(terms: Sequence[str]) -> re.Pattern[str] | None:
+    """A pattern of whole words, or parts of a compound name, in any case."""
+    words = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
+    if not words:
+        return None
+    return re.compile(f"(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)

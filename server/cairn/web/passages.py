@@ -1,0 +1,75 @@
+"""Lines of a passage as a page shows them: a window on those that answer, highlighted, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from markupsafe import Markup
+
+from cairn import protocol
+from cairn.web.code import code_lines
+
+_WINDOW, _FURTHER = 7, 3
+"""Lines that are shown of a result, and of a further passage of its file."""
+_BEFORE = 2
+"""Lines before those that answer."""
+
+
+@frozen
+class CodeLine:
+    """One line of a file."""
+
+    number: int
+    """Counted from 1."""
+    markup: Markup
+    is_marked: bool = False
+
+
+@frozen
+class Window:
+    """Some lines of a passage."""
+
+    lines: tuple[CodeLine, ...]
+    hidden_after: int = 0
+    """How many lines of the passage come after them."""
+
+
+def window(result: protocol.SearchResult) -> Window:
+    """The lines of a result that answer best, with a few around them."""
+    start = result.range.start.line
+    markup = code_lines(result.snippet, result.language, result.path, result.matched_terms)
+    best = result.best_lines or result.selection_range
+    first, last = best.start.line - start, max(best.start.line + 1, best.end.line) - start
+    begin = max(0, min(first - _BEFORE, len(markup) - _WINDOW))
+    end = min(len(markup), begin + _WINDOW)
+    is_telling = result.best_lines is not None and (first > begin or last < end)
+    marks = _marked(markup, first, last, is_best=is_telling)
+    return Window(
+        tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end)),
+        len(markup) - end,
+    )
+
+
+def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> Window:
+    """The first lines of a further passage of a result's file."""
+    start = passage.range.start.line
+    markup = code_lines(passage.text, result.language, result.path, result.matched_terms)
+    shown = markup[:_FURTHER]
+    marks = _marked(markup, 0, 0, is_best=False)
+    lines = tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
+    return Window(lines, len(markup) - len(shown))
+
+
+def whole(text: str, start: int, language: str, path: str, terms: Sequence[str] = ()) -> Window:
+    """All lines of a text that begins at line `start`, counted from 0."""
+    return Window(
+        tuple(CodeLine(start + n + 1, line) for n, line in enumerate(code_lines(text, language, path, terms)))
+    )
+
+
+def _marked(markup: Sequence[Markup], first: int, last: int, *, is_best: bool) -> set[int]:
+    """The lines that answer best, where these are not all; else those with a word of the question."""
+    if is_best:
+        return set(range(first, last))
+    return {n for n, line in enumerate(markup) if "<mark>" in line}

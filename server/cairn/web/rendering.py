@@ -1,0 +1,90 @@
+"""Pages and fragments from templates. Jinja2 was chosen since it escapes by itself and is kept by the Pallets project."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+import cairn
+from cairn.web import addresses
+from cairn.web.asked import Asked
+
+HERE = Path(__file__).parent
+THEME_COOKIE = "cairn_theme"
+_THEMES = ("light", "dark")
+FRAGMENT = "cairn-fragment"
+"""The header with which scripts ask for a part of a page."""
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.globals |= {
+        "addresses": addresses,
+        "static": static_address,
+        "count": counted,
+        "version": cairn.__version__,
+    }
+    templates.filters["number"] = "{:,}".format
+    return templates
+
+
+def page(asked: Asked, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A whole page for somebody who is signed in."""
+    return _response(asked.request, template, status, asked=asked, **values)
+
+
+def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A part of a page, which a script puts in its place."""
+    return HTMLResponse(rendered(template, **values), status)
+
+
+def plain_page(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
+    """A page that shows nothing of any repository."""
+    return _response(request, template, status, asked=None, **values)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """The text of a template."""
+    return _templates().get_template(template).render(values)
+
+
+def wants_fragment(request: Request) -> bool:
+    """Whether a script asks for a part of the page."""
+    return FRAGMENT in request.headers
+
+
+def static_address(name: str) -> str:
+    """The address of a style sheet, script or picture. It changes with the version, so that browsers may keep it."""
+    return f"{addresses.STATIC}{name}?v={static_versions()[name]}"
+
+
+@functools.cache
+def static_versions() -> dict[str, str]:
+    """A short digest of each file that is served as it is, by its name."""
+    import hashlib
+
+    files = sorted((HERE / "static").iterdir())
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files}
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _response(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    text = rendered(template, request=request, theme=theme if theme in _THEMES else "", **values)
+    return HTMLResponse(text, status)
