@@ -15,10 +15,9 @@ from cairn.engine.request import Tell
 from cairn.engine.runner import answer
 from cairn.index.store.deadline import Cancelled, never
 from cairn.paths import data_dir
+from tests.data_folder import QUICK_STARTS, made_data_dir
 from tests.harbour import HARBOUR
 
-_QUICK_STARTS = ("grammars", "bytecode")
-"""Of a data folder, what a process unpacks or compiles once: a start on the test project takes 0.57 s of CPU with them, 0.90 without."""
 hypothesis.settings.register_profile("busy machine", deadline=None)
 hypothesis.settings.load_profile("busy machine")
 STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
@@ -58,22 +57,17 @@ def real_models() -> Path:
 @pytest.fixture
 def bare_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder that this process and its children use: no index, no larger model, what makes starts quick."""
-    return _own_data_dir(tmp_path, monkeypatch, _QUICK_STARTS)
+    return _own_data_dir(tmp_path, monkeypatch, QUICK_STARTS)
 
 
 @pytest.fixture
 def model_data_dir(real_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same with the installed model, for what its vectors decide; they cost every process half a second."""
-    return _own_data_dir(tmp_path, monkeypatch, ("models", *_QUICK_STARTS))
+    return _own_data_dir(tmp_path, monkeypatch, ("models", *QUICK_STARTS))
 
 
 def _own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: tuple[str, ...]) -> Path:
-    """A data folder that takes only what is `shared` from that of whoever runs the tests."""
-    real, folder = data_dir(), tmp_path / "data"
-    folder.mkdir()
-    for name in shared:
-        (real / name).mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(real / name, target_is_directory=True)
+    folder = made_data_dir(tmp_path / "data", shared)
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
 

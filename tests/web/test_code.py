@@ -1,0 +1,55 @@
+"""Source code as lines of markup."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from cairn.web.code import MOST_COLOURED, code_lines
+
+PYTHON = 'def moor(ship):\n    """Moor <it> & go."""\n    return "a\\n"\n'
+
+
+def plain(lines: list[str]) -> list[str]:
+    return [unescape(re.sub(r"<[^>]*>", "", line)) for line in lines]
+
+
+def test_tokens_are_marked_and_text_is_escaped() -> None:
+    lines = code_lines(PYTHON, "python", "a.py")
+    assert plain(lines) == PYTHON.splitlines()
+    assert lines[0].startswith('<span class="k">def</span> <span class="nf">moor</span>')
+    assert "&lt;it&gt; &amp; go" in lines[1]
+
+
+def test_words_of_the_question_are_marked_inside_names() -> None:
+    (line,) = code_lines("get_signing_serializer(app)", "python", "a.py", ("Signing", "app"))
+    assert "<mark>signing</mark>" in line
+    assert "<mark>app</mark>" in line
+
+
+@pytest.mark.parametrize(
+    ("language", "path"),
+    [("go", "a.go"), ("", "x.rs"), ("klingon", "noise.xyz"), ("markdown", "README.md"), ("csharp", "a.cs")],
+)
+def test_any_language_keeps_the_text(language: str, path: str) -> None:
+    text = "# one\n\nfunc two() { return `<b>` }\n\tthree"
+    assert plain(code_lines(text, language, path)) == text.split("\n")
+
+
+def test_a_large_text_has_no_colours() -> None:
+    lines = code_lines("x = 1\n" * (MOST_COLOURED // 6 + 1), "python", "a.py")
+    assert lines[0] == "x = 1"
+    assert len(lines) == MOST_COLOURED // 6 + 1
+
+
+@hypothesis.given(st.text(max_size=300), st.sampled_from(["python", "javascript", "html", "c", "yaml", ""]))
+@hypothesis.settings(max_examples=150)
+def test_no_text_becomes_markup(text: str, language: str) -> None:
+    lines = code_lines(text, language, "a.txt", ("a", "<"))
+    assert all(re.fullmatch(r"(?:[^<>]|</?mark>|</span>|<span class=\"\w+\">)*", line) for line in lines)
+    wanted = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert plain(lines) == (wanted[:-1] if wanted[-1] == "" else wanted)

@@ -1,0 +1,138 @@
+"""Who may see the pages, asked of a real server as browsers ask."""
+
+from __future__ import annotations
+
+import pytest
+from tests.serving import Served
+from tests.web.conftest import Browser, signed_in
+
+SECRET = "/ui/?q=berth"
+
+
+def test_a_link_signs_in_with_a_cookie_that_scripts_and_other_sites_do_not_get(served: Served) -> None:
+    link = served.ask("/ui/link", method="POST", body=b"").body.decode()
+    answer = Browser(served).ask(link)
+    assert answer.status == 303
+    assert answer.headers["location"] == "/ui/"
+    attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/ui"} <= attributes
+    assert served.token not in str(answer)
+
+
+def test_a_link_works_once_and_a_second_use_ends_its_session(served: Served) -> None:
+    link = served.ask("/ui/link", method="POST", body=b"").body.decode()
+    thief, owner = Browser(served), Browser(served)
+    assert thief.ask(link).status == 303
+    assert thief.ask(SECRET).status == 200
+    refused = owner.ask(link)
+    assert refused.status == 401
+    assert "used already" in refused.body.decode()
+    assert "set-cookie" not in refused.headers
+    assert thief.ask(SECRET).status == 401
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "Bearer"])
+def test_only_who_has_the_token_gets_a_link(served: Served, token: str) -> None:
+    assert served.ask("/ui/link", method="POST", body=b"", token=token).status == 401
+
+
+def test_a_person_can_sign_in_with_the_token_and_out_again(served: Served) -> None:
+    browser = Browser(served)
+    assert browser.ask("/ui/sign-in", method="POST", body="token=guess").status == 401
+    entered = browser.ask("/ui/sign-in", method="POST", body=f"token={served.token}&next=%2Fui%2F%3Fq%3Da")
+    assert (entered.status, entered.headers["location"]) == (303, "/ui/?q=a")
+    cookie = browser.cookie
+    assert browser.ask(SECRET).status == 200
+    browser.ask("/ui/sign-out", method="POST", body="")
+    browser.cookie = cookie
+    assert browser.ask(SECRET).status == 401
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    ["https://evil.example/", "//evil.example/ui/", "/\\evil.example", "javascript:alert(1)", "/api"],
+)
+def test_signing_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
+    entered = Browser(served).ask("/ui/sign-in", method="POST", body=f"token={served.token}&next={wanted}")
+    assert (entered.status, entered.headers["location"]) == (303, "/ui/")
+
+
+@pytest.mark.parametrize("path", [SECRET, "/ui/answer?q=berth", "/ui/answer-events?q=berth"])
+def test_nothing_is_shown_without_a_session(served: Served, path: str) -> None:
+    for cookie in ("", "made.up.cookie"):
+        answer = Browser(served, cookie).ask(path)
+        assert answer.status == 401
+        assert b"moor" not in answer.body
+    part = Browser(served).ask(path, headers={"Cairn-Fragment": "1"})
+    assert part.status == 401
+    assert b"session has ended" in part.body
+
+
+def test_the_session_is_worth_nothing_for_the_api(served: Served) -> None:
+    cookie = signed_in(served).cookie
+    for headers in ({"Cookie": f"cairn_session={cookie}"}, {"Authorization": f"Bearer {cookie}"}):
+        answer = served.ask("/api/v1/status", token="", headers=headers)
+        assert answer.status == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "null"},
+    ],
+)
+def test_a_page_of_another_origin_gets_nothing(browser: Browser, headers: dict[str, str]) -> None:
+    answer = browser.ask(SECRET, headers=headers)
+    assert answer.status == 403
+    assert b"moor" not in answer.body
+
+
+def test_a_name_that_was_made_to_lead_here_gets_nothing(browser: Browser) -> None:
+    answer = browser.ask(SECRET, headers={"Host": f"evil.example:{browser.served.port}"})
+    assert answer.status == 421
+    assert b"moor" not in answer.body
+
+
+def test_a_link_of_another_site_is_followed_once_more_from_here(served: Served) -> None:
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    bounced = Browser(served).ask(SECRET, headers=elsewhere)
+    assert bounced.status == 200
+    assert b'http-equiv="refresh"' in bounced.body
+    assert b"moor" not in bounced.body
+    assert Browser(served).ask(SECRET).status == 401
+    assert signed_in(served).ask(SECRET, headers=elsewhere).status == 200
+
+
+@pytest.mark.parametrize("path", ["/ui/", SECRET, "/ui/sign-in", "/ui/nowhere", "/ui/static/base.js"])
+def test_every_answer_keeps_other_sites_and_inline_script_out(browser: Browser, path: str) -> None:
+    headers = browser.ask(path).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self';")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_pages_are_not_kept_but_scripts_are(browser: Browser) -> None:
+    page = browser.ask(SECRET)
+    assert page.headers["cache-control"] == "no-store"
+    script = page.body.decode().partition('type="module" src="')[2].partition('"')[0]
+    assert "immutable" in browser.ask(script).headers["cache-control"]
+    assert browser.ask("/ui/static/base.js").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/ui/static/../app.py", "/ui/static/%2e%2e%2fapp.py", "/ui/static/no.js"])
+def test_only_files_of_the_page_are_served(browser: Browser, path: str) -> None:
+    assert browser.ask(path).status == 404
+
+
+def test_the_root_leads_to_the_page(served: Served) -> None:
+    for path in ("/", "/ui"):
+        answer = Browser(served).ask(path)
+        assert (answer.status, answer.headers["location"]) == (307, "/ui/")
