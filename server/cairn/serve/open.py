@@ -27,7 +27,7 @@ def link_of(url: str, token: str) -> str:
     """A one-time link to the page of the server at `url`. Raises CairnError where it cannot be had."""
     from cairn.web.addresses import LINK
 
-    base = url.rstrip("/").removesuffix("/ui")
+    base = _base(url)
     asked = Request(f"{base}{LINK}", b"", {"Authorization": f"Bearer {token}"}, method="POST")
     # A server of this machine is not asked through a proxy.
     opener = build_opener(ProxyHandler({})) if _is_here(base) else build_opener()
@@ -49,6 +49,7 @@ def link_at(url: str) -> str:
     from cairn.engine.team import team_token
     from cairn.operations.tokens import serve_token, token_path
 
+    url = _base(url)
     if _is_here(url) and token_path().exists():
         try:
             return link_of(url, serve_token().value)
@@ -99,6 +100,17 @@ def _has_screen() -> bool:
     if sys.platform in ("win32", "darwin") or os.environ.get("BROWSER"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _base(url: str) -> str:
+    """The server's URL, without its page. Raises InvalidRequestError for what is not the URL of a server."""
+    try:
+        parts = urlsplit(url)
+        if parts.hostname and parts.port != 0:
+            return f"{parts.scheme}://{parts.netloc}"
+    except ValueError:  # such as brackets that do not close
+        pass
+    raise InvalidRequestError("url", f"{url!r} is not the URL of a server, such as http://127.0.0.1:7420")
 
 
 def _is_here(url: str) -> bool:

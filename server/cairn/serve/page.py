@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 from attrs import frozen
 from starlette.types import ASGIApp
 
@@ -56,7 +57,7 @@ def pages_for(
 @contextmanager
 def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
     """Say in the data folder of each of `folders` that the server at `url` shows it, until the end."""
-    record = {"url": url, "processId": os.getpid()}
+    record: dict[str, object] = {"url": url, **_this_process(os.getpid())}
     written = []
     for folder in folders:
         place = workspace_dir(folder) / _RECORD
@@ -79,8 +80,22 @@ def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def recorded_url(folder: Path) -> str:
-    """The URL of the server that said last that it shows the folder; "" for none. It may have been killed since."""
-    return str(_read(workspace_dir(folder) / _RECORD).get("url", ""))
+    """The URL of the server that shows the folder; "" for none.
+
+    One that was killed has left its record behind, and another program may have its port, which must not be sent the token.
+    """
+    record = _read(workspace_dir(folder) / _RECORD)
+    number = record.get("processId")
+    runs = isinstance(number, int) and _this_process(number).items() <= record.items()
+    return str(record.get("url", "")) if runs else ""
+
+
+def _this_process(number: int) -> dict[str, object]:
+    """What tells a process from all that had, or will have, its number."""
+    try:
+        return {"processId": number, "began": psutil.Process(number).create_time()}
+    except psutil.Error:
+        return {"processId": None}
 
 
 def _read(place: Path) -> dict[str, object]:

@@ -1,0 +1,115 @@
+"""`cairn open`: it finds a server that runs, or is one, and opens the page with a link that signs in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.serving import PATIENCE_SECONDS, Served, serving, until
+from tests.web.conftest import Browser
+
+from cairn.operations.tokens import serve_token
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "cairn", "open", *map(str, arguments)]
+
+
+def opened(*arguments: str | Path, code: int = 0) -> str:
+    """What the command prints, which ends by itself."""
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert done.returncode == code, done
+    return done.stdout if code == 0 else done.stderr
+
+
+@contextmanager
+def showing(*arguments: str | Path) -> Iterator[str]:
+    """A command that shows the page itself; the link that it prints."""
+    process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Cairn shows file://")
+        yield process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()  # type: ignore[union-attr]
+
+
+def enters(link: str) -> bool:
+    """Whether the link signs a browser in."""
+    url, _, path = link.strip().partition("/ui/")
+    port = int(url.rpartition(":")[2])
+    browser = Browser(Served(None, {"url": f"http://127.0.0.1:{port}"}, ""))  # type: ignore[arg-type]
+    return browser.ask(f"/ui/{path}").status == 303 and browser.ask("/ui/").status == 200
+
+
+def test_open_finds_the_server_of_the_folder(served: Served, project: Path) -> None:
+    link = opened("--print", project)
+    assert link.startswith(served.addresses["page"])
+    assert enters(link)
+    assert enters(opened("--print", served.addresses["url"]))
+    assert enters(opened("--print", served.addresses["page"]))
+    assert enters(served.addresses["link"])
+
+
+def test_open_shows_the_page_itself_where_no_server_runs(tmp_path: Path, bare_data_dir: Path) -> None:
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    with showing("--print", "--port", "0", folder) as link:
+        assert enters(link)
+        assert enters(opened("--print", folder)), "a second command finds the first one's server"
+
+
+def test_open_takes_another_port_where_the_usual_one_is_in_use(
+    tmp_path: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("CAIRN_SERVE__PORT", str(taken.getsockname()[1]))
+        with showing("--print", tmp_path) as link:
+            assert enters(link)
+
+
+def test_open_does_not_trust_the_record_of_a_killed_server(tmp_path: Path, bare_data_dir: Path) -> None:
+    with serving(str(tmp_path), "--no-lsp") as killed:
+        killed.process.kill()
+        killed.process.wait()
+        with showing("--print", "--port", "0", tmp_path) as link:
+            assert enters(link)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the browser is a shell script")
+def test_open_hands_the_link_to_the_browser(
+    served: Served, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(browser))
+    assert opened(project) == ""
+    assert until(lambda: seen.exists() and seen.read_text().strip())
+    assert enters(seen.read_text())
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("no-such-folder", "is not a directory, nor the URL of a server"),
+        ("http://127.0.0.1:9", "Is `cairn serve` running there?"),
+        ("http://", "is not the URL of a server"),
+        ("http://[", "is not the URL of a server"),
+        ("https://cairn.example.org", "needs a token"),
+    ],
+)
+def test_open_says_what_is_wrong_with_a_place(bare_data_dir: Path, place: str, says: str) -> None:
+    serve_token()
+    assert says in opened("--print", place, code=1)
