@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from cairn.http.errors import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
+from cairn.web.ahead import load_ahead
 from cairn.web.rendering import plain_page
 from cairn.web.sessions import Links, Sessions
 
@@ -56,6 +57,7 @@ class Door:
 
     async def link(self, request: Request) -> Response:
         """`POST /ui/link` with the token: an address that signs in one browser."""
+        load_ahead()
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or await self.callers.caller(token.strip()) is None:
             raise RefusedError("unauthorized", f"Send {self.callers.remedy} as `Authorization: Bearer …`.")
@@ -96,6 +98,7 @@ class Door:
         )
 
     def _entered(self, request: Request, cookie: str, wanted: str) -> Response:
+        load_ahead()
         answer = RedirectResponse(own_address(wanted), 303)
         answer.set_cookie(
             COOKIE,

@@ -60,6 +60,12 @@ def rendered(template: str, **values: Any) -> str:
     return _templates().get_template(template).render(values)
 
 
+def compile_templates() -> None:
+    """Read all templates, which are kept from then on."""
+    for name in _templates().list_templates():
+        _templates().get_template(name)
+
+
 def wants_fragment(request: Request) -> bool:
     """Whether a script asks for a part of the page."""
     return FRAGMENT in request.headers
