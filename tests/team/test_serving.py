@@ -15,6 +15,7 @@ from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import Answer, Served, until
 from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, own_store, team_serving
+from tests.web.conftest import Browser
 
 from cairn.errors import StoreUnavailableError
 from cairn.serve.command import serve
@@ -456,3 +457,30 @@ def refused(store: str) -> str:
         AskedStore.at([store])
     assert PASSWORD not in str(told.value)
     return str(told.value)
+
+
+# --- the page in a browser --------------------------------------------------------------------------------
+
+
+def test_page_shows_each_reader_what_they_may_see(town: Town) -> None:
+    def page(token: str, path: str) -> str:
+        browser = Browser(town.served)
+        assert browser.ask("/ui/sign-in", method="POST", body=f"token={token}").status == 303
+        return browser.ask(path).body.decode()
+
+    for path in ("/ui/?q=kindle+the+lamp", "/ui/answer?whole=1&q=how+is+the+lamp+kindled"):
+        assert "src/lighthouse/lamp.py" in page(town.bob, path)
+        assert "src/lighthouse/lamp.py" not in page(town.ada, path)
+    hidden = page(town.ada, "/ui/?q=lamp&repository=lighthouse")
+    assert "there is no repository &#39;lighthouse&#39; that you may see" in hidden
+    assert "berths.py" in page(town.ada, "/ui/?q=moor+a+ship&repository=cairn-team:///harbour")
+
+
+def test_page_of_a_revoked_reader_shows_nothing_more(town: Town) -> None:
+    token, browser = town.store.reader("eve", "harbour"), Browser(town.served)
+    browser.ask("/ui/sign-in", method="POST", body=f"token={token}")
+    assert "berths.py" in browser.page("/ui/", q="moor a ship")
+    town.store.owned.revoke("eve", [])
+    answer = browser.ask("/ui/?q=moor+a+ship")
+    assert answer.status == 401
+    assert b"berths.py" not in answer.body
