@@ -35,7 +35,7 @@ class Browser:
     ) -> Answer:
         sent = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
         if self.cookie:
-            sent["Cookie"] = f"cairn_session={self.cookie}"
+            sent["Cookie"] = f"cairn_session_{self.served.port}={self.cookie}"
         if body is not None:
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         connection = http.client.HTTPConnection("127.0.0.1", self.served.port, timeout=PATIENCE_SECONDS)
@@ -46,7 +46,7 @@ class Browser:
         finally:
             connection.close()
         name, _, rest = answer.headers.get("set-cookie", "").partition("=")
-        if name == "cairn_session":
+        if name == f"cairn_session_{self.served.port}":
             self.cookie = rest.partition(";")[0].strip('"')
         return answer
 

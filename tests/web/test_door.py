@@ -70,7 +70,10 @@ def test_nothing_is_shown_without_a_session(served: Served, path: str) -> None:
 
 def test_the_session_is_worth_nothing_for_the_api(served: Served) -> None:
     cookie = signed_in(served).cookie
-    for headers in ({"Cookie": f"cairn_session={cookie}"}, {"Authorization": f"Bearer {cookie}"}):
+    for headers in (
+        {"Cookie": f"cairn_session_{served.port}={cookie}"},
+        {"Authorization": f"Bearer {cookie}"},
+    ):
         answer = served.ask("/api/v1/status", token="", headers=headers)
         assert answer.status == 401
 

@@ -20,7 +20,6 @@ from cairn.web.ahead import load_ahead
 from cairn.web.rendering import plain_page
 from cairn.web.sessions import Links, Sessions
 
-COOKIE = "cairn_session"
 _MOST_FORM_BYTES = 4_096
 _ELSEWHERE = ("cross-site", "same-site")
 _USED = "This link was used already, or is too old. Run `cairn open` for another one."
@@ -86,7 +85,7 @@ class Door:
         """End the session."""
         self.sessions.end(self._cookie(request))
         answer = RedirectResponse(SIGN_IN, 303)
-        answer.delete_cookie(COOKIE, path=ROOT, httponly=True, samesite="strict")
+        answer.delete_cookie(cookie_name(request), path=ROOT, httponly=True, samesite="strict")
         return answer
 
     def sign_in_page(self, request: Request, problem: str = "", wanted: str = "") -> Response:
@@ -101,7 +100,7 @@ class Door:
         load_ahead()
         answer = RedirectResponse(own_address(wanted), 303)
         answer.set_cookie(
-            COOKIE,
+            cookie_name(request),
             cookie,
             max_age=int(self.seconds),
             path=ROOT,
@@ -112,7 +111,7 @@ class Door:
         return answer
 
     def _cookie(self, request: Request) -> str:
-        return cookie_of(request, COOKIE)
+        return cookie_of(request, cookie_name(request))
 
     async def _form(self, request: Request) -> dict[str, str]:
         body = bytearray()
@@ -122,6 +121,12 @@ class Door:
                 raise RefusedError("tooLarge", f"The form has more than {_MOST_FORM_BYTES:,} bytes.")
         fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
         return {name: values[0] for name, values in fields.items()}
+
+
+def cookie_name(request: Request) -> str:
+    """The cookie's name, with the port: servers at several ports of a host would overwrite each other's."""
+    port = request.url.port
+    return f"cairn_session_{port}" if port else "cairn_session"
 
 
 def cookie_of(request: Request, name: str) -> str:
