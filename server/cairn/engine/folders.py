@@ -144,14 +144,19 @@ class Folder:
         path = path_of_uri(uri)
         return None if path is None else self.place_of(path)
 
-    def lines_of(self, path: str) -> Sequence[str] | None:
-        """The lines of the file as it is now, with unsaved changes; None where it is gone or not text."""
+    def text_of(self, path: str) -> str | None:
+        """The text of the file as it is now, with unsaved changes; None where it is gone or not text."""
         text = self.reader.overlay.text_of(path)
         if text is None:
             try:
                 text = read_text(self.root / path)
             except (OSError, ValueError):  # a name that no file can have
                 return None
+        return text
+
+    def lines_of(self, path: str) -> Sequence[str] | None:
+        """The lines of the file as it is now, with unsaved changes; None where it is gone or not text."""
+        text = self.text_of(path)
         return None if text is None else shown_lines(path, text)
 
     def has(self, path: PurePosixPath, *, directory: bool = False) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from cairn import protocol
+from cairn.chunking.chunker import chunk_text
 from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved, shown_lines
 from cairn.engine.request import Request
 from cairn.engine.scope import files_named, nothing_there
@@ -14,6 +15,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.records import StoredChunk
 from cairn.operations.why import Why, why
 from cairn.text.languages import language_of
+from cairn.text.verbatim import lines_of
 from cairn.workspace.builtin_rules import may_hold_secrets
 
 
@@ -40,7 +42,7 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
     if pages:
         folder, chunks = pages[0]
         indexed = evolve(_page(chunks), path=chunks[0].path, folder=folder.uri)
-        return _now(folder, indexed) if params.now else indexed
+        return _now(folder, indexed, chunks) if params.now else indexed
     raise InvalidRequestError("path", (_why_not_now if params.now else _why_not)(wanted, path))
 
 
@@ -56,7 +58,7 @@ def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
     return protocol.PageAnswer(text, language_of(chunks[0].path, text), tuple(shown))
 
 
-def _now(folder: Folder, page: protocol.PageAnswer) -> protocol.PageAnswer:
+def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
     """The page with the text that the file has now; as it was indexed where it is gone, or a team's index is all there is.
 
     Raises InvalidRequestError for a file that a rule leaves out by now, such as one that holds a secret.
@@ -64,11 +66,27 @@ def _now(folder: Folder, page: protocol.PageAnswer) -> protocol.PageAnswer:
     explained = _explained(folder, page.path)
     if explained is not None and not explained.indexed:
         raise InvalidRequestError("path", _left_out(explained))
-    lines = folder.lines_of(page.path)
-    if lines is None:
+    text = folder.text_of(page.path)
+    if text is None:
         return evolve(page, changed=True)
-    changed = list(lines) != list(shown_lines(page.path, page.text))
-    return evolve(page, text="\n".join(lines), version="disk" if explained else page.version, changed=changed)
+    lines = shown_lines(page.path, text)
+    return evolve(
+        page,
+        text="\n".join(lines),
+        version="disk" if explained else page.version,
+        changed=_differs(page, text, chunks) if explained else False,
+    )
+
+
+def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]) -> bool:
+    """Whether a file that has this text now has another than the index. Of a notebook the index has the sources of its cells
+    alone, and where they stand."""
+    if page.language != "jupyter":
+        return lines_of(text) != lines_of(page.text)
+    now = chunk_text(page.path, text)
+    return [(each.start_line, each.text) for each in now] != [
+        (each.chunk.start_line, each.chunk.text) for each in chunks
+    ]
 
 
 def _explained(folder: Folder, path: str) -> Why | None:

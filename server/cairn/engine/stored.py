@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.engine.engine import Engine
-from cairn.engine.folders import Folder, FolderSettings, shown_lines
+from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host, Lease
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
@@ -141,9 +141,9 @@ class StoredFolder(Folder):
     def place_of_uri(self, uri: str) -> str | None:
         return path_below(self.uri, uri)
 
-    def lines_of(self, path: str) -> Sequence[str] | None:
+    def text_of(self, path: str) -> str | None:
         page = self.reader.page(path)
-        return shown_lines(path, "".join(stored.chunk.text for stored in page)) if page else None
+        return "".join(stored.chunk.text for stored in page) if page else None
 
     def has(self, path: os.PathLike[str], *, directory: bool = False) -> bool:
         inside = Path(path).as_posix()

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import itertools
 import json
-import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 import apsw
 
+from cairn.index.store.commits import (
+    COMMITS_IN_BLOCK,
+    packed_commits,
+    packed_touches,
+    unpacked_commits,
+    unpacked_touches,
+)
 from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.meta import raise_generation, read_facts
-from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits
+from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
 
-_BLOCK = 200
-"""Commits compressed together."""
 _KEPT_COMMITS = 40_000
 """Commits of all branches seen are kept, so that a switch back reads nothing anew; the oldest blocks that HEAD does not reach go."""
-_TOUCH = struct.Struct("<IB")
 _NARROW = 9
 """Files of a commit that is about each of them: what touched more told nothing further (docs/ranking.md)."""
 
@@ -65,9 +67,11 @@ class GitHistory:
         reading = read_commits(self._root, known, stop=stopped)
         commits = iter(reading)
         number = max((number for number, _ in known.values()), default=0) + 1
-        while block := list(itertools.islice(commits, _BLOCK)):
+        while block := list(itertools.islice(commits, COMMITS_IN_BLOCK)):
             with self._db:
-                self._db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (number, _packed(block)))
+                self._db.execute(
+                    "INSERT INTO commits(first, packed) VALUES (?, ?)", (number, packed_commits(block))
+                )
             known.update({commit.hash: (number + place, commit) for place, commit in enumerate(block)})
             number += len(block)
         reached = [known[each] for each in reading.hashes if each in known]
@@ -93,7 +97,7 @@ class GitHistory:
             (
                 path,
                 files[path],
-                b"".join(_TOUCH.pack(commits[touch.hash][0], touch.files) for touch in history.touches),
+                packed_touches((commits[touch.hash][0], touch.files) for touch in history.touches),
                 history.count,
                 history.last_time,
             )
@@ -122,9 +126,10 @@ def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]])
 
 def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
     """What is searched of the subjects of commits that touched a file, by its packed touches and the commits' ids."""
-    packed = _TOUCH.iter_unpack(touches)
     return _words_of(
-        commits[number].subject for number, files in packed if files <= _NARROW and number in commits
+        commits[number].subject
+        for number, files in unpacked_touches(touches)
+        if files <= _NARROW and number in commits
     )
 
 
@@ -135,11 +140,4 @@ def _words_of(subjects: Iterable[str]) -> str:
 def stored_commits(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
-        commits = json.loads(zlib.decompress(cast(bytes, packed)))
-        for number, (commit_hash, seconds, subject, changes) in enumerate(commits, cast(int, start)):
-            yield number, Commit(commit_hash, seconds, subject, tuple(Change(*each) for each in changes))
-
-
-def _packed(commits: Iterable[Commit]) -> bytes:
-    rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
-    return zlib.compress(json.dumps(rows).encode())
+        yield from unpacked_commits(cast(int, start), cast(bytes, packed))

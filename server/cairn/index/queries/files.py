@@ -10,12 +10,32 @@ from fnmatch import translate
 from heapq import nsmallest
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from cairn.index.reader.filters import ChunkFilter, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
 from cairn.index.store.deadline import Cancelled
+
+
+@frozen
+class FileFacts:
+    """What is stored of a file beside its text."""
+
+    kind: str
+    collection: str
+    size: int
+    """Bytes."""
+
+
+def file_facts(reader: IndexReader, path: str) -> FileFacts | None:
+    """What is stored of the file at `path`; None where it is not indexed."""
+    rows = [
+        row
+        for source in reader.sources
+        for row in source.select("SELECT kind, collection, size FROM files WHERE path = ?", (path,))
+    ]
+    return FileFacts(*rows[-1]) if rows else None
 
 
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Cancelled) -> list[str]:

@@ -1,0 +1,149 @@
+"""The outline of a file: its definitions, or the headings of a document, each with its lines and how deep it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import evolve, frozen
+
+from cairn.chunking.chunker import chunk_file
+from cairn.chunking.definition_place import definition_lines, kind_at
+from cairn.chunking.headings import headings_of
+from cairn.chunking.model import Chunk
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.model import TOP_LEVEL, Definition
+from cairn.index.reader.index_reader import IndexReader
+from cairn.text.languages import language_of
+from cairn.text.verbatim import lines_with_ends
+
+HEADING = "heading"
+"""The kind of a document's heading."""
+
+
+@frozen
+class OutlineEntry:
+    """One definition or heading. Lines are 0-based, characters UTF-16 code units, as in LSP."""
+
+    name: str
+    kind: str
+    """`function`, `class`, `heading`, …; "" where it is not known."""
+    qualified: str
+    """With the names of what is around it: `Application.handle`; of a heading, as of a definition at the top, the name alone."""
+    depth: int
+    """How many other entries are around it."""
+    start_line: int
+    end_line: int
+    """Exclusive."""
+    line: int
+    """The line of its name."""
+    character: int = 0
+    """Where its name starts in that line."""
+    has_references: bool = False
+    """Whether `cairn/references` knows it, at `line` and `character`."""
+
+    @property
+    def is_called(self) -> bool:
+        """Whether it is something that is called, or made an instance of: others are used."""
+        return self.kind in CALLABLE or self.kind in CONTAINERS
+
+
+def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
+    """The outline of a file as it was indexed, or of its unsaved text; empty for a path that is not indexed."""
+    page = reader.page(path)
+    text = "".join(stored.chunk.text for stored in page)
+    language = language_of(path, text)
+    if headings := _headings(language, text):
+        return headings
+    for source, _sign, ids in reader.by_source([number for number, _ in reader.symbols_at([path])]):
+        for table in source.symbol_tables(ids).values():
+            return _definitions([table.definition(number) for number in range(table.count)])
+    return _of_chunks([stored.chunk for stored in page])
+
+
+def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
+    """The outline of any text of the file at `path`: parsed anew, 30 ms for 2,000 lines. Of a notebook, `text` is its JSON."""
+    if headings := _headings(language_of(path, text), text):
+        return headings
+    chunks, table = chunk_file(path, text)
+    return _definitions(table.definitions) if table is not None else _of_chunks(chunks)
+
+
+def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None:
+    """The entry around a line that lies deepest, the later of two; None where there is none."""
+    around = [entry for entry in outline if entry.start_line <= line < entry.end_line]
+    return max(around, key=lambda entry: (entry.depth, entry.start_line), default=None)
+
+
+def _definitions(definitions: Sequence[Definition]) -> tuple[OutlineEntry, ...]:
+    depths: list[int] = []
+    entries = []
+    for each in definitions:
+        depth = 0 if each.parent == TOP_LEVEL else depths[each.parent] + 1
+        depths.append(depth)
+        entries.append(
+            OutlineEntry(
+                name=each.name,
+                kind=each.kind,
+                qualified=_qualified(definitions, each),
+                depth=depth,
+                start_line=each.start_line,
+                end_line=each.end_line,
+                line=each.line,
+                character=each.character,
+                has_references=True,
+            )
+        )
+    return tuple(entries)
+
+
+def _qualified(definitions: Sequence[Definition], definition: Definition) -> str:
+    names, around = [definition.name], definition
+    while around.parent != TOP_LEVEL:
+        around = definitions[around.parent]
+        names.append(around.name)
+    if definition.owner and definition.owner not in names[1:]:
+        names.insert(1, definition.owner)
+    return ".".join(reversed(names))
+
+
+def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
+    """The headings, each with the lines up to the next that is not below it."""
+    headings = headings_of(language, text)
+    lines = len(lines_with_ends(text))
+    entries: list[OutlineEntry] = []
+    open_ones: list[tuple[int, int]] = []
+    """Level and place in `entries` of the headings that the text is below, the outermost first."""
+    for heading in headings:
+        while open_ones and open_ones[-1][0] >= heading.level:
+            _, place = open_ones.pop()
+            entries[place] = evolve(entries[place], end_line=heading.start)
+        open_ones.append((heading.level, len(entries)))
+        entries.append(
+            OutlineEntry(
+                heading.title, HEADING, heading.title, len(open_ones) - 1, heading.start, lines, heading.start
+            )
+        )
+    return tuple(entries)
+
+
+def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
+    """What the chunks of a file without a symbol table say: of a notebook its headings, too, as chunks are under them."""
+    entries: list[OutlineEntry] = []
+    above: tuple[str, ...] = ()
+    for chunk in chunks:
+        headings = tuple(filter(None, chunk.header_path.split(" > "))) if not chunk.symbol else above
+        for depth, title in enumerate(headings):
+            if headings[: depth + 1] != above[: depth + 1]:
+                entries.append(
+                    OutlineEntry(
+                        title, HEADING, title, depth, chunk.start_line, chunk.end_line, chunk.start_line
+                    )
+                )
+        above = headings
+        for name in chunk.defines:
+            start, end = definition_lines(chunk, name)
+            is_main = name == chunk.symbol
+            kind = chunk.symbol_kind if is_main else kind_at(chunk, start)
+            qualified = f"{chunk.parent}.{name}" if is_main and chunk.parent else name
+            entries.append(OutlineEntry(name, kind, qualified, len(above), start, end, start))
+    return tuple(sorted(entries, key=lambda entry: (entry.start_line, entry.depth)))

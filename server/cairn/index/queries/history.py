@@ -1,0 +1,60 @@
+"""What git history says of one file, as far as it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.commits import unpacked_commits, unpacked_touches
+from cairn.workspace.history import Commit
+
+
+@frozen
+class Touch:
+    """A commit that touched a file."""
+
+    commit: Commit
+    files: int
+    """How many files of the folder it touched."""
+
+
+@frozen
+class TouchedFile:
+    """The commits of one file. Those that touched more than 60 files are left out."""
+
+    touches: Sequence[Touch] = ()
+    """The latest, newest first; none where the index keeps no commits, as a team's catalogue."""
+    count: int = 0
+    last_time: int = 0
+    """Unix seconds of the newest; 0 where none is known."""
+
+
+def commits_of(reader: IndexReader, path: str, limit: int) -> TouchedFile:
+    """The history of the file at `path`, with its `limit` latest commits: 1 ms for each block of commits that they lie in."""
+    rows = reader.select("SELECT touches, count, last_time FROM file_history WHERE path = ?", (path,))
+    if not rows:
+        return TouchedFile()
+    touches, count, last_time = rows[0]
+    latest = list(unpacked_touches(touches))[:limit]
+    commits = _commits(reader, [number for number, _ in latest])
+    found = tuple(Touch(commits[number], files) for number, files in latest if number in commits)
+    return TouchedFile(found, count, last_time)
+
+
+def _commits(reader: IndexReader, numbers: Iterable[int]) -> dict[int, Commit]:
+    """The commits with these ids, without those that are not kept any more."""
+    found: dict[int, Commit] = {}
+    for number in numbers:
+        if number not in found:
+            sql = "SELECT first, packed FROM commits WHERE first <= ? ORDER BY first DESC LIMIT 1"
+            for first, packed in reader.select(sql, (number,)):
+                found.update(unpacked_commits(first, packed))
+    return found
+
+
+def copies_of(reader: IndexReader, path: str) -> list[str]:
+    """The files that are copies of the one at `path`."""
+    rows = reader.select("SELECT path FROM copies WHERE original = ? ORDER BY path", (path,))
+    return [copy for (copy,) in rows]
