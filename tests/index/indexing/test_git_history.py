@@ -149,7 +149,7 @@ def test_files_that_come_and_go_are_followed_without_a_commit(project: Project) 
 def test_commits_are_packed_in_blocks_and_found_in_each(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surroundings_module, "_BLOCK", 2)
+    monkeypatch.setattr(surroundings_module, "COMMITS_IN_BLOCK", 2)
     for number in range(5):
         project.repository.commit(f"Commit {number}", {"port.py": f"{LINES}{number}\n"})
     project.look()
@@ -160,7 +160,7 @@ def test_commits_are_packed_in_blocks_and_found_in_each(
 def test_of_too_many_commits_those_go_that_head_does_not_reach(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surroundings_module, "_BLOCK", 1)
+    monkeypatch.setattr(surroundings_module, "COMMITS_IN_BLOCK", 1)
     monkeypatch.setattr(surroundings_module, "_KEPT_COMMITS", 4)
     project.repository.commit("Add the port", {"port.py": LINES})
     project.repository.git("switch", "--quiet", "--create", "side")
