@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.engine.engine import Engine
+from cairn.engine.file_history import FileHistory, file_history
 from cairn.engine.file_outline import OutlineEntry, indexed_outline, outline_of_text
 from cairn.engine.folders import Folder
 from cairn.engine.runner import answer
@@ -59,6 +60,11 @@ def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front:
         else indexed_outline(folder.reader, page.path),
         is_gone=page.changed and page.version != "disk" and is_local(folder),
     )
+
+
+def history_of(engine: Engine, file: FilePage) -> FileHistory:
+    """What ranking knows of the file beside its text."""
+    return file_history(folder_of(engine, file.page.folder).reader, file.page.path)
 
 
 def folders_holding(engine: Engine, path: str) -> Sequence[tuple[str, str]]:

@@ -1,0 +1,191 @@
+// A file: marking lines, choosing one, and what belongs to it, which is fetched.
+
+import { copyText, getFragment, showNotice } from "./base.js";
+
+const WAIT_MS = 150;
+const NARROW = "(max-width: 64rem)";
+const FEW = 15;
+
+const file = document.getElementById("file");
+const code = document.getElementById("code");
+const panel = document.getElementById("panel");
+const outline = Array.from(document.querySelectorAll("#outline a"));
+let marked = fromAddress();
+let cursor = 0;
+let shownFor = "";
+let asking = new AbortController();
+let timer = 0;
+
+// --- lines ---
+
+function lineOf(number) {
+  return document.getElementById(`L${number}`)?.parentElement;
+}
+
+function numberOf(target) {
+  const line = target instanceof Element ? target.closest(".line") : null;
+  return line && code.contains(line) ? Number(line.firstElementChild.textContent) : 0;
+}
+
+function fromAddress() {
+  const match = /^(\d+)(?:-(\d+))?$/.exec(new URLSearchParams(location.search).get("lines") ?? "");
+  if (!match) return undefined;
+  const [first, last] = [Number(match[1]), Number(match[2] ?? match[1])].sort((a, b) => a - b);
+  return { first, last, anchor: first };
+}
+
+/** Mark the lines between two; the address follows. */
+function mark(anchor, to) {
+  marked = { first: Math.min(anchor, to), last: Math.max(anchor, to), anchor };
+  for (const line of code.querySelectorAll(".line.marked")) line.classList.remove("marked");
+  for (let number = marked.first; number <= marked.last; number++) lineOf(number)?.classList.add("marked");
+  const values = new URLSearchParams(location.search);
+  values.delete("panel");
+  values.set("lines", marked.first === marked.last ? `${marked.first}` : `${marked.first}-${marked.last}`);
+  history.replaceState(null, "", `${location.pathname}?${values}`);
+  const box = document.querySelector(".to-line input");
+  if (box) box.value = values.get("lines");
+}
+
+/** Choose a line: what belongs to it is shown beside the code. */
+function choose(number, scroll = "nearest") {
+  const line = lineOf(number);
+  if (!line) return;
+  lineOf(cursor)?.classList.remove("cursor");
+  cursor = number;
+  line.classList.add("cursor");
+  if (scroll) line.scrollIntoView({ block: scroll, inline: "nearest" });
+  const copy = document.getElementById("copy");
+  if (copy) copy.dataset.copy = place();
+  const editor = document.getElementById("editor");
+  if (editor) editor.href = `${file.dataset.editor}:${number}`;
+  const entry = follow(number);
+  const wanted = entry ? `${entry.dataset.first}-${entry.dataset.last} ${entry.textContent}` : `line ${number}`;
+  if (wanted === shownFor) {
+    clearTimeout(timer);
+    return;
+  }
+  clearTimeout(timer);
+  timer = setTimeout(() => void ask(number, wanted), shownFor ? WAIT_MS : 0);
+}
+
+function place() {
+  return `${file.dataset.path}:${cursor || 1}`;
+}
+
+code.addEventListener("click", (event) => {
+  const number = numberOf(event.target);
+  if (!number || event.ctrlKey || event.metaKey) return;
+  if (event.target.closest(".number")) {
+    event.preventDefault();
+    mark(event.shiftKey ? (marked?.anchor ?? cursor) || number : number, number);
+    choose(number, "");
+    code.focus({ preventScroll: true });
+  } else if (getSelection()?.isCollapsed !== false) choose(number, "");
+});
+
+code.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = { ArrowDown: 1, j: 1, J: 1, ArrowUp: -1, k: -1, K: -1 }[event.key];
+  if (step) {
+    event.preventDefault();
+    const from = cursor || (marked?.first ?? firstInSight());
+    const to = cursor ? from + step : from;
+    if (!lineOf(to)) return;
+    if (event.shiftKey) mark(marked && cursor ? marked.anchor : from, to);
+    choose(to);
+  } else if (event.key === "Enter" && cursor) {
+    event.preventDefault();
+    mark(cursor, cursor);
+  } else if (event.key === "c" && cursor) void copyPlace();
+});
+
+function firstInSight() {
+  const box = code.getBoundingClientRect();
+  return numberOf(document.elementFromPoint(box.left + 5, Math.max(box.top, 0) + 15)) || 1;
+}
+
+async function copyPlace() {
+  const done = await copyText(place());
+  showNotice(done ? "Copied." : "Not copied.");
+  setTimeout(() => showNotice(""), 1200);
+}
+
+// --- beside the code ---
+
+async function ask(number, wanted) {
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  const address = new URL(file.dataset.panel, location.href);
+  if (number) address.searchParams.set("line", number);
+  if (!document.getElementById("known")) address.searchParams.set("history", "1");
+  panel.classList.add("waiting");
+  const html = await getFragment(address, signal);
+  if (signal.aborted) return;
+  panel.classList.remove("waiting");
+  if (html === undefined) return;
+  const parts = document.createElement("template");
+  parts.innerHTML = html;
+  const known = parts.content.getElementById("known") ?? document.getElementById("known");
+  panel.replaceChildren(...parts.content.childNodes);
+  if (known) panel.append(known);
+  shownFor = wanted;
+}
+
+// --- outline ---
+
+/** The entry around a line, which is shown in the outline and beside its lines. */
+function follow(number) {
+  let found;
+  for (const entry of outline) {
+    entry.removeAttribute("aria-current");
+    if (Number(entry.dataset.first) <= number && number <= Number(entry.dataset.last)) found = entry;
+  }
+  for (const line of code.querySelectorAll(".line.inside")) line.classList.remove("inside");
+  if (!found) return undefined;
+  found.setAttribute("aria-current", "true");
+  const box = found.closest(".outline");
+  if (box.open && !matchMedia(NARROW).matches) found.scrollIntoView({ block: "nearest" });
+  for (let n = Number(found.dataset.first); n <= Number(found.dataset.last); n++) lineOf(n)?.classList.add("inside");
+  return found;
+}
+
+for (const entry of outline) {
+  entry.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    mark(Number(entry.dataset.line), Number(entry.dataset.line));
+    choose(Number(entry.dataset.line), "start");
+    code.focus({ preventScroll: true });
+  });
+}
+
+const narrow = document.getElementById("narrow");
+if (narrow && outline.length > FEW) {
+  narrow.hidden = false;
+  narrow.addEventListener("input", () => {
+    const typed = narrow.value.trim().toLowerCase();
+    for (const entry of outline) entry.parentElement.hidden = !entry.title.toLowerCase().includes(typed);
+  });
+}
+if (matchMedia(NARROW).matches) document.getElementById("outline")?.removeAttribute("open");
+
+addEventListener("popstate", () => {
+  const found = fromAddress();
+  if (found) choose(found.first, "center");
+});
+
+document.querySelector(".to-line")?.addEventListener("submit", (event) => {
+  const [first, last] = event.target.elements.lines.value.split("-").map(Number);
+  if (!lineOf(first)) return;
+  event.preventDefault();
+  mark(first, lineOf(last) ? last : first);
+  choose(first, "center");
+  code.focus({ preventScroll: true });
+});
+
+// --- at first ---
+
+if (marked && lineOf(marked.first)) choose(marked.first, marked.last - marked.first > 20 ? "start" : "center");
+else void ask(0, "");

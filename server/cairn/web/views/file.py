@@ -1,0 +1,165 @@
+"""A file as it is now: its outline, its lines with those of a citation marked, and what belongs to one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+from attrs import frozen
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from cairn.engine.around_line import AroundLine, around_line
+from cairn.engine.engine import Engine
+from cairn.engine.file_history import FileHistory
+from cairn.engine.file_outline import OutlineEntry
+from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
+from cairn.engine.methods import WEB
+from cairn.errors import InvalidRequestError
+from cairn.text.verbatim import lines_of
+from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
+from cairn.web.asked import Asked, Cancelled
+from cairn.web.code import MOST_COLOURED, code_lines
+from cairn.web.passages import CodeLine
+from cairn.web.rendering import fragment, page, wants_fragment
+from cairn.web.views.file_panel import panel_values
+
+BLOCK = 100
+"""Lines that a browser lays out together, once they come near: file.css gives a block that is out of sight their height."""
+_LINES = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
+
+
+@frozen
+class ShownEntry:
+    """An entry of the outline with where it leads."""
+
+    entry: OutlineEntry
+    address: str
+
+
+@frozen
+class _Found:
+    """What the engine knows."""
+
+    file: FilePage
+    around: AroundLine | None = None
+    history: FileHistory | None = None
+
+
+async def file(asked: Asked) -> Response:
+    """The page. What belongs to the first marked line stands in it with `panel=1`, for browsers without script."""
+    path, marked = _path(asked.request, FILE), marked_lines(asked.request.query_params.get("lines", ""))
+    with_panel = "panel" in asked.request.query_params
+    try:
+        found = await asked.work(partial(_found, path=path, line=marked[0] if marked and with_panel else None, history=with_panel))
+    except InvalidRequestError as problem:
+        return await _not_shown(asked, path, marked, problem)
+    if found.file.page.path != path:  # written in another way
+        return RedirectResponse(file_address(found.file.page.path, marked, asked.repository), 302)
+    return page(asked, "file.html", **await asyncio.to_thread(_values, asked, found, marked))
+
+
+async def file_panel(asked: Asked) -> Response:
+    """What belongs to `line`, and with `history` what is known of the whole file."""
+    given = asked.request.query_params
+    path, lines = _path(asked.request, FILE_PANEL), marked_lines(given.get("line", ""))
+    if not wants_fragment(asked.request):
+        return RedirectResponse(address(file_address(path, lines, asked.repository), {}), 302)
+    found = await asked.work(
+        partial(_found, path=path, line=lines[0] if lines else None, history="history" in given)
+    )
+    values = await asyncio.to_thread(panel_values, asked, found.file, found.around, found.history)
+    return fragment("file_panel.html", **values)
+
+
+def marked_lines(given: str) -> tuple[int, int] | None:
+    """The lines of an address, `10` or `10-14`, from 1 and the last one included; None for anything else."""
+    match = _LINES.fullmatch(given)
+    if match is None:
+        return None
+    first, last = sorted((int(match[1]), int(match[2] or match[1])))
+    return (first, last) if first else None
+
+
+def _path(request: Request, below: str) -> str:
+    """The path in the address, whose bytes need not be UTF-8."""
+    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    return unquote(raw.decode("latin-1").partition(below)[2], errors="surrogateescape")
+
+
+def _found(
+    engine: Engine, cancelled: Cancelled, *, path: str, line: int | None, history: bool
+) -> _Found:
+    file = file_page(engine, path, cancelled, front=WEB)
+    is_there = line is not None and line <= len(lines_of(file.page.text))
+    return _Found(
+        file,
+        around_line(engine, file, line - 1, cancelled, front=WEB) if line is not None and is_there else None,
+        history_of(engine, file) if history else None,
+    )
+
+
+def _values(asked: Asked, found: _Found, marked: tuple[int, int] | None) -> dict[str, Any]:
+    """The values of `file.html`."""
+    file, shown = found.file, found.file.page
+    named = asked.named(shown.folder) or asked.repository
+    lines = code_lines(shown.text, shown.language, shown.path)
+    count = len(lines_of(shown.text))
+    last = marked[1] if marked else 0
+    return {
+        "file": file,
+        "path": shown.path,
+        "folders": _above(shown.path),
+        "repository": repository_name(shown.folder) if named else "",
+        "named": named,
+        "blocks": _blocks(lines, marked),
+        "lines": max(1, len(lines)),
+        "marked": marked,
+        "beyond": bool(marked and marked[0] > count),
+        "is_plain": len(shown.text) > MOST_COLOURED,
+        "outline": [_entry(entry, shown.path, named) for entry in file.outline],
+        "editor": editor_address(file.uri, 0).removesuffix(":0") if asked.is_local else "",
+        "panel": address(FILE_PANEL + file_address(shown.path).removeprefix(FILE), {"repository": named}),
+        "query": address("", {"repository": named}).replace("?", "&"),
+        "last": last,
+        **panel_values(asked, file, found.around, found.history),
+    }
+
+
+def _blocks(lines: Sequence[Any], marked: tuple[int, int] | None) -> list[list[CodeLine]]:
+    first, last = marked or (0, 0)
+    every = [CodeLine(n, markup, first <= n <= last) for n, markup in enumerate(lines or [""], 1)]
+    return [every[begin : begin + BLOCK] for begin in range(0, len(every), BLOCK)]
+
+
+def _above(path: str) -> list[tuple[str, str]]:
+    """The folders that the file lies in, each with the search for what is in it."""
+    names = path.split("/")[:-1]
+    return [(name, "/".join(names[: place + 1])) for place, name in enumerate(names)]
+
+
+def _entry(entry: OutlineEntry, path: str, named: str) -> ShownEntry:
+    lines = entry.line + 1, max(entry.line + 1, entry.end_line)
+    return ShownEntry(entry, f"{file_address(path, lines, named)}&panel=1#L{lines[0]}")
+
+
+async def _not_shown(
+    asked: Asked, path: str, marked: tuple[int, int] | None, problem: InvalidRequestError
+) -> Response:
+    """Why the file cannot be shown. Raises what is not about the file."""
+    if problem.field not in ("path", "folder"):
+        raise problem
+    holding = await asked.work(lambda engine, _: folders_holding(engine, path)) if problem.field == "folder" else ()
+    return page(
+        asked,
+        "no_file.html",
+        status=404,
+        path=path,
+        name=path.rstrip("/").rpartition("/")[2],
+        reason=str(problem).removeprefix(f"{problem.field}: "),
+        choices=[(label, file_address(path, marked, uri)) for uri, label in holding],
+    )

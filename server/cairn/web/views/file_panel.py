@@ -1,0 +1,181 @@
+"""What stands beside a file: the definition around a line, its callers and callees, what is related, and the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import frozen
+from markupsafe import Markup
+
+from cairn import protocol
+from cairn.engine.around_line import AroundLine
+from cairn.engine.file_history import FileHistory
+from cairn.engine.file_page import FilePage
+from cairn.text.languages import detect_language
+from cairn.text.verbatim import lines_of
+from cairn.web.addresses import file_address
+from cairn.web.asked import Asked
+from cairn.web.code import code_lines
+
+_LISTED = 8
+"""Files of a list that are shown before it is opened."""
+
+
+@frozen
+class ShownReference:
+    """A place that calls the definition, or that it calls."""
+
+    address: str
+    label: str
+    """`path:line`."""
+    within: str
+    """The function around the call, or the definition that is called."""
+    code: Markup
+    """The line of code."""
+    confidence: int
+    """Percent."""
+    why: str
+    times: int = 1
+
+
+@frozen
+class ShownPassage:
+    """A related passage."""
+
+    address: str
+    label: str
+    title: str
+    code: Markup
+    reasons: tuple[str, ...]
+
+
+@frozen
+class ShownFile:
+    """Another file."""
+
+    address: str
+    path: str
+    remark: str = ""
+
+
+@frozen
+class ShownCommit:
+    """A commit of the file."""
+
+    hash: str
+    date: str
+    subject: str
+    others: int
+    """How many other files it touched."""
+
+
+def panel_values(
+    asked: Asked, file: FilePage, around: AroundLine | None, history: FileHistory | None
+) -> dict[str, Any]:
+    """The values of `file_panel.html`."""
+    users = around.users.references if around and around.users else ()
+    callees = around.callees.references if around and around.callees else ()
+    return {
+        "around": around,
+        "users": [_user(asked, each) for each in users],
+        "callees": _callees(asked, callees),
+        "elsewhere": sorted({each.symbol for each in callees if each.target is None}),
+        "related": [_passage(asked, each) for each in around.related] if around else [],
+        "history": history,
+        **(_history_values(asked, file, history) if history else {}),
+    }
+
+
+def _user(asked: Asked, reference: protocol.FoundReference) -> ShownReference:
+    line = reference.range.start.line + 1
+    return ShownReference(
+        file_address(reference.path, (line, line), asked.named(reference.folder) or asked.repository),
+        f"{reference.path}:{line}",
+        reference.enclosing.symbol if reference.enclosing else "",
+        _code(reference.line, reference.path),
+        round(100 * reference.confidence),
+        reference.via,
+    )
+
+
+def _callees(asked: Asked, references: Iterable[protocol.FoundReference]) -> list[ShownReference]:
+    """The definitions that are called, in the order of the code, each once."""
+    calls: dict[tuple[str, int], list[tuple[protocol.FoundReference, protocol.SymbolPlace]]] = {}
+    for each in references:
+        if each.target is not None:
+            place = each.target.uri, each.target.selection_range.start.line
+            calls.setdefault(place, []).append((each, each.target))
+    shown = []
+    for (_, number), found in calls.items():
+        surest, target = max(found, key=lambda each: each[0].confidence)
+        line, named = number + 1, asked.named(target.folder) or asked.repository
+        shown.append(
+            ShownReference(
+                file_address(target.path, (line, max(line, target.range.end.line)), named),
+                f"{target.path}:{line}",
+                target.symbol,
+                _code(target.line, target.path),
+                round(100 * surest.confidence),
+                surest.via,
+                len(found),
+            )
+        )
+    return shown
+
+
+def _passage(asked: Asked, result: protocol.SearchResult) -> ShownPassage:
+    lines = lines_of(result.snippet)
+    at = result.selection_range.start.line - result.range.start.line
+    text = lines[at] if 0 <= at < len(lines) else lines[0]
+    first = result.selection_range.start.line + 1
+    last = max(first, result.selection_range.end.line)
+    return ShownPassage(
+        file_address(result.path, (first, last), asked.named(result.folder) or asked.repository),
+        f"{result.path}:{first}",
+        result.header_path or result.title,
+        _code(text, result.path, result.language),
+        result.match_explain or result.reasons,
+    )
+
+
+def _code(line: str, path: str, language: str = "") -> Markup:
+    text = line.strip()
+    shown = code_lines(text, language or detect_language(path), path) if text else []
+    return shown[0] if shown else Markup("")
+
+
+# --- history ---------------------------------------------------------------------------------------------
+
+
+def _history_values(asked: Asked, file: FilePage, history: FileHistory) -> dict[str, Any]:
+    named = asked.named(file.page.folder) or asked.repository
+
+    def files(paths: Sequence[str]) -> list[ShownFile]:
+        return [ShownFile(file_address(path, None, named), path) for path in paths]
+
+    return {
+        "listed": _LISTED,
+        "commits": [
+            ShownCommit(each.hash, _date(each.time), each.subject, each.files - 1) for each in history.commits
+        ],
+        "last_date": _date(history.last_time) if history.last_time else "",
+        "changed_with": [
+            ShownFile(file_address(each.path, None, named), each.path, f"{round(100 * each.likeness)} %")
+            for each in history.changed_with
+        ],
+        "imported_by": files(history.imported_by),
+        "imports": files(history.imports),
+        "copies": files(history.copies),
+        "original": files([history.original])[0] if history.original else None,
+        "copied_percent": round(100 * history.copied_share),
+    }
+
+
+def _date(seconds: int) -> str:
+    """The day, in UTC; "" for a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return ""
