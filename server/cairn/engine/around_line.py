@@ -16,7 +16,7 @@ from cairn.protocol.references import ReferenceDirection
 
 _REFERENCES = 40
 """As many as somebody looks through beside the code; `complete` says whether there are more."""
-_RELATED = 8
+_RELATED = 12
 
 
 @frozen

@@ -29,6 +29,8 @@ _ALIASES = {
     "gitignore": "text",
 }
 """Names of languages here that Pygments has under another name."""
+_COLOURED = re.compile(r"k.?|c[^s].?|c|s.?|m.?|g[ehsu]|n[abcdefot]|bp|fm|il|ld|dl|ow")
+"""The classes that base.css gives a colour. Half of all tokens are names, operators and punctuation, which have none."""
 _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
 
@@ -38,6 +40,15 @@ def code_lines(text: str, language: str, path: str, terms: Sequence[str] = ()) -
     if len(text) <= _MOST_CACHED_CHARACTERS:
         return list(_cached_lines(text, language, path, tuple(terms)))
     return list(_lines(text, language, path, terms))
+
+
+def streamed_lines(text: str, language: str, path: str) -> Iterator[Markup]:
+    """As `code_lines`, one after the other, so that the first can be shown while the others are made."""
+    return iter(
+        code_lines(text, language, path)
+        if len(text) <= _MOST_CACHED_CHARACTERS
+        else _lines(text, language, path, ())
+    )
 
 
 @functools.lru_cache(_CACHED_TEXTS)
@@ -86,10 +97,11 @@ def _plain() -> Lexer:
 
 @functools.lru_cache(1024)
 def _class(kind: _TokenType) -> str:
-    """The CSS class of a kind of token, or that of the nearest kind above it that has one."""
+    """The CSS class of a kind of token, or that of the nearest kind above it that has one; "" for one without a colour."""
     while kind not in STANDARD_TYPES and kind.parent is not None:
         kind = kind.parent
-    return STANDARD_TYPES.get(kind, "")
+    name = STANDARD_TYPES.get(kind, "")
+    return name if _COLOURED.fullmatch(name) else ""
 
 
 def _span(text: str, name: str, marked: re.Pattern[str] | None) -> str:

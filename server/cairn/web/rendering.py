@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 import cairn
 from cairn.web import addresses
@@ -17,6 +19,9 @@ from cairn.web.asked import Asked
 HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
+_PIECE = 16_000
+"""Characters of a streamed page that are sent together."""
+_LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts ask for a part of a page."""
 
@@ -43,6 +48,37 @@ def _templates() -> jinja2.Environment:
 def page(asked: Asked, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A whole page for somebody who is signed in."""
     return _response(asked.request, template, status, asked=asked, **values)
+
+
+def streamed_page(asked: Asked, template: str, **values: Any) -> Response:
+    """A whole page that the browser begins to show while the rest is made. What is wrong must be known before."""
+    values |= {"asked": asked, "request": asked.request, "theme": _theme(asked.request)}
+    pieces = _pieces(_templates().get_template(template).generate(values))
+    if "gzip" not in asked.request.headers.get("accept-encoding", ""):
+        return StreamingResponse(pieces, media_type="text/html")
+    headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
+    return StreamingResponse(_compressed(pieces), media_type="text/html", headers=headers)
+
+
+def _pieces(parts: Iterable[str]) -> Iterator[bytes]:
+    """The parts, each a few letters, together in pieces that are worth sending."""
+    waiting: list[str] = []
+    size = 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= _PIECE:
+            yield "".join(waiting).encode()
+            waiting, size = [], 0
+    yield "".join(waiting).encode()
+
+
+def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces, compressed so that each can be read when it arrives: the middleware would keep back some 100 KB."""
+    compressor = zlib.compressobj(_LEVEL, wbits=31)
+    for piece in pieces:
+        yield compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    yield compressor.flush()
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -91,6 +127,10 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def _response(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
-    theme = request.cookies.get(THEME_COOKIE, "")
-    text = rendered(template, request=request, theme=theme if theme in _THEMES else "", **values)
+    text = rendered(template, request=request, theme=_theme(request), **values)
     return HTMLResponse(text, status)
+
+
+def _theme(request: Request) -> str:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in _THEMES else ""

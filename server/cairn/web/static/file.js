@@ -10,16 +10,29 @@ const file = document.getElementById("file");
 const code = document.getElementById("code");
 const panel = document.getElementById("panel");
 const outline = Array.from(document.querySelectorAll("#outline a"));
+const isPartial = document.getElementById("outline")?.hasAttribute("data-partial");
 let marked = fromAddress();
 let cursor = 0;
 let shownFor = "";
 let asking = new AbortController();
 let timer = 0;
+let current;
+let inside = [];
 
 // --- lines ---
 
 function lineOf(number) {
   return document.getElementById(`L${number}`)?.parentElement;
+}
+
+/** Bring an element into sight in the box that scrolls it; the page stays where it is. */
+function reveal(element, box, block) {
+  const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
+  const room = box.clientHeight - inner.height;
+  const above = inner.top - outer.top - box.clientTop;
+  if (block === "nearest" && above >= 0 && above <= room) return;
+  const wanted = { start: Math.min(inner.height * 3, room), center: room / 2, nearest: above < 0 ? 0 : room }[block];
+  box.scrollTop += above - wanted;
 }
 
 function numberOf(target) {
@@ -54,13 +67,13 @@ function choose(number, scroll = "nearest") {
   lineOf(cursor)?.classList.remove("cursor");
   cursor = number;
   line.classList.add("cursor");
-  if (scroll) line.scrollIntoView({ block: scroll, inline: "nearest" });
+  if (scroll) reveal(line, code, scroll);
   const copy = document.getElementById("copy");
   if (copy) copy.dataset.copy = place();
   const editor = document.getElementById("editor");
   if (editor) editor.href = `${file.dataset.editor}:${number}`;
   const entry = follow(number);
-  const wanted = entry ? `${entry.dataset.first}-${entry.dataset.last} ${entry.textContent}` : `line ${number}`;
+  const wanted = entry && !isPartial ? `${entry.dataset.first}-${entry.dataset.last} ${entry.textContent}` : `line ${number}`;
   if (wanted === shownFor) {
     clearTimeout(timer);
     return;
@@ -142,12 +155,19 @@ function follow(number) {
     entry.removeAttribute("aria-current");
     if (Number(entry.dataset.first) <= number && number <= Number(entry.dataset.last)) found = entry;
   }
-  for (const line of code.querySelectorAll(".line.inside")) line.classList.remove("inside");
+  found?.setAttribute("aria-current", "true");
+  if (found === current) return found;
+  for (const line of inside) line.classList.remove("inside");
+  [current, inside] = [found, []];
   if (!found) return undefined;
-  found.setAttribute("aria-current", "true");
-  const box = found.closest(".outline");
-  if (box.open && !matchMedia(NARROW).matches) found.scrollIntoView({ block: "nearest" });
-  for (let n = Number(found.dataset.first); n <= Number(found.dataset.last); n++) lineOf(n)?.classList.add("inside");
+  const box = found.closest("#outline");
+  if (box.open) reveal(found, found.closest("nav"), "nearest");
+  for (let n = Number(found.dataset.first); n <= Number(found.dataset.last); n++) {
+    const line = lineOf(n);
+    if (!line) break;
+    line.classList.add("inside");
+    inside.push(line);
+  }
   return found;
 }
 
@@ -155,8 +175,9 @@ for (const entry of outline) {
   entry.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    mark(Number(entry.dataset.line), Number(entry.dataset.line));
-    choose(Number(entry.dataset.line), "start");
+    const line = Number(entry.dataset.line ?? entry.dataset.first);
+    mark(line, line);
+    choose(line, "start");
     code.focus({ preventScroll: true });
   });
 }
@@ -170,11 +191,6 @@ if (narrow && outline.length > FEW) {
   });
 }
 if (matchMedia(NARROW).matches) document.getElementById("outline")?.removeAttribute("open");
-
-addEventListener("popstate", () => {
-  const found = fromAddress();
-  if (found) choose(found.first, "center");
-});
 
 document.querySelector(".to-line")?.addEventListener("submit", (event) => {
   const [first, last] = event.target.elements.lines.value.split("-").map(Number);

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from attrs import frozen
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -20,12 +22,12 @@ from cairn.engine.file_outline import OutlineEntry
 from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
 from cairn.engine.methods import WEB
 from cairn.errors import InvalidRequestError
-from cairn.text.verbatim import lines_of
+from cairn.text.verbatim import lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.asked import Asked, Cancelled
-from cairn.web.code import MOST_COLOURED, code_lines
+from cairn.web.code import MOST_COLOURED, streamed_lines
 from cairn.web.passages import CodeLine
-from cairn.web.rendering import fragment, page, wants_fragment
+from cairn.web.rendering import fragment, page, streamed_page, wants_fragment
 from cairn.web.views.file_panel import panel_values
 
 BLOCK = 100
@@ -33,12 +35,8 @@ BLOCK = 100
 _LINES = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 
-@frozen
-class ShownEntry:
-    """An entry of the outline with where it leads."""
-
-    entry: OutlineEntry
-    address: str
+MOST_OUTLINED = 1_000
+"""Entries of an outline that are shown: nobody reads more, and 14,500 of them took longer to show than the file."""
 
 
 @frozen
@@ -55,12 +53,14 @@ async def file(asked: Asked) -> Response:
     path, marked = _path(asked.request, FILE), marked_lines(asked.request.query_params.get("lines", ""))
     with_panel = "panel" in asked.request.query_params
     try:
-        found = await asked.work(partial(_found, path=path, line=marked[0] if marked and with_panel else None, history=with_panel))
+        found = await asked.work(
+            partial(_found, path=path, line=marked[0] if marked and with_panel else None, history=with_panel)
+        )
     except InvalidRequestError as problem:
         return await _not_shown(asked, path, marked, problem)
     if found.file.page.path != path:  # written in another way
         return RedirectResponse(file_address(found.file.page.path, marked, asked.repository), 302)
-    return page(asked, "file.html", **await asyncio.to_thread(_values, asked, found, marked))
+    return streamed_page(asked, "file.html", **await asyncio.to_thread(_values, asked, found, marked))
 
 
 async def file_panel(asked: Asked) -> Response:
@@ -68,7 +68,7 @@ async def file_panel(asked: Asked) -> Response:
     given = asked.request.query_params
     path, lines = _path(asked.request, FILE_PANEL), marked_lines(given.get("line", ""))
     if not wants_fragment(asked.request):
-        return RedirectResponse(address(file_address(path, lines, asked.repository), {}), 302)
+        return RedirectResponse(f"{file_address(path, lines or (1, 1), asked.repository)}&panel=1", 302)
     found = await asked.work(
         partial(_found, path=path, line=lines[0] if lines else None, history="history" in given)
     )
@@ -91,11 +91,9 @@ def _path(request: Request, below: str) -> str:
     return unquote(raw.decode("latin-1").partition(below)[2], errors="surrogateescape")
 
 
-def _found(
-    engine: Engine, cancelled: Cancelled, *, path: str, line: int | None, history: bool
-) -> _Found:
+def _found(engine: Engine, cancelled: Cancelled, *, path: str, line: int | None, history: bool) -> _Found:
     file = file_page(engine, path, cancelled, front=WEB)
-    is_there = line is not None and line <= len(lines_of(file.page.text))
+    is_there = line is not None and line <= len(lines_with_ends(file.page.text))
     return _Found(
         file,
         around_line(engine, file, line - 1, cancelled, front=WEB) if line is not None and is_there else None,
@@ -107,33 +105,32 @@ def _values(asked: Asked, found: _Found, marked: tuple[int, int] | None) -> dict
     """The values of `file.html`."""
     file, shown = found.file, found.file.page
     named = asked.named(shown.folder) or asked.repository
-    lines = code_lines(shown.text, shown.language, shown.path)
-    count = len(lines_of(shown.text))
-    last = marked[1] if marked else 0
+    count = max(1, len(lines_with_ends(shown.text)))
     return {
         "file": file,
         "path": shown.path,
         "folders": _above(shown.path),
         "repository": repository_name(shown.folder) if named else "",
         "named": named,
-        "blocks": _blocks(lines, marked),
-        "lines": max(1, len(lines)),
+        "blocks": _blocks(streamed_lines(shown.text, shown.language, shown.path), marked),
+        "lines": count,
         "marked": marked,
         "beyond": bool(marked and marked[0] > count),
         "is_plain": len(shown.text) > MOST_COLOURED,
-        "outline": [_entry(entry, shown.path, named) for entry in file.outline],
+        "outline": _shown_outline(file.outline),
         "editor": editor_address(file.uri, 0).removesuffix(":0") if asked.is_local else "",
         "panel": address(FILE_PANEL + file_address(shown.path).removeprefix(FILE), {"repository": named}),
         "query": address("", {"repository": named}).replace("?", "&"),
-        "last": last,
         **panel_values(asked, file, found.around, found.history),
     }
 
 
-def _blocks(lines: Sequence[Any], marked: tuple[int, int] | None) -> list[list[CodeLine]]:
+def _blocks(lines: Iterator[Markup], marked: tuple[int, int] | None) -> Iterator[list[CodeLine]]:
+    """The lines, block by block, as they are made."""
     first, last = marked or (0, 0)
-    every = [CodeLine(n, markup, first <= n <= last) for n, markup in enumerate(lines or [""], 1)]
-    return [every[begin : begin + BLOCK] for begin in range(0, len(every), BLOCK)]
+    numbered = (CodeLine(n, markup, first <= n <= last) for n, markup in enumerate(lines, 1))
+    while block := list(itertools.islice(numbered, BLOCK)):
+        yield block
 
 
 def _above(path: str) -> list[tuple[str, str]]:
@@ -142,9 +139,12 @@ def _above(path: str) -> list[tuple[str, str]]:
     return [(name, "/".join(names[: place + 1])) for place, name in enumerate(names)]
 
 
-def _entry(entry: OutlineEntry, path: str, named: str) -> ShownEntry:
-    lines = entry.line + 1, max(entry.line + 1, entry.end_line)
-    return ShownEntry(entry, f"{file_address(path, lines, named)}&panel=1#L{lines[0]}")
+def _shown_outline(outline: Sequence[OutlineEntry]) -> Sequence[OutlineEntry]:
+    """The outline without its deepest levels, where it is too long; without its end where the first level is."""
+    depth = max((entry.depth for entry in outline), default=0)
+    while depth and sum(entry.depth <= depth for entry in outline) > MOST_OUTLINED:
+        depth -= 1
+    return [entry for entry in outline if entry.depth <= depth][:MOST_OUTLINED]
 
 
 async def _not_shown(
@@ -153,13 +153,16 @@ async def _not_shown(
     """Why the file cannot be shown. Raises what is not about the file."""
     if problem.field not in ("path", "folder"):
         raise problem
-    holding = await asked.work(lambda engine, _: folders_holding(engine, path)) if problem.field == "folder" else ()
+    holding = (
+        await asked.work(lambda engine, _: folders_holding(engine, path)) if problem.field == "folder" else ()
+    )
+    reason = str(problem).removeprefix(f"{problem.field}: ")
     return page(
         asked,
         "no_file.html",
         status=404,
         path=path,
         name=path.rstrip("/").rpartition("/")[2],
-        reason=str(problem).removeprefix(f"{problem.field}: "),
+        reason=reason[:1].upper() + reason[1:],
         choices=[(label, file_address(path, marked, uri)) for uri, label in holding],
     )

@@ -21,6 +21,7 @@ from cairn.web.code import code_lines
 
 _LISTED = 8
 """Files of a list that are shown before it is opened."""
+_RELATED = 8
 
 
 @frozen
@@ -77,12 +78,18 @@ def panel_values(
     """The values of `file_panel.html`."""
     users = around.users.references if around and around.users else ()
     callees = around.callees.references if around and around.callees else ()
+    shown_users, shown_callees = [_user(asked, each) for each in users], _callees(asked, callees)
+    # What is related to a function is what calls it and what it calls, first of all.
+    listed = {(each.address.partition("?")[0], each.label) for each in (*shown_users, *shown_callees)}
+    related = [_passage(asked, each) for each in around.related] if around else []
     return {
         "around": around,
-        "users": [_user(asked, each) for each in users],
-        "callees": _callees(asked, callees),
+        "users": shown_users,
+        "callees": shown_callees,
         "elsewhere": sorted({each.symbol for each in callees if each.target is None}),
-        "related": [_passage(asked, each) for each in around.related] if around else [],
+        "related": [each for each in related if (each.address.partition("?")[0], each.label) not in listed][
+            :_RELATED
+        ],
         "history": history,
         **(_history_values(asked, file, history) if history else {}),
     }
