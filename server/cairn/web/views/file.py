@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
 from attrs import frozen
 from markupsafe import Markup
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from cairn.engine.around_line import AroundLine, around_line
@@ -50,7 +48,10 @@ class _Found:
 
 async def file(asked: Asked) -> Response:
     """The page. What belongs to the first marked line stands in it with `panel=1`, for browsers without script."""
-    path, marked = _path(asked.request, FILE), marked_lines(asked.request.query_params.get("lines", ""))
+    path, marked = (
+        asked.request.path_params["path"],
+        marked_lines(asked.request.query_params.get("lines", "")),
+    )
     with_panel = "panel" in asked.request.query_params
     try:
         found = await asked.work(
@@ -66,7 +67,7 @@ async def file(asked: Asked) -> Response:
 async def file_panel(asked: Asked) -> Response:
     """What belongs to `line`, and with `history` what is known of the whole file."""
     given = asked.request.query_params
-    path, lines = _path(asked.request, FILE_PANEL), marked_lines(given.get("line", ""))
+    path, lines = asked.request.path_params["path"], marked_lines(given.get("line", ""))
     if not wants_fragment(asked.request):
         return RedirectResponse(f"{file_address(path, lines or (1, 1), asked.repository)}&panel=1", 302)
     found = await asked.work(
@@ -83,12 +84,6 @@ def marked_lines(given: str) -> tuple[int, int] | None:
         return None
     first, last = sorted((int(match[1]), int(match[2] or match[1])))
     return (first, last) if first else None
-
-
-def _path(request: Request, below: str) -> str:
-    """The path in the address, whose bytes need not be UTF-8."""
-    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
-    return unquote(raw.decode("latin-1").partition(below)[2], errors="surrogateescape")
 
 
 def _found(engine: Engine, cancelled: Cancelled, *, path: str, line: int | None, history: bool) -> _Found:
