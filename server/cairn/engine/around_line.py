@@ -17,6 +17,8 @@ from cairn.protocol.references import ReferenceDirection
 _REFERENCES = 40
 """As many as somebody looks through beside the code; `complete` says whether there are more."""
 _RELATED = 12
+_WHOLE_LINES = 100
+"""A longer definition is about many things: what is related is asked for of the line alone, which halves the slowest panels."""
 
 
 @frozen
@@ -89,11 +91,11 @@ def _related(
     cancelled: Cancelled,
     front: str,
 ) -> tuple[tuple[protocol.SearchResult, ...], str]:
-    """What is related to the definition, or to the line where there is none; and why there is nothing."""
+    """What is related to the definition, or to the line where there is none or it is long; and why there is nothing."""
+    lines = protocol.whole_lines(line, line + 1)
     if definition is not None and definition.has_references:
-        lines = protocol.whole_lines(definition.start_line, definition.end_line)
-    else:
-        lines = protocol.whole_lines(line, line + 1)
+        whole = protocol.whole_lines(definition.start_line, definition.end_line)
+        lines = whole if definition.end_line - definition.start_line <= _WHOLE_LINES else lines
     document = protocol.TextDocument(file.uri)
     params = protocol.RelatedParams(document, lines, limit=_RELATED, context=0)
     try:

@@ -40,6 +40,14 @@ function numberOf(target) {
   return line && code.contains(line) ? Number(line.firstElementChild.textContent) : 0;
 }
 
+/** The first line that is not empty: passages begin with what parts them from those before. */
+function firstWritten({ first, last }) {
+  for (let number = first; number <= last && lineOf(number); number++) {
+    if (lineOf(number).lastElementChild.textContent.trim()) return number;
+  }
+  return first;
+}
+
 function fromAddress() {
   const match = /^(\d+)(?:-(\d+))?$/.exec(new URLSearchParams(location.search).get("lines") ?? "");
   if (!match) return undefined;
@@ -74,11 +82,12 @@ function choose(number, scroll = "nearest") {
   if (editor) editor.href = `${file.dataset.editor}:${number}`;
   const entry = follow(number);
   const wanted = entry && !isPartial ? `${entry.dataset.first}-${entry.dataset.last} ${entry.textContent}` : `line ${number}`;
+  clearTimeout(timer);
   if (wanted === shownFor) {
-    clearTimeout(timer);
+    asking.abort();
+    panel.classList.remove("waiting");
     return;
   }
-  clearTimeout(timer);
   timer = setTimeout(() => void ask(number, wanted), shownFor ? WAIT_MS : 0);
 }
 
@@ -203,5 +212,7 @@ document.querySelector(".to-line")?.addEventListener("submit", (event) => {
 
 // --- at first ---
 
-if (marked && lineOf(marked.first)) choose(marked.first, marked.last - marked.first > 20 ? "start" : "center");
-else void ask(0, "");
+if (marked && lineOf(marked.first)) {
+  reveal(lineOf(marked.first), code, marked.last - marked.first > 20 ? "start" : "center");
+  choose(firstWritten(marked), "nearest");
+} else void ask(0, "");

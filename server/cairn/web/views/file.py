@@ -20,7 +20,7 @@ from cairn.engine.file_outline import OutlineEntry
 from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
 from cairn.engine.methods import WEB
 from cairn.errors import InvalidRequestError
-from cairn.text.verbatim import lines_with_ends
+from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.asked import Asked, Cancelled
 from cairn.web.code import MOST_COLOURED, streamed_lines
@@ -55,7 +55,7 @@ async def file(asked: Asked) -> Response:
     with_panel = "panel" in asked.request.query_params
     try:
         found = await asked.work(
-            partial(_found, path=path, line=marked[0] if marked and with_panel else None, history=with_panel)
+            partial(_found, path=path, lines=marked if with_panel else None, history=with_panel)
         )
     except InvalidRequestError as problem:
         return await _not_shown(asked, path, marked, problem)
@@ -70,9 +70,7 @@ async def file_panel(asked: Asked) -> Response:
     path, lines = asked.request.path_params["path"], marked_lines(given.get("line", ""))
     if not wants_fragment(asked.request):
         return RedirectResponse(f"{file_address(path, lines or (1, 1), asked.repository)}&panel=1", 302)
-    found = await asked.work(
-        partial(_found, path=path, line=lines[0] if lines else None, history="history" in given)
-    )
+    found = await asked.work(partial(_found, path=path, lines=lines, history="history" in given))
     values = await asyncio.to_thread(panel_values, asked, found.file, found.around, found.history)
     return fragment("file_panel.html", **values)
 
@@ -86,14 +84,29 @@ def marked_lines(given: str) -> tuple[int, int] | None:
     return (first, last) if first else None
 
 
-def _found(engine: Engine, cancelled: Cancelled, *, path: str, line: int | None, history: bool) -> _Found:
+def _found(
+    engine: Engine,
+    cancelled: Cancelled,
+    *,
+    path: str,
+    lines: tuple[int, int] | None,
+    history: bool,
+) -> _Found:
     file = file_page(engine, path, cancelled, front=WEB)
-    is_there = line is not None and line <= len(lines_with_ends(file.page.text))
+    line = _first_written(lines_of(file.page.text), *lines) if lines else None
     return _Found(
         file,
-        around_line(engine, file, line - 1, cancelled, front=WEB) if line is not None and is_there else None,
+        around_line(engine, file, line - 1, cancelled, front=WEB) if line is not None else None,
         history_of(engine, file) if history else None,
     )
+
+
+def _first_written(text: Sequence[str], first: int, last: int) -> int | None:
+    """The first of the lines that is not empty, since passages begin with what parts them from those before; the first where
+    all are; None where there are no such lines."""
+    if first > len(text):
+        return None
+    return next((n for n in range(first, min(last, len(text)) + 1) if text[n - 1].strip()), first)
 
 
 def _values(asked: Asked, found: _Found, marked: tuple[int, int] | None) -> dict[str, Any]:
