@@ -198,7 +198,7 @@ def test_without_script_the_page_holds_the_panel(browser: Browser) -> None:
 
 def test_panel_is_no_page_of_its_own(browser: Browser) -> None:
     answer = browser.ask(f"/ui/file-panel/{SCHEDULE}?line=9")
-    assert answer.status == 302
+    assert answer.status == 303
     assert answer.headers["location"] == f"/ui/file/{SCHEDULE}?lines=9&panel=1"
 
 
@@ -263,7 +263,7 @@ def test_file_that_two_folders_have_is_asked_about(browser: Browser, project: Pa
 
 def test_path_written_in_another_way_leads_to_the_file(browser: Browser) -> None:
     answer = browser.ask("/ui/file/harbour/berths.py?lines=4")
-    assert answer.status == 302
+    assert answer.status == 303
     assert answer.headers["location"] == file_address(BERTHS, (4, 4))
 
 

@@ -60,7 +60,7 @@ async def file(asked: Asked) -> Response:
     except InvalidRequestError as problem:
         return await _not_shown(asked, path, marked, problem)
     if found.file.page.path != path:  # written in another way
-        return RedirectResponse(file_address(found.file.page.path, marked, asked.repository), 302)
+        return RedirectResponse(file_address(found.file.page.path, marked, asked.repository), 303)
     return streamed_page(asked, "file.html", **await asyncio.to_thread(_values, asked, found, marked))
 
 
@@ -69,7 +69,7 @@ async def file_panel(asked: Asked) -> Response:
     given = asked.request.query_params
     path, lines = asked.request.path_params["path"], marked_lines(given.get("line", ""))
     if not wants_fragment(asked.request):
-        return RedirectResponse(f"{file_address(path, lines or (1, 1), asked.repository)}&panel=1", 302)
+        return RedirectResponse(f"{file_address(path, lines or (1, 1), asked.repository)}&panel=1", 303)
     found = await asked.work(partial(_found, path=path, lines=lines, history="history" in given))
     values = await asyncio.to_thread(panel_values, asked, found.file, found.around, found.history)
     return fragment("file_panel.html", **values)
