@@ -24,6 +24,7 @@ from cairn.web.asked import Asked, Served
 from cairn.web.door import Door
 from cairn.web.rendering import HERE, fragment, plain_page, static_versions, wants_fragment
 from cairn.web.views.answer import answer, answer_events
+from cairn.web.views.index import index
 from cairn.web.views.search import search
 
 View = Callable[[Asked], Awaitable[Response]]
@@ -50,6 +51,7 @@ _VIEWS: dict[str, View] = {
     addresses.SEARCH: search,
     addresses.ANSWER: answer,
     addresses.ANSWER_EVENTS: answer_events,
+    addresses.INDEX: index,
 }
 """Every page and fragment by its address."""
 
