@@ -69,6 +69,10 @@ def said(asked: Timings = NO_QUESTIONS, is_written: bool = True, **changed: Any)
             {"state": "degraded", "phase_state": evolve(PHASE, phase=2, reason="p95 was 900 ms.")},
             "warn", "answered by words alone, not by meaning. p95 was 900 ms.",
         ),
+        (
+            {"model": protocol.ModelInfo("m", 256, "m", True), "phase_state": evolve(PHASE, phase=2, wanted=2, reason="Phase 2 was set by hand.")},
+            "warn", "answered by words alone, not by meaning. Phase 2 was set by hand.",
+        ),
         ({"state": "disabled", "phase_state": evolve(PHASE, phase=0, reason="By hand.")}, "bad", "switched off. By hand."),
         ({"warnings": ("not read: a: Permission denied",)}, "warn", "not read: a"),
     ],

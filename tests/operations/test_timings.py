@@ -59,6 +59,8 @@ def test_question_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None
 def test_broken_log_lines_are_left_out(tmp_path: Path) -> None:
     log_of(tmp_path).add(asked(7), ANSWER)
     with (tmp_path / "queries.jsonl").open("a") as file:
+        damaged = (tmp_path / "queries.jsonl").read_text()
+        file.write(damaged.replace('"ms":7', '"ms":NaN') + damaged.replace('"ms":7', '"ms":-1'))
         file.write('{"event": "query", "at": "yesterday", "ms": 3}\n{"event": "phase"}\nnull\n{{{\n')
     assert [each.ms for each in logged_timings([tmp_path]).questions] == [7.0]
     assert logged_timings([tmp_path / "nowhere"]) == Timings()

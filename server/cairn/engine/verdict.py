@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.engine.team_overview import TeamOverview
+from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS
 from cairn.operations.timings import Timings
 
 GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
@@ -23,7 +24,7 @@ _DOING = {
     "embedding": "vectors are being made",
     "tidying": "the index is being tidied",
 }
-_WITHOUT = {3: "", 2: "by words alone, not by meaning", 1: "by names and words alone", 0: "not at all"}
+_WITHOUT = {KEYWORDS: "by words alone, not by meaning", NAMES: "by names and words alone", OFF: "not at all"}
 
 
 @frozen
@@ -62,7 +63,8 @@ def verdict_of(
         doing = _DOING.get(status.activity, "it is being indexed")
         return IndexVerdict(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     slow = _slow(timings, slow_ms)
-    if retrieval and retrieval.phase < retrieval.wanted:
+    # Also where the settings, or somebody by hand, want no more.
+    if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
         how = _WITHOUT[retrieval.phase]
         reason = f" {retrieval.reason}" if retrieval.reason else ""
         return IndexVerdict(WARN, f"The index is complete, but questions are answered {how}.{reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def logged_timings(folders: Iterable[Path]) -> Timings:
         here = [
             Timing(at, line.method, line.ms, line.phase, line.cached, bool(line.error) or line.phase == OFF, line.pid)
             for line in reversed(logged)
-            if (at := moment_of(line.at)) is not None
+            if (at := moment_of(line.at)) is not None and 0 <= line.ms < math.inf
         ]  # fmt: skip
         known = {_same(each): each.at for each in questions}
         questions += [each for each in here if not _is_near(known.get(_same(each)), each.at)]

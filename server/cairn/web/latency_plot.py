@@ -106,8 +106,8 @@ def latency_plot(
         return None
     left, right, top, bottom = _LEFT, width - _RIGHT, _TOP, height - _BOTTOM
     x_of, across = _along(questions, axis, left, right)
-    highest = max(each.ms for each in questions)
     lowest = max(0.01, min(each.ms for each in questions))
+    highest = max(lowest, *(each.ms for each in questions))
     y_of, down = (_logarithmic if scale == LOG else _linear)(lowest, highest, top, bottom)
 
     def place(each: Timing, number: int) -> tuple[float, float]:

@@ -104,12 +104,14 @@ def treemap(groups: Sequence[Group], width: int, height: int) -> Treemap:
 def _group_box(group: Group, place: Place) -> GroupBox:
     x, y, width, height = *place[:2], max(0.0, place[2] - _GAP), max(0.0, place[3] - _GAP)
     box = _box((x, y, width, height), group.title, group.address)
-    if len(group.leaves) == 1:  # whose name would say less than that of the group
-        (leaf,) = group.leaves
+    # What is smaller than a pixel could not be seen, and its sides would be zero.
+    seen = [leaf for leaf in group.leaves if leaf.size * width * height >= group.size]
+    if len(seen) == 1:  # whose name would say less than that of the group
+        (leaf,) = seen
         label = _fitting(group.name, width, height)
         return GroupBox(box, (_box((x, y, width, height), leaf.title, leaf.address, label, leaf.colour),))
     head = _HEAD if height >= _FOR_HEAD and width >= _NARROWEST_HEAD else 0.0
-    leaves = sorted(group.leaves, key=lambda leaf: (-leaf.size, leaf.name))
+    leaves = sorted(seen, key=lambda leaf: (-leaf.size, leaf.name))
     places = _places([leaf.size for leaf in leaves], x, y + head, width, height - head)
     return GroupBox(
         evolve(box, label=_fitting(group.name, width, head)),
