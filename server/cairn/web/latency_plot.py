@@ -21,6 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 18, 22
 _TITLED = 12
 """The slowest questions, and the latest that failed, say on their own what they were."""
 _TICK_PIXELS = 110
+_FEWEST_TICKS = 2
 _NUMBER_PIXELS = 16
 _HOURS = 24 * 3_600
 _STEPS = (
@@ -178,6 +179,8 @@ def _along(questions: Sequence[Timing], axis: str, left: int, right: int) -> tup
         Tick(round(left + (at - first.timestamp()) * wide, 1), _moment(datetime.datetime.fromtimestamp(at, datetime.UTC), size))
         for at in range(int(begin), int(last.timestamp()) + 1, int(size))
     ]  # fmt: skip
+    if len(ticks) < _FEWEST_TICKS:
+        ticks = [Tick(left, _moment(first, 0)), Tick(right, _moment(last, 0))]
     return lambda at, _: left + (at - first).total_seconds() * wide, ticks
 
 
