@@ -54,7 +54,7 @@ class InBackground(Generic[T]):
                 threading.Thread(
                     target=self._make, args=(version, make, fresh_seconds, making), name=name, daemon=True
                 ).start()
-        making.wait(wait)
+        making.wait(max(0.0, wait))
         return self._value
 
     def _make(

@@ -87,16 +87,18 @@ class LeftOut:
 _KEPT: WeakKeyDictionary[IndexMemory, InBackground[LeftOut]] = WeakKeyDictionary()
 
 
-def left_out(folder: Folder, gate: QueryGate) -> LeftOut | None:
+def left_out(folder: Folder, gate: QueryGate, waits_until: float) -> LeftOut | None:
     """What is left out of a folder on this machine. It is kept while the index has the same content, for half a minute.
 
-    None while it is counted for the first time, which takes another moment. The count steps aside while `gate` says that
+    None where the first count has not ended at `waits_until`, on the monotonic clock. The count steps aside while `gate` says that
     questions are answered.
     """
     settings, reader = folder.settings().index, folder.reader.saved
     kept = _KEPT.setdefault(reader.memory, InBackground())
     version = (reader.identity(), reader.facts().content, settings)
-    return kept.get(version, lambda: _look(folder, settings, gate), _FRESH_SECONDS)
+    return kept.get(
+        version, lambda: _look(folder, settings, gate), _FRESH_SECONDS, waits_until - time.monotonic()
+    )
 
 
 def _look(folder: Folder, settings: IndexSettings, gate: QueryGate) -> LeftOut:

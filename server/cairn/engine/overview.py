@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.engine.folders import Folder
-from cairn.engine.in_background import InBackground
+from cairn.engine.in_background import WAIT_SECONDS, InBackground
 from cairn.engine.left_out import LeftOut, left_out
 from cairn.engine.status import status_of
 from cairn.engine.team_overview import TeamOverview
@@ -105,7 +106,8 @@ def overview(engine: Engine) -> Overview:
     """What there is to show of the folders that the engine is over, within 200 ms: what takes longer is None until it is there."""
     now = datetime.datetime.now(datetime.UTC)
     status, team = status_of(engine), engine.team_overview()
-    folders = tuple(_folder(folder, engine.gate) for folder in engine.folders)
+    waits_until = time.monotonic() + WAIT_SECONDS
+    folders = tuple(_folder(folder, engine.gate, waits_until) for folder in engine.folders)
     timings, is_logged = _timings(engine)
     slow_ms = engine.settings().retrieval.kill_switch.p95_ms
     verdict = (
@@ -125,7 +127,7 @@ def _is_counted(folder: FolderOverview) -> bool:
     return folder.shares is None or (folder.revision is None and folder.left_out is None)
 
 
-def _folder(folder: Folder, gate: QueryGate) -> FolderOverview:
+def _folder(folder: Folder, gate: QueryGate, waits_until: float) -> FolderOverview:
     stats, facts = folder.reader.stats(), folder.reader.saved.facts()
     is_here = folder.revision is None
     return FolderOverview(
@@ -136,17 +138,17 @@ def _folder(folder: Folder, gate: QueryGate) -> FolderOverview:
         chunks=facts.chunks,
         size=_size(folder.indexer.data) if is_here else None,
         writer=_writer(folder) if is_here else None,
-        shares=_shares(folder),
-        left_out=left_out(folder, gate) if is_here else None,
+        shares=_shares(folder, waits_until),
+        left_out=left_out(folder, gate, waits_until) if is_here else None,
         revision=folder.revision,
     )
 
 
-def _shares(folder: Folder) -> tuple[Share, ...] | None:
+def _shares(folder: Folder, waits_until: float) -> tuple[Share, ...] | None:
     reader = folder.reader.saved
     counted = _COUNTED.setdefault(reader.memory, InBackground())
     version = (reader.identity(), reader.facts().content)
-    found = counted.get(version, reader.languages, _FRESH_SECONDS)
+    found = counted.get(version, reader.languages, _FRESH_SECONDS, waits_until - time.monotonic())
     if found is None:
         return None
     return tuple(Share(each.collection, each.language, each.files, each.chunks) for each in found)
