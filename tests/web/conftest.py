@@ -50,13 +50,13 @@ class Browser:
             self.cookie = rest.partition(";")[0].strip('"')
         return answer
 
-    def page(self, path: str, **values: str) -> str:
+    def page(self, path: str, /, **values: str) -> str:
         """The text of a page that must be there."""
         answer = self.ask(f"{path}?{urlencode(values)}" if values else path)
         assert answer.status == 200, answer
         return answer.body.decode()
 
-    def fragment(self, path: str, **values: str) -> str:
+    def fragment(self, path: str, /, **values: str) -> str:
         """The text of a part of a page, as a script asks for it."""
         answer = self.ask(f"{path}?{urlencode(values)}", headers={"Cairn-Fragment": "1"})
         assert answer.status == 200, answer

@@ -90,10 +90,11 @@ def _why_empty(folder: Folder) -> str:
         stop=lambda: next(directories) + report.skipped.total() > _MOST_ENTRIES,
     ):
         pass
-    if not report.first_skipped:
+    if not report.examples:
         return ""
     # A rule of the workspace says more than one of Cairn's own, such as that of `.git`.
     path, decision = max(
-        report.first_skipped.values(), key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule])
+        (first for first, *_ in report.examples.values()),
+        key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule]),
     )
-    return f"Nothing is indexed in {folder.label}: {path} and the rest are left out, {decision.explanation}."
+    return f"Nothing is indexed in {folder.label}: {path.removesuffix('/')} and the rest are left out, {decision.explanation}."

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -29,6 +29,9 @@ from cairn.index.sqlite.reader import SqliteReader
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
+
+if TYPE_CHECKING:
+    from cairn.engine.team_overview import TeamOverview
 
 logger = logging.getLogger(__name__)
 
@@ -182,6 +185,10 @@ class Engine:
     def answering(self, params: object) -> Iterator[Engine]:
         """Around a request with these params: the engine over the folders that it is about."""
         yield self
+
+    def team_overview(self) -> TeamOverview | None:
+        """What whoever asks may see of a team's index; None where none is served here."""
+        return None
 
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""

@@ -31,6 +31,7 @@ from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwit
 from cairn.operations.other_programs import OtherPrograms
 from cairn.operations.override import write_override
 from cairn.operations.query_log import Question
+from cairn.operations.timings import TimingMemory
 from cairn.settings.tree import Leg, Settings
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Fallback:
         """`engine` is the whole one, whose phase counts also where a request is about one of its folders."""
         self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
         """Milliseconds of the latest searches that were not answered from the cache."""
+        self.timings = TimingMemory()
+        """The latest questions and phase changes of this process, without what was asked."""
         self.cache: AnswerCache[Kept] = AnswerCache()
         """The latest answers of searches and discoveries."""
         self.problem: str | None = None
@@ -196,6 +199,7 @@ class Fallback:
                 phase=began_in,
                 while_indexing=while_indexing,
             )
+        self.timings.add(asked, how.phase)
         self._engine.context_memory.recent.note(asked.query)
         for folder in request.folders:
             folder.log.add(asked, answer)
@@ -215,6 +219,7 @@ class Fallback:
 
     def _changed(self, change: PhaseChange) -> None:
         self._engine.metrics.phase_change(change.before, change.after)
+        self.timings.add_step(change)
         for folder in self._engine.folders:
             folder.log.add_phase_change(change)
         self._engine.on_change()

@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -18,6 +19,8 @@ from cairn import protocol
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings
 from cairn.engine.host import Host, Lease
+from cairn.engine.stored_overview import StoredOverview
+from cairn.engine.team_overview import TeamOverview
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
@@ -132,7 +135,7 @@ class StoredFolder(Folder):
 
     @property
     def uri(self) -> str:
-        return _uri(self.snapshot)
+        return repository_uri(self.snapshot.repository)
 
     def place_of(self, path: Path) -> str | None:
         """No file of this machine lies in it."""
@@ -153,13 +156,14 @@ class StoredFolder(Folder):
         return f"{self.uri}/{quote(path, errors='surrogateescape')}"
 
 
-def _uri(snapshot: StoredSnapshot) -> str:
-    return f"{SCHEME}:///{quote(snapshot.repository)}"
+def repository_uri(repository: str) -> str:
+    """What stands where a folder's URI does."""
+    return f"{SCHEME}:///{quote(repository)}"
 
 
 def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
     return protocol.Revision(
-        _uri(snapshot),
+        repository_uri(snapshot.repository),
         snapshot.repository,
         snapshot.ref,
         snapshot.commit,
@@ -180,6 +184,7 @@ class StoredEngine(Engine):
         self._settings = _StoredSettings(self._layers)
         self._overlay = Overlay(_NOWHERE, self._settings, self.model)
         """Without any document, so that all may share it."""
+        self._overview = StoredOverview(store, repository_uri)
         self._indexer = _AtRest(_NOWHERE, self._settings, self.model, lambda: None, QueryGate(), Intervals())
         self._indexer.only_read()
         self._indexer.progress.activity = Activity.IDLE
@@ -199,6 +204,7 @@ class StoredEngine(Engine):
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
         one, reads = copy.copy(engine), QuestionReads(self._store, caller or None)
+        one.look = partial(self._overview.seen_by, reads)
         try:
             snapshots, remark = _within_reach(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
@@ -355,6 +361,8 @@ class _CallersEngine(Engine):
     """What is kept of one caller's questions and answers."""
 
     among: _Among | None = None
+    look: Callable[[], TeamOverview] | None = None
+    """Looks over the whole index, during a question."""
 
     @contextmanager
     def answering(self, params: object) -> Iterator[Engine]:
@@ -369,6 +377,10 @@ class _CallersEngine(Engine):
         super().__init__(host=host)
         self.takes_changes = False
         self._settings = _without_state(whole.settings())
+        self.fallback.timings = whole.fallback.timings  # those of all callers, as the metrics count them
+
+    def team_overview(self) -> TeamOverview | None:
+        return self.look() if self.look is not None else None
 
     def settings(self) -> Settings:
         return self._settings

@@ -29,11 +29,17 @@ def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = No
     Lines that are broken, or of another version, are left out; a log that cannot be read has none.
     """
     moment = now or datetime.datetime.now(datetime.UTC)
-    queries: list[_QueryLine] = []
-    changes: list[LoggedPhaseChange] = []
+    queries, changes = read_log(data, limit, _SHOWN_CHANGES)
+    return _summary(queries, tuple(_logged_change(change, moment) for change in changes))
+
+
+def read_log(data: Path, limit: int, most_changes: int) -> tuple[list[QueryLine], list[PhaseLine]]:
+    """The latest `limit` questions in the log of the data folder `data`, and its latest phase changes, each the latest first."""
+    queries: list[QueryLine] = []
+    changes: list[PhaseLine] = []
     for line in _latest_lines(data):
         enough = len(queries) >= limit
-        if enough and len(changes) == _SHOWN_CHANGES:
+        if enough and len(changes) == most_changes:
             break
         # Past the limit, only changes are wanted: seldom, and told apart without reading the line.
         if enough and b'"phase"' not in line[:20]:
@@ -42,19 +48,28 @@ def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = No
             read = _read(json.loads(line))
         except (ValueError, TypeError, KeyError, RecursionError, InvalidRequestError):
             continue
-        if isinstance(read, _QueryLine):
+        if isinstance(read, QueryLine):
             queries.append(read)
-        elif len(changes) < _SHOWN_CHANGES:
-            changes += _logged_change(read, moment)
-    return _summary(queries, tuple(changes))
+        elif len(changes) < most_changes and moment_of(read.at) is not None:
+            changes.append(read)
+    return queries, changes
 
 
-def _summary(queries: Sequence[_QueryLine], changes: tuple[LoggedPhaseChange, ...]) -> RecentQueries:
+def moment_of(at: str) -> datetime.datetime | None:
+    """The time as it is logged; None for a text that is not a time with its zone."""
+    try:
+        moment = datetime.datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
+
+
+def _summary(queries: Sequence[QueryLine], changes: tuple[LoggedPhaseChange, ...]) -> RecentQueries:
     answered = [q for q in queries if not q.error]
     judged = [q for q in answered if q.action]
     made = [q.ms for q in answered if not q.cached]
 
-    def share(of: Sequence[_QueryLine], holds: Callable[[_QueryLine], bool]) -> float | None:
+    def share(of: Sequence[QueryLine], holds: Callable[[QueryLine], bool]) -> float | None:
         return round(sum(map(holds, of)) / len(of), 4) if of else None
 
     return RecentQueries(
@@ -73,10 +88,12 @@ def _summary(queries: Sequence[_QueryLine], changes: tuple[LoggedPhaseChange, ..
 
 
 @frozen
-class _QueryLine:
+class QueryLine:
     """What is read of a question's line."""
 
     at: str
+    pid: int
+    method: str
     ms: float
     phase: int
     wanted: int
@@ -88,31 +105,29 @@ class _QueryLine:
 
 
 @frozen
-class _PhaseLine(PhaseChange):
+class PhaseLine(PhaseChange):
     """What is read of the line of a phase change."""
 
     pid: int
 
 
-_LINES: dict[str, type[_QueryLine | _PhaseLine]] = {"query": _QueryLine, "phase": _PhaseLine}
+_LINES: dict[str, type[QueryLine | PhaseLine]] = {"query": QueryLine, "phase": PhaseLine}
 _KEYS = {event: [camel_case(each.name) for each in fields(kind)] for event, kind in _LINES.items()}
 
 
-def _read(line: dict[str, object]) -> _QueryLine | _PhaseLine:
+def _read(line: dict[str, object]) -> QueryLine | PhaseLine:
     """Raises TypeError, KeyError or InvalidRequestError for a line that is not like those that this version writes."""
     event = str(line["event"])
     return structure({key: line[key] for key in _KEYS[event]}, _LINES[event])
 
 
-def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhaseChange]:
-    try:
-        at = datetime.datetime.fromisoformat(line.at)
-        left = None if line.until is None else line.until - (now - at).total_seconds()
-    except (ValueError, TypeError):  # no time, or one without a zone
-        return []
+def _logged_change(line: PhaseLine, now: datetime.datetime) -> LoggedPhaseChange:
+    at = moment_of(line.at)
+    assert at is not None  # `read_log` leaves others out
+    left = None if line.until is None else line.until - (now - at).total_seconds()
     next_try = None if left is None else round(max(0.0, left), 1)
     alive = was_alive_at(line.pid, at.timestamp())
-    return [LoggedPhaseChange(line.at, line.before, line.after, line.reason, next_try, line.pid, alive)]
+    return LoggedPhaseChange(line.at, line.before, line.after, line.reason, next_try, line.pid, alive)
 
 
 def _latest_lines(data: Path) -> Iterator[bytes]:

@@ -100,16 +100,19 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
         target = (root / path).resolve()
         leads = "leads nowhere" if not target.exists() else f"leads to {target}, which counts where it lies"
         return Decision(False, decision.rule, leads)
-    if not decision.indexed:
-        return decision
+    by_content = decide_by_content(root, path) if decision.indexed else decision
+    return decision if by_content.indexed else by_content
+
+
+def decide_by_content(root: Path, path: str) -> Decision:
+    """Decide about a file from what is in it, given that its name and place admit it."""
     try:
         text = read_text(root / path)
     except OSError as problem:
         return Decision(False, f"cannot be read: {problem.strerror or problem}")
     if text is None:
         return Decision(False, "binary content", "only its name can be found")
-    by_content = decide_content(path, text)
-    return decision if by_content.indexed else by_content
+    return decide_content(path, text)
 
 
 def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> Held | None:

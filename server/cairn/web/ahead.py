@@ -23,5 +23,6 @@ def _load() -> None:
     compile_templates()
     for name in _ASKED:
         METHODS[name].handle()
-    importlib.import_module("cairn.engine.open_workspace")
+    for name in ("cairn.engine.open_workspace", "psutil"):
+        importlib.import_module(name)
     code_lines("pass", "python", "a.py")

@@ -25,6 +25,7 @@ from cairn.web.door import Door
 from cairn.web.rendering import HERE, fragment, plain_page, static_versions, wants_fragment
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
+from cairn.web.views.index import index
 from cairn.web.views.search import search
 
 View = Callable[[Asked], Awaitable[Response]]
@@ -53,6 +54,7 @@ _VIEWS: dict[str, View] = {
     addresses.ANSWER_EVENTS: answer_events,
     addresses.FILE + "{path:path}": file,
     addresses.FILE_PANEL + "{path:path}": file_panel,
+    addresses.INDEX: index,
 }
 """Every page and fragment by its address."""
 

@@ -35,10 +35,18 @@ class ScanReport:
 
     skipped: Counter[str] = field(factory=Counter)
     """Number of files and directories by deciding rule."""
-    first_skipped: dict[str, tuple[str, Decision]] = field(factory=dict)
-    """By rule, the first path that it decided about."""
+    examples: dict[str, list[tuple[str, Decision]]] = field(factory=dict)
+    """By rule, the first paths that it decided about, that of a directory with a `/` at its end."""
     unreadable: list[str] = field(factory=list)
     """Paths that could not be listed, with the system's reason."""
+    most_examples: int = field(default=1, kw_only=True)
+
+    def leave_out(self, path: str, decision: Decision) -> None:
+        """Count a path that is left out."""
+        self.skipped[decision.rule] += 1
+        examples = self.examples.setdefault(decision.rule, [])
+        if len(examples) < self.most_examples:
+            examples.append((path, decision))
 
 
 def scan(
@@ -76,17 +84,17 @@ def scan(
                         decision = rules.decide_directory(path)
                         if decision.indexed:
                             deeper.append(path)
+                        else:
+                            report.leave_out(f"{path}/", decision)
                     else:
                         status = entry.stat(follow_symlinks=False)
                         decision = rules.decide_file(path, status)
                         if decision.indexed:
                             yield FileEntry(path, status.st_size, status.st_mtime_ns)
+                        else:
+                            report.leave_out(path, decision)
                 except OSError as problem:  # removed or locked between listing and asking
                     report.unreadable.append(f"{path}: {problem.strerror or problem}")
-                    continue
-                if not decision.indexed:
-                    report.skipped[decision.rule] += 1
-                    report.first_skipped.setdefault(decision.rule, (path, decision))
         level = deeper
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tests.index.conformance.indexes import Subject
 from tests.index.conformance.workspace import BINARY, TEXTS
 
 from cairn.chunking.model import content_key
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import never
 
 SAME = ("chunks", "files_total", "has_static", "static", "static_key", "static_queued", "model_id", "history", "scanned")  # fmt: skip
 
@@ -39,6 +43,25 @@ def test_stats_count_by_collection(subject: Subject) -> None:
     assert sum(each.chunks for each in stats.collections) == len(subject.ids)
     assert stats.files_indexed == len(TEXTS) + len(BINARY)
     assert stats.facts == subject.reader.facts()
+
+
+def test_languages_count_what_a_filter_finds(subject: Subject, sqlite: Subject) -> None:
+    found = subject.reader.languages()
+    in_collections = Counter({each.collection: 0 for each in found})
+    for each in found:
+        in_collections[each.collection] += each.chunks
+    assert in_collections == {each.name: each.chunks for each in subject.reader.stats().collections}
+    (typescript,) = (
+        each for each in found if (each.collection, each.language) == ("harbour-web-source", "typescript")
+    )
+    assert 0 < typescript.files <= typescript.chunks
+    if subject.name != "remote":  # which goes by the names of files
+        assert found == sqlite.reader.languages()
+        for language in {each.language for each in found}:
+            only = ChunkFilter(languages=(language,))
+            admitted = subject.reader.admitted(only, never)
+            assert admitted is not None
+            assert len(admitted) == sum(each.chunks for each in found if each.language == language)
 
 
 def test_what_is_remembered_is_made_once(subject: Subject) -> None:

@@ -24,6 +24,7 @@ from cairn.index.reader.records import (
     Hit,
     IndexStats,
     KeywordCounts,
+    LanguageStats,
     Outline,
     StoredChunk,
     outline,
@@ -381,6 +382,12 @@ class OverlaidReader(IndexReader):
             return facts
         missing = self._saved.lacking_vectors(keys)
         return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + missing)
+
+    def languages(self) -> tuple[LanguageStats, ...]:
+        return self._saved.languages()
+
+    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+        return self._saved.languages()
 
     def stats(self) -> IndexStats:
         """The index's, with the collections that only unsaved text belongs to."""

@@ -12,6 +12,7 @@ from cairn.index.postgres.snapshot_reader import SnapshotReader
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import (
+    LanguageStats,
     Outline,
     StoredChunk,
 )
@@ -154,6 +155,25 @@ class ChunkQueries(SnapshotReader):
             *(() if files is None else (files,)),
         )
         return sorted(at.path for (file,) in rows if (at := self._file(file)) is not None)
+
+    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+        memory = self.memory
+        names = sorted({file.collection for file in memory.files.values()})
+        number_of = {name: number for number, name in enumerate(names)}
+        place_of = np.zeros(max(memory.files, default=0) + 1, np.int32)
+        for file, at in memory.files.items():
+            place_of[file] = number_of[at.collection]
+        found: list[LanguageStats] = []
+        for language, has_it in memory.languages.items():
+            of_chunks = memory.columns.file_of[has_it]
+            chunks = np.bincount(place_of[of_chunks], minlength=len(names)).tolist()
+            files = np.bincount(place_of[np.unique(of_chunks)], minlength=len(names)).tolist()
+            found += [
+                LanguageStats(collection, language, files[number], chunks[number])
+                for number, collection in enumerate(names)
+                if chunks[number]
+            ]
+        return tuple(sorted(found, key=lambda each: (each.collection, each.language)))
 
     def has_language(self, language: str) -> bool:
         return language in self.memory.languages

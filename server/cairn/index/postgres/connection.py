@@ -16,7 +16,7 @@ from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres.failures import explain, explained
 from cairn.index.postgres.roles import role_name
 from cairn.index.postgres.schema import VERSION
-from cairn.index.postgres.server import Server
+from cairn.index.postgres.server import Server, ServerState
 from cairn.index.postgres.session import Begun, Session, SingleReads
 
 CONNECTIONS = 8
@@ -104,6 +104,10 @@ class Store:
                 connection.commit()
         finally:
             server.give_back(connection)
+
+    def states(self) -> list[ServerState]:
+        """Of each server whether it answers now; asks them one after the other."""
+        return [server.state() for server in self._servers]
 
     def close(self) -> None:
         """Close all connections. The store cannot be used afterwards."""

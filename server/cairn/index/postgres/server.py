@@ -44,6 +44,27 @@ _DEFAULTS: Mapping[str, str | int] = {"application_name": "cairn", **NETWORK_OPT
 R = TypeVar("R")
 
 
+# A replica that has played back all that it received is not behind, however long ago the last change was.
+_SELECT_LAG = """
+    SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+        ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::float8"""
+
+
+@attrs.frozen
+class ServerState:
+    """What is known of a server just now."""
+
+    where: str
+    """Host, port and database."""
+    answers: bool
+    primary: bool | None
+    """Whether it takes writes; None where that is not known."""
+    behind_seconds: float | None = None
+    """How old what a replica shows is; None for the primary, and where that is not known."""
+    problem: str = ""
+    """Why it does not answer, and what to do."""
+
+
 class _Watched(Connection[TupleRow]):
     """A connection whose statements end with an error where the server has fallen silent."""
 
@@ -151,6 +172,19 @@ class Server:
     def look_again(self) -> None:
         """Have the next question check the version of the schema."""
         self._ready = False
+
+    def state(self) -> ServerState:
+        """Whether it answers; asks it, which takes some seconds where it does not."""
+        try:
+            connection = self.take(read_only=True)
+            try:
+                with explained(self.where):
+                    row = connection.execute(_SELECT_LAG).fetchone()
+            finally:
+                self.give_back(connection)
+        except StoreUnavailableError as problem:
+            return ServerState(self.where, False, self.primary, problem=str(problem))
+        return ServerState(self.where, True, self.primary, row[0] if row else None)
 
     def mark_down(self) -> None:
         """Ask this server only after the others for a while."""

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import starmap
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -30,6 +31,15 @@ _SELECT_VISIBLE = """
     SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
     FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
     WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s) AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
+    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
+
+# The sizes are read from where a value lies elsewhere: the lists of files themselves are not.
+_SELECT_REPOSITORIES = """
+    SELECT DISTINCT ON (r.name) r.name, f.ref, s.commit, s.committed_at, s.indexed_at, octet_length(s.files) / 4,
+        coalesce((s.facts->>'chunks')::int, 0), s.shard, count(*) OVER named,
+        first_value(f.ref) OVER (named ORDER BY s.committed_at DESC, f.ref), max(s.committed_at) OVER named
+    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
+    WINDOW named AS (PARTITION BY r.id)
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
 
 # Snapshots get other ids when their lists are made anew; the old lists are there for a while.
@@ -66,6 +76,32 @@ def visible_snapshots(
         key = SnapshotKey(number, repository_id, pool, shard)
         found.setdefault(name, StoredSnapshot(key, name, *rest))
     return list(found.values())
+
+
+@frozen
+class VisibleRepository:
+    """What is in a store of one repository, by the ref that is searched where none is named."""
+
+    name: str
+    ref: str
+    commit: str
+    committed_at: datetime.datetime
+    indexed_at: datetime.datetime
+    files: int
+    chunks: int
+    shard: int
+    refs: int
+    """How many of its branches and tags are indexed."""
+    newest_ref: str
+    """The one whose commit is the newest."""
+    newest_at: datetime.datetime
+    """When that commit was made."""
+
+
+def visible_repositories(reads: Reads) -> list[VisibleRepository]:
+    """All repositories that the reader of `reads` may see, by name; nothing of a snapshot itself is read."""
+    rows = reads.read(lambda db: db.execute(_SELECT_REPOSITORIES).fetchall())
+    return list(starmap(VisibleRepository, rows))
 
 
 def _is_text(name: str) -> bool:

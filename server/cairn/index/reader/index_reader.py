@@ -26,6 +26,7 @@ from cairn.index.reader.records import (
     Hit,
     IndexStats,
     KeywordCounts,
+    LanguageStats,
     Outline,
     StoredChunk,
 )
@@ -337,6 +338,14 @@ class IndexReader(ConnectedReader, ABC):
         """The facts as they are now, with counts that are kept as `Kept` says."""
         facts = self.facts()
         return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
+
+    def languages(self) -> tuple[LanguageStats, ...]:
+        """Files and chunks of what is saved, by collection and language, kept as `Kept` says."""
+        return self.remembered("languages", self._counted_languages)
+
+    @abstractmethod
+    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+        """What `languages` keeps, counted now."""
 
     def _counted(self) -> IndexStats:
         collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))

@@ -83,6 +83,18 @@ class CollectionStats:
 
 
 @frozen
+class LanguageStats:
+    """What one collection has in one language, as a filter by language finds it."""
+
+    collection: str
+    language: str
+    """Empty for text in no language that is known."""
+    files: int
+    """Files with a chunk in the language: a page of documentation counts for that of its examples, too."""
+    chunks: int
+
+
+@frozen
 class IndexStats:
     """What the index contains at one generation."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from cairn.index.reader.records import (
     FoundName,
     Hit,
     KeywordCounts,
+    LanguageStats,
     Outline,
     StoredChunk,
 )
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
+from cairn.text.languages import detect_language
 
 Ask = Callable[[str, list[Any]], Any]
 """Asks the server: the name of a read, and its arguments."""
@@ -190,6 +193,14 @@ class RemoteReader(CatalogueReader):
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
         found: list[str] = self.ask("files_with_chunk", [content_hash, path])
         return found
+
+    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+        """By the names of the files, which the catalogue has: 5 µs each. Only the server knows the language of each chunk."""
+        counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        sql = "SELECT path, collection, chunks FROM files WHERE is_text AND chunks"
+        for path, collection, chunks in self.select(sql):
+            counts[collection, detect_language(path)].append(chunks)
+        return tuple(LanguageStats(*where, len(each), sum(each)) for where, each in sorted(counts.items()))
 
     def has_language(self, language: str) -> bool:
         return language in self.memory.languages

@@ -24,6 +24,7 @@ from cairn.index.reader.records import (
     FoundName,
     Hit,
     KeywordCounts,
+    LanguageStats,
     Outline,
     StoredChunk,
     stored_chunk,
@@ -254,6 +255,10 @@ class SqliteReader(VectorQueries):
             WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
+    def _counted_languages(self) -> tuple[LanguageStats, ...]:
+        """0.5 s for a million chunks that the system has in memory, else some seconds; 9 ms for 20,000."""
+        return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
+
     def has_language(self, language: str) -> bool:
         return bool(self.select("SELECT 1 FROM chunks WHERE language = ? LIMIT 1", (language,)))
 
@@ -346,6 +351,11 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
     )
     return {outline.id: outline for outline in map(Outline._make, rows)}
 
+
+_SELECT_LANGUAGES = """
+    SELECT f.collection, c.language, count(*), sum(c.chunks) FROM (
+        SELECT file_id, language, count(*) AS chunks FROM chunks GROUP BY file_id, language) c
+    JOIN files f ON f.id = c.file_id GROUP BY f.collection, c.language ORDER BY f.collection, c.language"""
 
 _SELECT_ABSENT = """
     SELECT key FROM json_each(?) WHERE NOT EXISTS

@@ -1,0 +1,111 @@
+"""Whether a path that somebody types is indexed, and the rule that decided, in each open folder or repository."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from attrs import frozen
+
+from cairn.engine.engine import Engine
+from cairn.engine.folders import Folder, path_inside
+from cairn.engine.left_out import in_words
+from cairn.errors import InvalidRequestError
+from cairn.operations.why import why
+from cairn.settings.tree import IndexSettings
+from cairn.text.unicode import well_formed
+from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
+
+_MOST_CHARACTERS = 4_096
+"""No system has longer paths."""
+
+
+@frozen
+class WhyIndexed:
+    """The answer about one path in one folder."""
+
+    folder: str
+    """What people are told the folder is called."""
+    path: str
+    """Relative to the folder; empty for the folder itself."""
+    exists: bool
+    """Whether there is such a file or directory."""
+    indexed: bool
+    """Of a directory: whether it is looked into."""
+    rule: str
+    """The rule that decided; empty where there is nothing to decide about."""
+    meaning: str
+    """The rule in a sentence; empty where the rule says it all."""
+    detail: str
+    """What is particular to this path, such as file, line and pattern; may be empty."""
+    state: str
+    """What the index has of it, in words."""
+
+
+def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
+    """The answer of each folder in which there is such a path, or else of all.
+
+    Raises InvalidRequestError for a path that no folder can have.
+    """
+    given = path.strip().removeprefix("./")
+    inside = [] if len(given) > _MOST_CHARACTERS else [
+        (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
+    ]  # fmt: skip
+    if not inside:
+        raise InvalidRequestError("path", "give a path in the folder, as `src/app.py`")
+    answers = tuple(_answer(folder, place) for folder, place in inside)
+    return tuple(each for each in answers if each.exists) or answers
+
+
+def _place(folder: Folder, given: str) -> PurePosixPath | None:
+    """Where in the folder the path is, which may be given as a whole; None if elsewhere."""
+    if folder.revision is None and Path(given).is_absolute() and (place := folder.place_of(Path(given))):
+        return PurePosixPath(place)
+    return path_inside(given)
+
+
+def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
+    if folder.revision is not None:
+        return _of_team(folder, path)
+    try:
+        found = why(folder.root / path, folder.root)
+    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # too long a name, links in a circle
+        return WhyIndexed(
+            folder.label, str(path), False, False, "", "", "", "there is no such file or directory"
+        )
+    meaning = "" if found.indexed else in_words(found.rule, folder.settings().index)
+    return WhyIndexed(
+        folder.label, found.path, True, found.indexed, found.rule, meaning, found.detail, found.state
+    )
+
+
+def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
+    """What a team's index has of the path at its commit. Of what is left out it does not say by which rule, but for names."""
+    revision, reader = folder.revision, folder.reader.saved
+    assert revision is not None
+    where = "" if path == PurePosixPath() else well_formed(path.as_posix())
+    sql = """SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(path = ?1), 0), coalesce(max(is_text), 0)
+        FROM files
+        WHERE ?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"""
+    ((files, chunks, is_file, is_text),) = reader.select(sql, (where,))
+    at = f"{revision.ref} at {revision.commit[:8]}"
+    if files:
+        many = f"{chunks:,} passages" if is_file else f"{files:,} files, {chunks:,} passages"
+        if is_text:
+            return WhyIndexed(folder.label, where, True, True, INDEXED.rule, "", "", f"{many}, from {at}")
+        rule = "left out by its content"
+        meaning = "It is binary, minified or generated, as its content says."
+        return WhyIndexed(folder.label, where, True, False, rule, meaning, "", f"its name alone, from {at}")
+    decision = _by_name(path)
+    return WhyIndexed(
+        folder.label, where, decision is not None, False, decision.rule if decision else "",
+        in_words(decision.rule, IndexSettings()) if decision else "", "",
+        f"the team's index has nothing of it, from {at}",
+    )  # fmt: skip
+
+
+def _by_name(path: PurePosixPath) -> Decision | None:
+    """The rule that leaves the path out whatever else is said, by its name or that of a directory."""
+    for directory in path.parts[:-1]:
+        if (decision := decide_directory_name(directory)) is not None:
+            return decision
+    return decide_file_name(path.name) or decide_directory_name(path.name)

@@ -1,0 +1,78 @@
+"""The latest questions one by one, from the logs or from memory."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+from tests.operations.answers import search_answer
+
+from cairn import protocol
+from cairn.operations.kill_switch import PhaseChange
+from cairn.operations.logged_timings import logged_timings
+from cairn.operations.query_log import QueryLog, Question
+from cairn.operations.timings import MOST_TIMINGS, TimingMemory, Timings
+from cairn.settings.tree import LogSettings
+
+ANSWER = search_answer(("src/harbour.py", 0.9, ("moor",)))
+LOWERED = PhaseChange("2026-03-01T10:00:00+00:00", 3, 2, "It was slow: <b>p95</b> 900 ms.", 300.0)
+
+
+def log_of(data: Path) -> QueryLog:
+    return QueryLog(data, lambda: LogSettings(queries=True))
+
+
+def asked(ms: float, **more: Any) -> Question:
+    return Question("search", "Where do ships moor?", ms, **more)
+
+
+def test_log_gives_questions_and_phase_changes_in_their_order(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    log.add(asked(12.5), ANSWER)
+    log.add(asked(0.25, cached=True), ANSWER)
+    log.add_phase_change(LOWERED)
+    log.add(
+        asked(30, error="ModelError"), evolve(ANSWER, retrieval=protocol.AnsweredIn(0, 3, "generic", "x"))
+    )
+    found = logged_timings([tmp_path])
+    assert [(each.ms, each.phase, each.cached, each.failed) for each in found.questions] == [
+        (12.5, 3, False, False),
+        (0.25, 3, True, False),
+        (30.0, 0, False, True),
+    ]
+    (step,) = found.steps
+    assert (step.before, step.after, step.reason) == (3, 2, LOWERED.reason)
+    assert (found.cached, found.failed, found.percentile(0.95)) == (1, 1, 12.5)
+
+
+def test_question_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
+    first, second = log_of(tmp_path / "first"), log_of(tmp_path / "second")
+    for log in (first, second):
+        log.add(asked(12.345), ANSWER)
+    second.add(asked(99), ANSWER)
+    found = logged_timings([tmp_path / "first", tmp_path / "second"])
+    assert sorted(each.ms for each in found.questions) == [12.345, 99.0]
+
+
+def test_broken_log_lines_are_left_out(tmp_path: Path) -> None:
+    log_of(tmp_path).add(asked(7), ANSWER)
+    with (tmp_path / "queries.jsonl").open("a") as file:
+        damaged = (tmp_path / "queries.jsonl").read_text()
+        file.write(damaged.replace('"ms":7', '"ms":NaN') + damaged.replace('"ms":7', '"ms":-1'))
+        file.write('{"event": "query", "at": "yesterday", "ms": 3}\n{"event": "phase"}\nnull\n{{{\n')
+    assert [each.ms for each in logged_timings([tmp_path]).questions] == [7.0]
+    assert logged_timings([tmp_path / "nowhere"]) == Timings()
+
+
+def test_memory_keeps_the_latest_without_what_was_asked() -> None:
+    memory = TimingMemory()
+    for ms in range(MOST_TIMINGS + 3):
+        memory.add(asked(float(ms)), phase=2)
+    memory.add_step(LOWERED)
+    found = memory.timings()
+    assert len(found.questions) == MOST_TIMINGS
+    assert (found.questions[0].ms, found.questions[-1].ms) == (3.0, MOST_TIMINGS + 2)
+    assert found.steps[0].at == datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
+    assert "moor" not in repr(found)

@@ -1,0 +1,142 @@
+"""What each caller sees of a team's index as a whole: its own repositories, and whether the servers answer."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import ask
+from tests.serving import until
+from tests.team.git_repositories import harbour, index
+from tests.team.team_server import LIGHTHOUSE, TeamStore
+
+from cairn import protocol
+from cairn.engine import stored
+from cairn.engine.overview import Overview, overview
+from cairn.engine.stored import StoredEngine
+from cairn.engine.why_indexed import WhyIndexed, why_indexed
+from cairn.index.postgres.connection import Store
+
+
+@pytest.fixture
+def engine(postgres: str, tmp_path: Path, bare_data_dir: Path) -> Iterator[StoredEngine]:
+    store = TeamStore.prepared(postgres)
+    repository = harbour(
+        tmp_path / "harbour", **{"<img src=x onerror=alert(1)>.py": "def lure(): ...\n", "blob": "\0\1"}
+    )
+    index(store.url, repository)
+    repository.git("checkout", "--quiet", "-b", "pier")
+    repository.commit("A pier")
+    index(store.url, repository)
+    index(store.url, harbour(tmp_path / "lighthouse", **LIGHTHOUSE))
+    store.reader("ada", everything=True)
+    store.reader("bob", "harbour")
+    store.reader("eve")
+    made = StoredEngine(Store([store.server_url]))
+    yield made
+    made.stop()
+
+
+def seen_by(engine: StoredEngine, reader: str, repository: str = "") -> Overview:
+    def look() -> Overview:
+        with engine.asked(reader, repository) as asked:
+            return overview(asked)
+
+    until(lambda: not look().is_changing)
+    return look()
+
+
+def why_of(engine: StoredEngine, path: str) -> WhyIndexed:
+    with engine.asked("bob", "harbour") as asked:
+        (answer,) = why_indexed(asked, path)
+    return answer
+
+
+def test_each_caller_sees_its_own_repositories(engine: StoredEngine) -> None:
+    names = {reader: seen_by(engine, reader) for reader in ("ada", "bob", "eve")}
+    assert {
+        reader: [each.name for each in seen.team.repositories] for reader, seen in names.items() if seen.team
+    } == {"ada": ["harbour", "lighthouse"], "bob": ["harbour"], "eve": []}
+    assert names["eve"].verdict.level == "warn"
+    assert [folder.label for folder in names["bob"].folders] == ["harbour"]
+    assert "lighthouse" not in repr(names["bob"])
+
+
+def test_repository_is_told_with_commit_age_and_size(engine: StoredEngine) -> None:
+    seen = seen_by(engine, "bob")
+    assert seen.team is not None
+    (found,) = seen.team.repositories
+    (folder,) = seen.folders
+    assert (found.ref, found.refs, found.newer_ref) == ("main", 2, "pier")
+    assert found.newer_at - found.committed_at == datetime.timedelta(minutes=1)
+    assert found.commit == (folder.revision.commit if folder.revision else "")
+    assert (found.files, found.chunks) == (folder.files, folder.chunks)
+    assert folder.shares is not None
+    assert sum(each.chunks for each in folder.shares) == found.chunks
+    assert folder.left_out is None
+    assert folder.writer is None
+
+
+def test_servers_are_told_with_whether_they_answer(engine: StoredEngine, postgres: str) -> None:
+    seen = seen_by(engine, "bob")
+    assert seen.team is not None
+    assert seen.team.servers is not None
+    assert [(each.role, each.answers) for each in seen.team.servers] == [("primary", True)]
+
+
+def test_server_that_is_gone_is_told_and_the_others_answer(engine: StoredEngine, postgres: str) -> None:
+    gone = "postgresql://somebody:Secret-9@127.0.0.1:9/nowhere"
+    other = StoredEngine(Store([TeamStore(postgres, postgres).url, gone]))
+    try:
+        seen = seen_by(other, "ada")
+        assert seen.team is not None
+        assert seen.team.servers is not None
+        assert [each.answers for each in seen.team.servers] == [True, False]
+        assert seen.verdict.level == "warn"
+        assert "127.0.0.1:9/nowhere" in seen.verdict.text
+        assert "Secret-9" not in repr(seen)
+    finally:
+        other.stop()
+
+
+def test_more_repositories_than_are_searched_at_once_are_all_listed(
+    engine: StoredEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "_MOST_AT_ONCE", 1)
+    seen = seen_by(engine, "ada")
+    assert seen.team is not None
+    assert [each.name for each in seen.team.repositories] == ["harbour", "lighthouse"]
+    assert seen.folders == ()
+    assert seen.verdict.level == "good"
+    (folder,) = seen_by(engine, "ada", "lighthouse").folders
+    assert folder.shares
+
+
+def test_points_are_those_of_all_callers_without_what_they_asked(engine: StoredEngine) -> None:
+    with engine.asked("ada", "") as asked:
+        ask(asked, "search", protocol.SearchParams("kindle the lamp"))
+    seen = seen_by(engine, "bob")
+    assert [(each.method, each.failed) for each in seen.timings.questions] == [("search", False)]
+    assert not seen.is_logged
+    assert "lamp" not in repr(seen.timings)
+
+
+@pytest.mark.parametrize(
+    ("path", "exists", "indexed", "rule"),
+    [
+        ("src/harbour/berths.py", True, True, "no rule excludes it"),
+        ("src", True, True, "no rule excludes it"),
+        ("<img src=x onerror=alert(1)>.py", True, True, "no rule excludes it"),
+        ("blob", True, False, "left out by its content"),
+        ("deploy/.env", True, False, "built-in: may hold secrets"),
+        ("nowhere.py", False, False, ""),
+    ],
+)
+def test_path_is_explained_from_the_indexed_commit(
+    engine: StoredEngine, path: str, exists: bool, indexed: bool, rule: str
+) -> None:
+    answer = why_of(engine, path)
+    assert (answer.exists, answer.indexed, answer.rule) == (exists, indexed, rule)
+    assert "main at " in answer.state

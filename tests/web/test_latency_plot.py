@@ -1,0 +1,93 @@
+"""Where the points of the latency plot lie."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.operations.timings import PhaseStep, Timing, Timings
+from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, Plot, latency_plot
+
+BEGAN = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
+
+
+def asked(seconds: float, ms: float, *, cached: bool = False, failed: bool = False) -> Timing:
+    return Timing(BEGAN + datetime.timedelta(seconds=seconds), "search", ms, 3, cached, failed, 7)
+
+
+def plotted(
+    *questions: Timing, steps: tuple[PhaseStep, ...] = (), scale: str = LOG, axis: str = TIME
+) -> Plot:
+    found = latency_plot(Timings(questions, steps), 1_000, 250, scale, axis)
+    assert found is not None
+    return found
+
+
+def places(path: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)", path)]
+
+
+def test_nothing_is_plotted_of_no_questions() -> None:
+    assert latency_plot(Timings(), 1_000, 250) is None
+
+
+def test_answered_cached_and_failed_questions_have_shapes_of_their_own() -> None:
+    plot = plotted(asked(0, 10), asked(1, 0.2, cached=True), asked(2, 30, failed=True), asked(3, 40))
+    assert [len(places(each)) for each in (plot.answered, plot.cached, plot.failed)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("scale", [LOG, LINEAR])
+def test_slower_questions_stand_higher_and_later_ones_further_right(scale: str) -> None:
+    plot = plotted(asked(0, 10), asked(10, 20), asked(100, 400), scale=scale)
+    (first, second, third) = places(plot.answered)
+    assert first[0] == plot.left
+    assert third[0] == plot.right
+    assert second[0] - first[0] == pytest.approx((third[0] - first[0]) / 10, abs=0.2)
+    assert first[1] > second[1] > third[1] >= plot.top
+    in_order = places(plotted(asked(0, 10), asked(10, 20), asked(100, 400), scale=scale, axis=ORDER).answered)
+    assert in_order[1][0] == pytest.approx((plot.left + plot.right) / 2, abs=0.2)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1e7), st.floats(0, 1e6), st.booleans(), st.booleans()), min_size=1, max_size=40
+    ),
+    st.sampled_from([LOG, LINEAR]),
+    st.sampled_from([TIME, ORDER]),
+)
+def test_all_points_and_ticks_lie_in_the_plot(
+    given: list[tuple[float, float, bool, bool]], scale: str, axis: str
+) -> None:
+    questions = [asked(at, ms, cached=cached, failed=failed) for at, ms, cached, failed in sorted(given)]
+    plot = plotted(*questions, scale=scale, axis=axis)
+    for x, y in [*places(plot.answered), *places(plot.cached), *places(plot.failed)]:
+        assert plot.left - 4 <= x <= plot.right + 4
+        assert plot.top - 4 <= y <= plot.bottom + 4
+    assert all(plot.left - 1 <= tick.at <= plot.right + 1 for tick in plot.across)
+    assert all(plot.top - 1 <= tick.at <= plot.bottom + 1 for tick in plot.down)
+    assert 2 <= len(plot.down) <= 14
+    assert len(plot.across) <= 12
+
+
+def test_phase_changes_among_the_questions_are_lines_with_their_reason() -> None:
+    def step(seconds: float, before: int, after: int) -> PhaseStep:
+        return PhaseStep(BEGAN + datetime.timedelta(seconds=seconds), before, after, f"Reason {after}.", 7)
+
+    plot = plotted(asked(0, 10), asked(100, 10), steps=(step(-50, 3, 1), step(50, 3, 2), step(51, 2, 3)))
+    assert [(each.is_down, each.label) for each in plot.steps] == [(True, "2"), (False, "")], (
+        "no room for a 3"
+    )
+    assert plot.steps[0].x == pytest.approx((plot.left + plot.right) / 2, abs=0.2)
+    assert "from phase 3 to 2. Reason 2." in plot.steps[0].title
+
+
+def test_slowest_and_failed_questions_say_what_they_were() -> None:
+    plot = plotted(*(asked(number, 10) for number in range(50)), asked(51, 900), asked(52, 1, failed=True))
+    titles = [each.title for each in plot.titled]
+    assert "2026-03-01 10:00:51: search, 900.0 ms, phase 3" in titles
+    assert any("search failed, 1.0 ms" in each for each in titles)
+    assert len(titles) < 30
