@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, expect
+from scripts.page_browser import launched
 from scripts.system_packages import browser as found_browser
 
-from tests.page.browsing import LAUNCH, Browsing
+from tests.page.browsing import PATIENCE_MS, Browsing
+from tests.page.other_site import ELSEWHERE, REBOUND, OtherSite, other_site
 from tests.page.site import Site, clone_of_this_project, own_machine, site
+
+expect.set_options(timeout=PATIENCE_MS)
+
+Opened = Callable[..., Page]
+"""Opens a path of the real repository's server, signed in; further arguments are those of `Browsing.context`."""
 
 
 @pytest.fixture(scope="session")
@@ -19,10 +26,9 @@ def browser() -> Iterator[Browser]:
     program = os.environ.get("CAIRN_TEST_BROWSER") or found_browser()
     if not program:
         pytest.skip("Neither Chromium nor Chrome is installed; scripts/test-page tries to.")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=[*LAUNCH])
-        yield launched
-        launched.close()
+    names = ", ".join(f"MAP {name} 127.0.0.1" for name in (ELSEWHERE, REBOUND))
+    with launched(program, f"--host-resolver-rules={names}") as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -40,3 +46,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("project")
     with own_machine(folder), site(clone_of_this_project(folder / "cairn")) as served:
         yield served
+
+
+@pytest.fixture
+def opened(browsing: Browsing, project: Site) -> Opened:
+    def open_page(path: str = "/ui/", **options: object) -> Page:
+        context = browsing.context(**options)
+        project.sign_in(context)
+        return project.open(context, path)
+
+    return open_page
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[OtherSite]:
+    """A site of another origin."""
+    with other_site() as site:
+        yield site

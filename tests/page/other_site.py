@@ -11,6 +11,8 @@ from attrs import field, frozen
 
 ELSEWHERE = "elsewhere.example"
 """A name that leads to this machine, in the browser of the tests."""
+REBOUND = "rebound.example"
+"""A name that was made to lead here after its page was loaded, as somebody does who wants to ask our server from his page."""
 NAMES = ("127.0.0.1", "localhost", ELSEWHERE)
 """What the other site is called. Cookies and SameSite do not tell ports apart: for them, the first one is the same site as ours."""
 

@@ -6,11 +6,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from attrs import frozen
 from playwright.sync_api import BrowserContext, Page
+from scripts.page_browser import is_indexed, sign_in
 
 from tests.serving import Served, serving, until
 from tests.team.team_server import machine
@@ -31,20 +32,31 @@ class Site:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.served.port}"
 
-    def link(self) -> str:
+    def link(self, token: str | None = None) -> str:
         """A fresh one-time link, as `cairn open` makes it."""
-        raise NotImplementedError
+        made = self.served.ask("/ui/link", body=b"", method="POST", token=token)
+        assert made.status == 201, made
+        return self.url + made.body.decode()
 
-    def sign_in(self, context: BrowserContext) -> None:
+    def sign_in(self, context: BrowserContext, token: str | None = None) -> None:
         """Give the context a session of its own."""
-        page = context.new_page()
-        page.goto(self.link())
-        page.close()
+        sign_in(context, self.url, token or self.served.token)
 
     def open(self, context: BrowserContext, path: str = "/ui/") -> Page:
+        """The page at a path, as the context sees it."""
         page = context.new_page()
         page.goto(self.url + path)
         return page
+
+
+def search_path(question: str, **filters: str) -> str:
+    """The address of a search."""
+    return f"/ui/?{urlencode({'q': question, **filters})}"
+
+
+def answer_path(question: str, **filters: str) -> str:
+    """The address of an answer."""
+    return f"/ui/answer?{urlencode({'q': question, **filters})}"
 
 
 @contextmanager
@@ -53,14 +65,6 @@ def site(folder: Path, *arguments: str) -> Iterator[Site]:
     with serving(*arguments, str(folder)) as served:
         until(lambda: is_indexed(served.call("status", {})))
         yield Site(served, folder)
-
-
-def is_indexed(status: Any) -> bool:
-    return bool(
-        status["activity"] == "idle"
-        and status["state"] in ("ready", "degraded")
-        and 0 < status["files"]["indexed"] == status["files"]["total"]
-    )
 
 
 @contextmanager
