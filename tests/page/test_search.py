@@ -58,7 +58,7 @@ def test_typing_shows_rows_without_a_press_of_enter(opened: Opened) -> None:
 def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     page = opened()
     held: list[Route] = []
-    page.route(re.compile(r"q=moor$"), held.append)
+    page.route(re.compile(r"q=moor$"), lambda route: held.append(route))
     page.keyboard.type("moor")
     page.wait_for_function("location.search.endsWith('q=moor')")
     page.keyboard.type(" links")
@@ -72,7 +72,9 @@ def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     assert titles(page) == rows
 
 
-def test_whole_question_is_in_the_address_and_shows_the_same_again(opened: Opened, browsing: Browsing) -> None:
+def test_whole_question_is_in_the_address_and_shows_the_same_again(
+    opened: Opened, browsing: Browsing
+) -> None:
     page = opened("/ui/?language=python&path=server/cairn/web")
     page.locator("#q").fill(QUESTION)
     wait_for_rows(page, QUESTION)
@@ -122,7 +124,7 @@ def test_search_works_without_script(opened: Opened) -> None:
 
 
 def test_matched_words_and_lines_are_marked_and_code_is_highlighted(opened: Opened, project: Site) -> None:
-    page = opened(search_path('SignedSessions begin'))
+    page = opened(search_path("SignedSessions begin"))
     row = page.locator(".row").filter(has_text=FOUND).first
     assert any("session" in text.lower() for text in row.locator("mark").all_inner_texts())
     assert row.locator(".line.marked").count()
@@ -156,7 +158,7 @@ def test_unknown_type_is_a_problem_that_says_what_there_is(opened: Opened, brows
 
 
 def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
-    page = opened(search_path('ranking docs'))
+    page = opened(search_path("ranking docs"))
     before = places(page)
     assert not all(".md:" in place for place in before)
     page.get_by_role("link", name=re.compile("^Language: markdown")).click()
@@ -241,13 +243,13 @@ def test_enter_opens_the_row_that_has_the_focus(opened: Opened, browsing: Browsi
 
 
 def test_row_leads_to_the_file_page_at_its_lines(opened: Opened) -> None:
-    page = opened(search_path('SignedSessions begin'))
+    page = opened(search_path("SignedSessions begin"))
     link = page.locator(".row .title").first.get_attribute("href")
     assert re.fullmatch(r"/ui/file/server/cairn/web/sessions\.py\?lines=\d+(-\d+)?", link)
 
 
 def test_row_opens_in_vs_code_at_its_line(opened: Opened, project: Site) -> None:
-    page = opened(search_path('SignedSessions begin'))
+    page = opened(search_path("SignedSessions begin"))
     row = page.locator(".row").first
     label = row.locator(".title").get_attribute("data-label")
     link = row.get_by_role("link", name=f"Open {label} in VS Code").get_attribute("href")
