@@ -119,7 +119,7 @@ def test_every_answer_keeps_other_sites_and_inline_script_out(browser: Browser, 
     assert "frame-ancestors 'none'" in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cross-origin-resource-policy"] == "same-origin"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_pages_are_not_kept_but_scripts_are(browser: Browser) -> None:

@@ -37,12 +37,13 @@ _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it."""
+"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it. Without any referrer
+browsers would send `Origin: null` with the forms of these pages, which no server could tell from those of others."""
 _KEPT = "private, max-age=31536000, immutable"
 """A file's address changes with what is in it."""
 _SMALLEST_COMPRESSED = 1_500
