@@ -13,8 +13,8 @@ from attrs import frozen
 from playwright.sync_api import BrowserContext, Page
 from scripts.page_browser import is_indexed, sign_in
 
+from tests.data_folder import made_data_dir
 from tests.serving import Served, serving, until
-from tests.team.team_server import machine
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("server/cairn", "docs")
@@ -71,8 +71,8 @@ def site(folder: Path, *arguments: str) -> Iterator[Site]:
 def own_machine(folder: Path) -> Iterator[None]:
     """In it, this process and its children have data and settings of their own."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in machine(folder).items():
-            patch.setenv(name, value)
+        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(folder / "data")))
+        patch.setenv("CAIRN_CONFIG_DIR", str(folder / "config"))
         yield
 
 
