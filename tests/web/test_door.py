@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urljoin
+
 import pytest
 from tests.serving import Served
 from tests.web.conftest import Browser, signed_in
@@ -139,3 +142,12 @@ def test_the_root_leads_to_the_page(served: Served) -> None:
     for path in ("/", "/ui"):
         answer = Browser(served).ask(path)
         assert (answer.status, answer.headers["location"]) == (307, "/ui/")
+
+
+def test_scripts_that_import_each_other_share_one_address(browser: Browser) -> None:
+    """A module that is loaded by two addresses runs twice, and each press of a button counts twice."""
+    page = browser.ask(SECRET).body.decode()
+    base, search = re.findall(r'type="module" src="([^"]+)"', page)
+    imported = re.search(r'from "\./(\w+\.js)"', browser.ask(search).body.decode())
+    assert imported is not None
+    assert urljoin(search, imported[1]) == base
