@@ -9,6 +9,8 @@ from typing import Any, Literal
 import axe_playwright_python
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
 
+from tests.serving import until
+
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDE = (1440, 900)
@@ -129,3 +131,8 @@ def grave_violations(page: Page) -> list[str]:
 def overhang(page: Page) -> int:
     """By how many pixels the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def wait_until(page: Page, expression: str, argument: Any = None) -> None:
+    """Until the expression holds in the page. Playwright's own waiting evaluates text there, which the policy of the page forbids."""
+    until(lambda: page.evaluate(expression, argument))

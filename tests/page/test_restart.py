@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.harbour import HARBOUR
-from tests.page.browsing import Browsing
+from tests.page.browsing import Browsing, wait_until
 from tests.page.site import Site, answer_path, own_machine, site
 
 AWAY = "The server does not answer"
@@ -72,7 +72,7 @@ def test_answer_goes_on_by_itself_when_the_server_is_back(
     page.get_by_label("Budget of the prompt").press("ArrowLeft")
     expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_visible()
     with site(*again(before)):
-        page.wait_for_function("!document.getElementById('found').hasAttribute('aria-busy')")
+        wait_until(page, "!document.getElementById('found').hasAttribute('aria-busy')")
         expect(page.locator(".excerpt").first).to_be_visible()
         expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_hidden()
         assert "budget=3500" in page.url

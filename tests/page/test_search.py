@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.browsing import Browsing
+from tests.page.browsing import Browsing, wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, search_path
 
@@ -26,10 +26,11 @@ def places(page: Page) -> list[str]:
 
 def wait_for_rows(page: Page, question: str) -> None:
     """Until the rows are those of the question."""
-    page.wait_for_function(
+    wait_until(
+        page,
         """question => document.title === `${question} · Cairn`
             && !document.getElementById("results").classList.contains("waiting")""",
-        arg=question,
+        question,
     )
 
 
@@ -60,7 +61,7 @@ def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     held: list[Route] = []
     page.route(re.compile(r"q=moor$"), lambda route: held.append(route))
     page.keyboard.type("moor")
-    page.wait_for_function("location.search.endsWith('q=moor')")
+    wait_until(page, "location.search.endsWith('q=moor')")
     page.keyboard.type(" links")
     wait_for_rows(page, "moor links")
     rows = titles(page)
@@ -266,7 +267,7 @@ def test_place_of_a_row_is_copied(opened: Opened, by: str) -> None:
     else:
         page.locator("#q").press("ArrowDown")
         page.keyboard.press("c")
-    page.wait_for_function("text => navigator.clipboard.readText().then(found => found === text)", arg=label)
+    wait_until(page, "text => navigator.clipboard.readText().then(found => found === text)", label)
 
 
 def test_more_results_are_shown_by_their_own_address(opened: Opened) -> None:

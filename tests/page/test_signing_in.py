@@ -39,7 +39,7 @@ def is_in(page: Page) -> bool:
 
 
 def session_of(context: BrowserContext) -> dict:
-    (cookie,) = [each for each in context.cookies() if each["name"] == "cairn_session"]
+    (cookie,) = [each for each in context.cookies() if each["name"].startswith("cairn_session")]
     return cookie
 
 
