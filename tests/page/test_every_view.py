@@ -15,6 +15,7 @@ VIEWS = {
     "search": (search_path(QUESTION), ".row"),
     "nothing": (search_path("session", language="haskell"), ".empty"),
     "answer": (answer_path(QUESTION), "#copy-prompt"),
+    "file": ("/ui/file/server/cairn/web/sessions.py?lines=60-64", "#around h2"),
 }
 """The address of each view, and what is there when it is whole."""
 
