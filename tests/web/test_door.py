@@ -53,7 +53,15 @@ def test_a_person_can_sign_in_with_the_token_and_out_again(served: Served) -> No
 
 @pytest.mark.parametrize(
     "wanted",
-    ["https://evil.example/", "//evil.example/ui/", "/\\evil.example", "javascript:alert(1)", "/api"],
+    [
+        "https://evil.example/",
+        "//evil.example/ui/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/api",
+        "//[",
+        "/ui/%2e%2e/api",
+    ],
 )
 def test_signing_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
     entered = Browser(served).ask("/ui/sign-in", method="POST", body=f"token={served.token}&next={wanted}")
