@@ -26,6 +26,7 @@ from engine.ready import NotReadyError, indexed
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import editor_tools  # noqa: E402
+import system_packages  # noqa: E402
 
 LONGEST = 25
 """Characters of a question that are typed."""
@@ -38,7 +39,7 @@ _WARMING_UP = 5
 def main() -> None:
     options = _arguments()
     workspace, data = (path.resolve() for path in options.workspace)
-    browser = editor_tools.browser()
+    browser = system_packages.browser()
     if not browser:
         sys.exit("neither Chromium nor Chrome is installed")
     try:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import environment as python_environment
+import system_packages
 
 EDITOR_CLIENT = Path(__file__).resolve().parent.parent / "editor_client"
 TOOLS = EDITOR_CLIENT / ".tools"
@@ -34,7 +35,6 @@ _NODE_STAMP, _WORKBENCH_STAMP = TOOLS / "node-stamp", TOOLS / "workbench-stamp"
 _PACKAGES_STAMP = NODE_MODULES / ".editor-tools"
 _PACKAGE_FILES = (EDITOR_CLIENT / "package-lock.json", EDITOR_CLIENT / "package.json")
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NPM_INSTALL = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 
@@ -57,7 +57,7 @@ def prepare(workbench: bool) -> None:
     except (subprocess.CalledProcessError, OSError) as problem:
         sys.exit(f"Setting up failed: {problem}. Check the network, then run the command again.")
     if workbench:
-        _install_system_packages()
+        system_packages.install(chromium=system_packages.browser(), neovim=system_packages.neovim())
 
 
 def prepare_node() -> None:
@@ -85,16 +85,6 @@ def workbench_variables(browser: str) -> dict[str, str]:
         "CAIRN_TEST_COMMAND": str(cairn),
         "CAIRN_TEST_MODELS": str(Path(found) / "models"),
     }
-
-
-def browser() -> str | None:
-    """The path of Chromium or Chrome, where there is one."""
-    return next(filter(None, map(shutil.which, _BROWSERS)), None)
-
-
-def neovim() -> str | None:
-    """The path of Neovim, where there is one."""
-    return shutil.which("nvim")
 
 
 def _unless_current(stamp: Path, wanted: str, make: Callable[[], None]) -> None:
@@ -154,21 +144,3 @@ def _install_packages() -> None:
 
 def _run(*command: str, folder: Path, variables: dict[str, str] | None = None) -> None:
     subprocess.run(command, cwd=folder, env=environment() | (variables or {}), check=True)
-
-
-def _install_system_packages() -> None:
-    """Get the browser and Neovim from Debian where they are missing and that can be done; else go without."""
-    wanted = [name for name, found in (("chromium", browser()), ("neovim", neovim())) if not found]
-    if not wanted or not shutil.which("apt-get"):
-        return
-    as_root = () if os.geteuid() == 0 else ("sudo", "-n")
-    if as_root and not _succeeds(*as_root, "true"):
-        return
-    apt = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    print(f"Installing {' and '.join(wanted)} …", flush=True)
-    subprocess.run([*apt, "update"], stdout=subprocess.DEVNULL)
-    subprocess.run([*apt, "install", "-y", "--no-install-recommends", *wanted], stdout=subprocess.DEVNULL)
-
-
-def _succeeds(*command: str) -> bool:
-    return bool(shutil.which(command[0])) and subprocess.run(command, capture_output=True).returncode == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urljoin
+
 import pytest
 from tests.serving import Served
 from tests.web.conftest import Browser, signed_in
@@ -50,7 +53,15 @@ def test_a_person_can_sign_in_with_the_token_and_out_again(served: Served) -> No
 
 @pytest.mark.parametrize(
     "wanted",
-    ["https://evil.example/", "//evil.example/ui/", "/\\evil.example", "javascript:alert(1)", "/api"],
+    [
+        "https://evil.example/",
+        "//evil.example/ui/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/api",
+        "//[",
+        "/ui/%2e%2e/api",
+    ],
 )
 def test_signing_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
     entered = Browser(served).ask("/ui/sign-in", method="POST", body=f"token={served.token}&next={wanted}")
@@ -119,7 +130,7 @@ def test_every_answer_keeps_other_sites_and_inline_script_out(browser: Browser, 
     assert "frame-ancestors 'none'" in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cross-origin-resource-policy"] == "same-origin"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_pages_are_not_kept_but_scripts_are(browser: Browser) -> None:
@@ -139,3 +150,12 @@ def test_the_root_leads_to_the_page(served: Served) -> None:
     for path in ("/", "/ui"):
         answer = Browser(served).ask(path)
         assert (answer.status, answer.headers["location"]) == (307, "/ui/")
+
+
+def test_scripts_that_import_each_other_share_one_address(browser: Browser) -> None:
+    """A module that is loaded by two addresses runs twice, and each press of a button counts twice."""
+    page = browser.ask(SECRET).body.decode()
+    base, search = re.findall(r'type="module" src="([^"]+)"', page)
+    imported = re.search(r'from "\./(\w+\.js)"', browser.ask(search).body.decode())
+    assert imported is not None
+    assert urljoin(search, imported[1]) == base

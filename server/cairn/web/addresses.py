@@ -48,8 +48,12 @@ def sign_in_address(code: str) -> str:
 
 def own_address(given: str) -> str:
     """`given` where it is the address of one of these pages, without a host; else the first page."""
-    parts = urlsplit(given)
-    is_own = not parts.scheme and not parts.netloc and parts.path.startswith(SEARCH) and "\\" not in given
+    try:
+        parts = urlsplit(given)
+    except ValueError:  # as of `//[`
+        return SEARCH
+    is_below = parts.path.startswith(SEARCH) and ".." not in unquote(parts.path).split("/")
+    is_own = is_below and not parts.scheme and not parts.netloc and "\\" not in given
     return given if is_own and given.isprintable() else SEARCH
 
 

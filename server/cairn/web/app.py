@@ -22,7 +22,7 @@ from cairn.http.errors import CODES, RefusedError, refusal_of
 from cairn.web import addresses
 from cairn.web.asked import Asked, Served
 from cairn.web.door import Door
-from cairn.web.rendering import HERE, fragment, plain_page, static_versions, wants_fragment
+from cairn.web.rendering import HERE, fragment, plain_page, static_files, static_version, wants_fragment
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
@@ -38,14 +38,15 @@ _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it."""
+"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it. Without any referrer
+browsers would send `Origin: null` with the forms of these pages, which no server could tell from those of others."""
 _KEPT = "private, max-age=31536000, immutable"
-"""A file's address changes with what is in it."""
+"""The addresses of files change with what is in them."""
 _SMALLEST_COMPRESSED = 1_500
 
 _VIEWS: dict[str, View] = {
@@ -62,7 +63,7 @@ _VIEWS: dict[str, View] = {
 def pages_app(served: Served, door: Door) -> ASGIApp:
     """The application, whose addresses lie below `/ui`."""
     routes = [
-        Route(_below(addresses.STATIC) + "{name}", _static),
+        Route(_below(addresses.STATIC) + "{name:path}", _static),
         Route(_below(addresses.LINK), door.link, methods=["POST"]),
         Route(_below(addresses.SIGN_IN), door.sign_in, methods=["GET", "POST"]),
         Route(_below(addresses.SIGN_OUT), door.sign_out, methods=["POST"]),
@@ -106,11 +107,10 @@ async def _shown(served: Served, door: Door, view: View, request: Request) -> Re
 
 
 async def _static(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in static_versions():
+    version, _, name = request.path_params["name"].rpartition("/")
+    if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
-    is_current = request.query_params.get("v") == static_versions()[name]
-    kept = {"cache-control": _KEPT} if is_current else {}
+    kept = {"cache-control": _KEPT} if version == static_version() else {}
     return FileResponse(HERE / "static" / name, headers=kept)
 
 

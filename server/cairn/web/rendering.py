@@ -108,17 +108,30 @@ def wants_fragment(request: Request) -> bool:
 
 
 def static_address(name: str) -> str:
-    """The address of a style sheet, script or picture. It changes with the version, so that browsers may keep it."""
-    return f"{addresses.STATIC}{name}?v={static_versions()[name]}"
+    """The address of a style sheet, script or picture, which changes with what is served, so that browsers may keep it.
+
+    The version is a folder of the address: scripts that import each other by their names get the one that the page names as well.
+    """
+    if name not in static_files():
+        raise ValueError(f"there is no static file {name!r}")
+    return f"{addresses.STATIC}{static_version()}/{name}"
 
 
 @functools.cache
-def static_versions() -> dict[str, str]:
-    """A short digest of each file that is served as it is, by its name."""
+def static_files() -> frozenset[str]:
+    """The names of the files that are served as they are."""
+    return frozenset(file.name for file in (HERE / "static").iterdir())
+
+
+@functools.cache
+def static_version() -> str:
+    """A short digest of all files that are served as they are."""
     import hashlib
 
-    files = sorted((HERE / "static").iterdir())
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files}
+    digest = hashlib.sha256()
+    for name in sorted(static_files()):
+        digest.update((HERE / "static" / name).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

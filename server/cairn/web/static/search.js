@@ -6,22 +6,27 @@ const box = document.getElementById("q");
 const results = document.getElementById("results");
 let asking = new AbortController();
 let shown = box.value.trim();
+let isEntered = true; // The address of what is typed next is a new entry of the history; what is typed on from there replaces it.
 
 box.addEventListener("input", () => ask(box.value.trim()));
 addEventListener("popstate", () => {
   box.value = new URLSearchParams(location.search).get("q") ?? "";
+  isEntered = true;
   void show(location.href, box.value.trim());
 });
 box.form.addEventListener("submit", (event) => {
   if (event.submitter?.hasAttribute("formaction")) return;
   event.preventDefault();
-  history.pushState(null, "", address(box.value.trim()));
+  history.replaceState(null, "", address(box.value.trim()));
+  isEntered = true;
   void show(location.href, box.value.trim());
 });
 
 function ask(text) {
   if (text === shown) return;
-  history.replaceState(null, "", address(text));
+  if (isEntered) history.pushState(null, "", address(text));
+  else history.replaceState(null, "", address(text));
+  isEntered = false;
   void show(location.href, text);
 }
 

@@ -1,0 +1,46 @@
+"""A browser that is signed in to the page of a running `cairn serve`: for its tests, its measurements and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""The browser asks nobody but the servers that it is sent to."""
+
+
+@contextmanager
+def launched(program: str, *arguments: str) -> Iterator[Browser]:
+    """The browser at this path, without a window on the screen."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*_ARGUMENTS, *arguments])
+        yield browser
+        browser.close()
+
+
+def sign_in(context: BrowserContext, url: str, token: str) -> None:
+    """Give the context a session by a one-time link, as `cairn open` gets it with the token."""
+    made = context.request.post(f"{url}/ui/link", headers={"Authorization": f"Bearer {token}"})
+    assert made.ok, made.text()
+    context.request.get(url + made.text(), max_redirects=0)
+
+
+def is_indexed(status: Any) -> bool:
+    """Whether all that the server shows is there, by the answer of `cairn/status`."""
+    files = status["files"]
+    return bool(
+        status["activity"] == "idle"
+        and status["state"] in ("ready", "degraded")
+        and 0 < files["indexed"] == files["total"]
+    )

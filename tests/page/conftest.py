@@ -1,0 +1,65 @@
+"""The browser, and a server over a real repository, for the tests of this folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from scripts.page_browser import launched
+from scripts.system_packages import browser as found_browser
+
+from tests.page.browsing import PATIENCE_MS, Browsing
+from tests.page.other_site import ELSEWHERE, REBOUND, OtherSite, other_site
+from tests.page.site import Site, clone_of_this_project, own_machine, site
+
+expect.set_options(timeout=PATIENCE_MS)
+
+Opened = Callable[..., Page]
+"""Opens a path of the real repository's server, signed in; further arguments are those of `Browsing.context`."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium or Chrome, without a window on the screen."""
+    program = os.environ.get("CAIRN_TEST_BROWSER") or found_browser()
+    if not program:
+        pytest.skip("Neither Chromium nor Chrome is installed; scripts/test-page tries to.")
+    names = ", ".join(f"MAP {name} 127.0.0.1" for name in (ELSEWHERE, REBOUND))
+    with launched(program, f"--host-resolver-rules={names}") as browser:
+        yield browser
+
+
+@pytest.fixture
+def browsing(browser: Browser) -> Iterator[Browsing]:
+    """The windows of the test; it fails by whatever went wrong in them."""
+    own = Browsing(browser)
+    yield own
+    own.close()
+    own.faults.check()
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A real repository, served: for tests that change nothing of it."""
+    folder = tmp_path_factory.mktemp("project")
+    with own_machine(folder), site(clone_of_this_project(folder / "cairn")) as served:
+        yield served
+
+
+@pytest.fixture
+def opened(browsing: Browsing, project: Site) -> Opened:
+    def open_page(path: str = "/ui/", **options: object) -> Page:
+        context = browsing.context(**options)
+        project.sign_in(context)
+        return project.open(context, path)
+
+    return open_page
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[OtherSite]:
+    """A site of another origin."""
+    with other_site() as site:
+        yield site

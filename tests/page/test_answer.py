@@ -1,0 +1,132 @@
+"""Answers in the browser: excerpts as they are found, citations, and the prompt to copy."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.page.browsing import Browsing, wait_until
+from tests.page.conftest import Opened
+from tests.page.site import Site, answer_path, search_path
+
+QUESTION = "how does a one-time link begin a session of a browser"
+PROMPT_TOKENS = re.compile(r"prompt of ([\d,]+) tokens")
+
+
+def prompt_tokens(page: Page) -> int:
+    """What the page says of the prompt's size, once the answer is whole."""
+    expect(page.locator("#copy-prompt")).to_be_visible()
+    return int(PROMPT_TOKENS.search(page.locator(".prompt .summary").inner_text())[1].replace(",", ""))
+
+
+def test_answer_streams_in_and_is_whole_at_the_end(opened: Opened) -> None:
+    page = opened()
+    # Each state of the answer, as it was put there.
+    page.context.add_init_script(
+        """addEventListener("DOMContentLoaded", () => {
+            const found = document.getElementById("found");
+            if (!found) return;
+            window.states = [];
+            new MutationObserver(() => states.push({
+                excerpts: found.querySelectorAll(".excerpt").length,
+                isWhole: Boolean(found.querySelector("#copy-prompt")),
+                progress: document.getElementById("progress").textContent,
+            })).observe(found, { childList: true });
+        });"""
+    )
+    page.goto(page.url.partition("/ui")[0] + answer_path(QUESTION))
+    expect(page.locator("#copy-prompt")).to_be_visible()
+    states = page.evaluate("states")
+    partial = [state for state in states if not state["isWhole"]]
+    assert partial, "excerpts were shown before the answer was whole"
+    assert partial[-1]["excerpts"]
+    assert partial[-1]["progress"]
+    assert states[-1]["isWhole"]
+    assert states[-1]["excerpts"] == page.locator(".excerpt").count()
+    assert page.locator("#progress").inner_text() == ""
+    assert page.locator("h1").inner_text() == QUESTION
+
+
+def test_answer_is_reached_from_the_box_and_from_a_search(opened: Opened) -> None:
+    page = opened()
+    page.locator("#q").fill(QUESTION)
+    page.get_by_role("button", name="Answer").click()
+    prompt_tokens(page)
+    assert page.url.endswith(answer_path(QUESTION))
+    page.goto(page.url.replace("/ui/answer", "/ui/"))
+    page.get_by_role("link", name=f"Answer “{QUESTION}”").click()
+    assert page.url.endswith(answer_path(QUESTION))
+
+
+def test_excerpts_hold_the_lines_that_their_citations_name(opened: Opened, project: Site) -> None:
+    page = opened(answer_path(QUESTION))
+    prompt_tokens(page)
+    citations = page.locator(".excerpt .citation")
+    assert citations.count() > 2
+    for at, citation in enumerate(citations.all_inner_texts()[:5]):
+        path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", citation).groups()
+        lines = (project.folder / path).read_text(encoding="utf-8").splitlines()[int(first) - 1 : int(last)]
+        excerpt = page.locator(".excerpt").nth(at)
+        assert excerpt.locator(".line code").all_text_contents() == lines
+        assert excerpt.locator(".line .nr").first.inner_text() == first
+        shown = first if first == last else f"{first}-{last}"
+        assert excerpt.locator(".citation").get_attribute("href") == f"/ui/file/{path}?lines={shown}"
+    assert "server/cairn/web/sessions.py" in " ".join(citations.all_inner_texts())
+
+
+def test_prompt_is_copied_with_all_its_excerpts(opened: Opened, project: Site) -> None:
+    page = opened(answer_path(QUESTION), permissions=["clipboard-read", "clipboard-write"])
+    tokens = prompt_tokens(page)
+    page.get_by_role("button", name="Copy prompt").click()
+    expect(page.locator("#copy-prompt")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    answer = project.served.call("discover", {"query": QUESTION})
+    assert copied == answer["answerPrompt"]
+    assert tokens == answer["metrics"]["finalPromptTokens"]
+    for citation in page.locator(".excerpt .citation").all_inner_texts():
+        assert citation in copied
+    page.get_by_text("Show the prompt").click()
+    assert page.locator("#prompt").text_content() == copied
+
+
+def test_budget_slider_makes_the_prompt_smaller_and_stands_in_the_address(opened: Opened) -> None:
+    page = opened(answer_path(QUESTION))
+    usual, excerpts = prompt_tokens(page), page.locator(".excerpt").count()
+    slider = page.get_by_label("Budget of the prompt")
+    slider.focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("#tokens")).to_have_text("1,000 tokens")
+    wait_until(page, "count => document.querySelectorAll('.excerpt').length < count", excerpts)
+    wait_until(page, "!document.getElementById('found').hasAttribute('aria-busy')")
+    small = prompt_tokens(page)
+    assert small <= 1_000 < usual
+    assert "budget=1000" in page.url
+    page.reload()
+    assert prompt_tokens(page) == small
+    assert slider.input_value() == "1000"
+
+
+def test_weak_answer_says_so(opened: Opened, project: Site) -> None:
+    question = "zzyzx qyjibo brillig"
+    page = opened(answer_path(question))
+    message = project.served.call("discover", {"query": question})["verdict"]["message"]
+    assert message
+    expect(page.locator(".verdict")).to_contain_text(message)
+
+
+def test_filters_of_a_search_are_kept_by_its_answer(opened: Opened) -> None:
+    page = opened(search_path("how are sessions signed", path="docs"))
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".excerpt").first).to_be_visible()
+    prompt_tokens(page)
+    assert all(text.startswith("docs/") for text in page.locator(".excerpt .citation").all_inner_texts())
+
+
+def test_problem_with_a_question_is_told_where_the_answer_would_be(
+    opened: Opened, browsing: Browsing
+) -> None:
+    page = opened(answer_path("sessions", path="no/such/folder"))
+    expect(page.locator("#found").get_by_role("alert")).to_contain_text("no/such/folder")
+    assert page.locator("#progress").inner_text() == ""

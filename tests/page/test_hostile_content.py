@@ -1,0 +1,232 @@
+"""HTML and script wherever a text comes from: none of it runs, and all of it is shown as it is.
+
+Each of these texts calls the canary where it runs, which is a fault of any test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page import hostile_repository as hostile
+from tests.page.browsing import CANARY, Browsing, wait_until
+from tests.page.site import Site, answer_path, own_machine, search_path, site
+
+Shown = Callable[[str], Page]
+
+FILES = (
+    hostile.CODE_FILE,
+    hostile.NESTED_FILE,
+    hostile.ADDRESS_FILE,
+    hostile.ENCODED_FILE,
+    hostile.REVERSED_FILE,
+)
+TEXTS = (hostile.IMAGE, hostile.SCRIPT, hostile.QUOTED, hostile.ADDRESS, hostile.TEMPLATE, hostile.FOLDER)
+
+
+@pytest.fixture(scope="module")
+def quay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    parent = tmp_path_factory.mktemp("hostile")
+    with own_machine(parent), site(hostile.hostile_repository(parent)) as served:
+        yield served
+
+
+@pytest.fixture
+def shown(browsing: Browsing, quay: Site) -> Shown:
+    """Opens a path, signed in; what a page must not hold in any case is looked for."""
+    context = browsing.context()
+    quay.sign_in(context)
+
+    def show(path: str) -> Page:
+        return quay.open(context, path)
+
+    return show
+
+
+def file_path(path: str) -> str:
+    return f"/ui/file/{quote(path)}"
+
+
+def check(page: Page) -> None:
+    """Nothing of the texts has become an element, an attribute or an address that runs."""
+    made = page.evaluate(
+        """canary => [...document.querySelectorAll("*")].filter(each =>
+            each.matches("iframe, object, embed, base, svg[onload], img[src='x'], script:not([src])")
+            || [...each.attributes].some(({ name, value }) =>
+                name.startsWith("on") || (/^(href|src|action|formaction|data)$/.test(name)
+                    && /^\\s*(javascript|data):/i.test(value)))
+        ).map(each => each.outerHTML.slice(0, 300))""",
+        CANARY,
+    )
+    assert made == []
+    foreign = page.evaluate(
+        """[...document.querySelectorAll("[href], [src], [action]")].map(each => each.href || each.src || each.action)
+            .filter(url => !url.startsWith(location.origin + "/ui/") && !url.startsWith("vscode://file/"))"""
+    )
+    assert foreign == []
+
+
+# --- questions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("address", [search_path, answer_path], ids=["search", "answer"])
+def test_question_in_the_address_is_text(shown: Shown, address: Callable[[str], str], text: str) -> None:
+    page = shown(address(f"moor {text}"))
+    assert page.locator("#q").input_value() == f"moor {text}"
+    if address is answer_path:
+        expect(page.locator("#copy-prompt, #found .verdict").first).to_be_visible()
+        assert page.locator("h1").inner_text().split() == f"moor {text}".split()
+    assert f"moor {text}" in page.title() or " ".join(f"moor {text}".split()) in page.title()
+    check(page)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_question_that_is_typed_is_text(shown: Shown, text: str) -> None:
+    page = shown("/ui/")
+    page.keyboard.type(f"moor {text}")
+    wait_until(page, "text => document.title === `${text} · Cairn`", f"moor {text}")
+    check(page)
+    page.keyboard.press("Enter")
+    page.reload()
+    assert page.locator("#q").input_value() == f"moor {text}"
+    check(page)
+
+
+@pytest.mark.parametrize("text", [hostile.IMAGE, hostile.SCRIPT, hostile.QUOTED])
+@pytest.mark.parametrize(
+    "name", ["type", "language", "path", "collection", "repository", "limit", "budget", "lines"]
+)
+def test_filter_in_the_address_is_text(shown: Shown, browsing: Browsing, name: str, text: str) -> None:
+    browsing.faults.allow("40[0-9]")
+    for address in (search_path, answer_path):
+        page = shown(address("moor", **{name: text}))
+        expect(page.get_by_role("main")).not_to_be_empty()
+        check(page)
+
+
+def test_page_that_is_not_there_is_named_as_text(shown: Shown, browsing: Browsing) -> None:
+    browsing.faults.expect("404")
+    for text in (hostile.IMAGE, hostile.QUOTED, hostile.ADDRESS):
+        for place in ("/ui/", "/ui/file/", "/ui/static/", "/ui/file/folder/"):
+            check(shown(place + quote(text, safe="")))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        f"javascript:{CANARY}()",
+        "//elsewhere.example/",
+        "https://elsewhere.example/ui/",
+        "/ui/../../elsewhere",
+        "\\\\elsewhere.example",
+        '"><script>canary()</script>',
+    ],
+)
+def test_signing_in_leads_to_no_address_that_others_chose(
+    quay: Site, browsing: Browsing, wanted: str
+) -> None:
+    browsing.faults.expect("401")
+    page = quay.open(browsing.context(), f"/ui/sign-in?next={quote(wanted)}")
+    check(page)
+    page.get_by_label("Token").fill(quay.served.token)
+    page.keyboard.press("Enter")
+    expect(page.locator("#q")).to_be_visible()
+    assert page.url.startswith(f"{quay.url}/ui/")
+
+
+# --- what is found -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("moor the ship", hostile.CODE_FILE),
+        ("unmoor the ship", hostile.NESTED_FILE),
+        ("harbour master", hostile.ADDRESS_FILE),
+        ("encoded tide", hostile.ENCODED_FILE),
+        ("reversed tide", hostile.REVERSED_FILE),
+    ],
+)
+def test_what_a_search_finds_is_text(shown: Shown, quay: Site, question: str, path: str) -> None:
+    page = shown(search_path(question))
+    row = page.locator(".row").filter(has=page.locator(f'.title[href^="/ui/file/{quote(path)}?"]')).first
+    expect(row).to_be_visible()
+    assert row.locator(".where .path").text_content().startswith(f"{path}:")
+    for why in page.locator("details.why summary").all():
+        why.click()
+    check(page)
+    row.locator(".title").click()
+    expect(page.locator("#code")).to_be_visible()
+    assert page.title().startswith(" ".join(path.split()))
+    check(page)
+
+
+def test_excerpts_and_the_prompt_of_an_answer_are_text(shown: Shown) -> None:
+    page = shown(answer_path("how are ships moored and unloaded"))
+    expect(page.locator("#copy-prompt")).to_be_visible()
+    page.get_by_text("Show the prompt").click()
+    assert hostile.IMAGE in page.locator("#prompt").text_content()
+    assert hostile.SCRIPT in page.locator("#prompt").text_content()
+    assert hostile.CODE_FILE in page.locator(".excerpt .citation").first.text_content()
+    check(page)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_file_is_shown_as_it_is(shown: Shown, quay: Site, path: str) -> None:
+    page = shown(file_path(path))
+    lines = (quay.folder / path).read_text(encoding="utf-8").splitlines()
+    assert page.locator("#code .line code").all_text_contents() == lines
+    wait_until(page, "document.getElementById('known') !== null")
+    check(page)
+
+
+def test_outline_callers_and_commit_subjects_are_text(shown: Shown, quay: Site) -> None:
+    page = shown(file_path(hostile.CODE_FILE))
+    outline = page.get_by_role("navigation", name="Outline")
+    outline.get_by_role("link").filter(has_text=hostile.FUNCTION).click()
+    panel = page.locator("#around")
+    expect(panel.get_by_role("heading", name="Called by")).to_be_visible()
+    expect(panel).to_contain_text("unload_the_ship")
+    expect(page.locator("#known .commits")).to_contain_text(hostile.SUBJECT)
+    for details in panel.locator("details").all():
+        details.evaluate("each => { each.open = true; }")
+    check(page)
+    heading = shown(file_path(hostile.ADDRESS_FILE))
+    expect(heading.get_by_role("navigation", name="Outline")).to_contain_text("Heading")
+    check(heading)
+
+
+def test_place_with_a_hostile_name_is_copied_as_it_is(browsing: Browsing, quay: Site) -> None:
+    context = browsing.context(permissions=["clipboard-read", "clipboard-write"])
+    quay.sign_in(context)
+    page = quay.open(context, search_path("unmoor the ship"))
+    label = page.locator(".row .title").first.get_attribute("data-label")
+    assert label.startswith(hostile.NESTED_FILE)
+    page.locator(".row .copy").first.click()
+    wait_until(page, "text => navigator.clipboard.readText().then(found => found === text)", label)
+
+
+def test_policy_stops_what_an_escape_were_to_miss(shown: Shown, browsing: Browsing) -> None:
+    """The content security policy is the second wall: markup that somehow got in does not run, either."""
+    browsing.faults.expect("Content Security Policy")
+    browsing.faults.allow("404")
+    page = shown("/ui/")
+    page.evaluate(
+        """canary => {
+            const main = document.getElementById("main");
+            main.innerHTML = `<img src="/ui/static/none.svg" onerror="${canary}()">
+                <iframe srcdoc="<script>parent.${canary}()</` + `script>"></iframe>
+                <a id="runs" href="javascript:${canary}()">press</a>`;
+            const script = document.createElement("script");
+            script.textContent = `${canary}()`;
+            main.append(script);
+        }""",
+        CANARY,
+    )
+    page.locator("#runs").click()
+    page.evaluate("fetch('/ui/static/base.js')")
+    expect(page.locator("#runs")).to_be_visible()

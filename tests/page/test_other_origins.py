@@ -1,0 +1,310 @@
+"""Pages of other origins, which a browser that is signed in shows beside ours: they read nothing and change nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.harbour import HARBOUR
+from tests.page.browsing import Browsing
+from tests.page.other_site import NAMES, REBOUND, OtherSite
+from tests.page.site import Site, own_machine, search_path, site
+from tests.serving import until
+
+SECRET = "moor_ship"
+"""What stands in the code that our server shows, and nowhere else."""
+SEARCH = search_path("moor a ship")
+READABLE = (
+    "/ui/",
+    SEARCH,
+    "/ui/answer?q=moor&whole=1",
+    "/ui/answer-events?q=moor",
+    "/ui/index",
+    "/ui/file/README.md",
+)
+PROGRAMS = ("/api/v1/status", "/metrics", "/openapi.json", "/healthz")
+
+anywhere = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server of a small project."""
+    parent = tmp_path_factory.mktemp("origins")
+    folder = parent / "harbour"
+    for path, text in HARBOUR.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    with own_machine(parent), site(folder) as served:
+        yield served
+
+
+@pytest.fixture
+def context(browsing: Browsing, port: Site) -> BrowserContext:
+    """Signed in. What a hostile page is refused stands in its console, which nobody has to watch."""
+    context = browsing.context(watched=False)
+    port.sign_in(context)
+    return context
+
+
+@pytest.fixture
+def still_signed_in(context: BrowserContext, port: Site) -> Iterator[None]:
+    """Whatever the other page does, the person has the session afterwards, and the page is as it was."""
+    yield
+    page = port.open(context, SEARCH)
+    expect(page.locator(".row").first).to_be_visible()
+
+
+def attack(context: BrowserContext, elsewhere: OtherSite, name: str, html: str = "") -> Page:
+    """A page of the other site, by one of its names."""
+    elsewhere.pages["/attack"] = html
+    page = context.new_page()
+    page.goto(elsewhere.url("/attack", name))
+    return page
+
+
+# --- reading -----------------------------------------------------------------------------------------
+
+FETCH = """async ({ url, options }) => {
+    try {
+        const response = await fetch(url, options);
+        return { type: response.type, status: response.status, text: await response.text() };
+    } catch (problem) {
+        return { failed: String(problem) };
+    }
+}"""
+
+
+@anywhere
+def test_fetch_of_another_origin_reads_nothing(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, name: str
+) -> None:
+    page = attack(context, elsewhere, name)
+    for mode in ("cors", "no-cors"):
+        for path in (*READABLE, *PROGRAMS):
+            got = page.evaluate(
+                FETCH, {"url": port.url + path, "options": {"mode": mode, "credentials": "include"}}
+            )
+            assert not got.get("text"), (path, mode, got)
+            assert not got.get("status"), (path, mode, got)
+
+
+@anywhere
+def test_scripts_styles_and_images_of_another_origin_load_nothing(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, name: str
+) -> None:
+    page = attack(context, elsewhere, name)
+    load = """([tag, attribute, url, more]) => new Promise(resolve => {
+        const element = Object.assign(document.createElement(tag), more);
+        element.onload = () => resolve("loaded");
+        element.onerror = () => resolve("refused");
+        element[attribute] = url;
+        document.body.append(element);
+    })"""
+    for path in (*READABLE, "/ui/static/base.js", "/ui/static/cairn.svg", "/ui/static/base.css"):
+        for tag, attribute, more in (
+            ("script", "src", {}),
+            ("script", "src", {"type": "module"}),
+            ("img", "src", {}),
+            ("link", "href", {"rel": "stylesheet"}),
+            ("video", "src", {}),
+        ):
+            if tag == "video":
+                more, load_now = {"autoplay": False}, load.replace("element.onload", "element.onloadeddata")
+            else:
+                load_now = load
+            assert page.evaluate(load_now, [tag, attribute, port.url + path, more]) == "refused", (tag, path)
+
+
+@anywhere
+@pytest.mark.parametrize("tag", ["iframe", "object", "embed"])
+def test_page_is_shown_in_no_frame(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, name: str, tag: str
+) -> None:
+    attribute = "data" if tag == "object" else "src"
+    page = attack(context, elsewhere, name, f"<{tag} {attribute}='{port.url}{SEARCH}'></{tag}>")
+    page.wait_for_load_state("networkidle")
+    for frame in page.frames[1:]:
+        assert SECRET not in frame.content()
+        assert frame.locator("#q").count() == 0
+        assert not frame.url.startswith(port.url)
+    assert all(SECRET not in frame.content() for frame in page.frames)
+
+
+@anywhere
+def test_window_that_another_page_opens_is_out_of_its_reach(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, name: str, still_signed_in: None
+) -> None:
+    page = attack(context, elsewhere, name)
+    with context.expect_page() as opening:
+        page.evaluate("url => { window.opened = open(url); }", port.url + SEARCH)
+    shown = opening.value
+    expect(shown.locator(".row").first).to_be_visible()
+    assert page.evaluate("opened.closed"), "the windows have nothing to do with each other"
+    assert page.evaluate(
+        "(() => { try { return opened.document.body.innerHTML; } catch (problem) { return ''; } })()"
+    ) in ("", None)
+    assert shown.evaluate("window.opener") is None
+    page.evaluate("opened.postMessage('cairn', '*'); opened.location = 'about:blank'")
+    assert shown.url == port.url + SEARCH
+
+
+@anywhere
+def test_event_source_of_another_origin_gets_no_events(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, name: str
+) -> None:
+    page = attack(context, elsewhere, name)
+    outcome = page.evaluate(
+        """url => new Promise(resolve => {
+            const source = new EventSource(url, { withCredentials: true });
+            source.onopen = () => resolve("open");
+            source.onmessage = () => resolve("message");
+            source.addEventListener("answer", () => resolve("answer"));
+            source.onerror = () => source.readyState === EventSource.CLOSED && resolve("refused");
+        })""",
+        f"{port.url}/ui/answer-events?q=moor",
+    )
+    assert outcome == "refused"
+
+
+# --- changing ----------------------------------------------------------------------------------------
+
+
+@anywhere
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/ui/sign-out", {}),
+        ("/ui/sign-in", {"token": "no-token", "next": "/ui/"}),
+        ("/ui/link", {}),
+        ("/api/v1/reindex", {}),
+        ("/api/v1/feedback", {"query": "moor", "action": "open"}),
+        (SEARCH, {}),
+    ],
+)
+def test_form_of_another_origin_is_refused(
+    port: Site,
+    context: BrowserContext,
+    elsewhere: OtherSite,
+    still_signed_in: None,
+    name: str,
+    path: str,
+    fields: dict[str, str],
+) -> None:
+    inputs = "".join(f"<input name={key} value='{value}'>" for key, value in fields.items())
+    before = state(port)
+    page = attack(context, elsewhere, name, f"<form method=post action='{port.url}{path}'>{inputs}</form>")
+    with page.expect_navigation(url=port.url + path) as answered:
+        page.evaluate("document.forms[0].submit()")
+    assert answered.value.status in (401, 403, 405)
+    assert SECRET not in page.content()
+    assert state(port) == before
+
+
+def state(port: Site) -> Any:
+    status = port.served.call("status", {})
+    return {key: status[key] for key in ("generation", "files", "chunks", "activity")}
+
+
+@anywhere
+def test_form_without_an_origin_is_refused(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, still_signed_in: None, name: str
+) -> None:
+    """A sandboxed frame has none."""
+    form = f"<form method=post action='{port.url}/ui/sign-out'></form><script>document.forms[0].submit()</script>"
+    html = f"<iframe sandbox='allow-scripts allow-forms' srcdoc=\"{form}\"></iframe>"
+    before = refusals(port)
+    attack(context, elsewhere, name, html)
+    until(lambda: refusals(port) > before)
+
+
+def refusals(port: Site) -> float:
+    """How many requests for pages were refused because of where they came from."""
+    told = port.served.ask("/metrics").body.decode()
+    return sum(
+        map(float, re.findall(r'^cairn_http_requests_total\{route="/ui",status="403"\} (\S+)', told, re.M))
+    )
+
+
+@anywhere
+def test_request_with_another_content_type_changes_nothing(
+    port: Site, context: BrowserContext, elsewhere: OtherSite, still_signed_in: None, name: str
+) -> None:
+    before = state(port)
+    page = attack(context, elsewhere, name)
+    for path in ("/api/v1/reindex", "/ui/sign-out", "/ui/link", "/mcp"):
+        for content in ("text/plain", "application/x-www-form-urlencoded", "application/json"):
+            options = {
+                "method": "POST",
+                "mode": "cors" if content.endswith("json") else "no-cors",
+                "credentials": "include",
+                "headers": {"Content-Type": content},
+                "body": json.dumps({}),
+            }
+            got = page.evaluate(FETCH, {"url": port.url + path, "options": options})
+            assert not got.get("text"), (path, got)
+    assert state(port) == before
+
+
+def test_session_of_the_page_is_worth_nothing_for_programs(port: Site, context: BrowserContext) -> None:
+    page = port.open(context)
+    for path in ("/api/v1/search", "/api/v1/reindex", "/mcp"):
+        options = {
+            "method": "POST",
+            "headers": {"Content-Type": "application/json"},
+            "body": '{"query": "moor"}',
+        }
+        got = page.evaluate(FETCH, {"url": port.url + path, "options": options})
+        assert got["status"] == 401, path
+        assert SECRET not in got["text"]
+
+
+# --- names -------------------------------------------------------------------------------------------
+
+
+def test_name_that_was_made_to_lead_here_is_refused(port: Site, context: BrowserContext) -> None:
+    page = context.new_page()
+    for path in ("/", *READABLE, *PROGRAMS, "/ui/sign-in"):
+        answer = page.goto(f"http://{REBOUND}:{port.served.port}{path}")
+        assert answer is not None
+        assert answer.status == 421, path
+        assert SECRET not in page.content()
+        assert page.locator("input").count() == 0, "nobody gives their token there"
+
+
+def test_page_of_a_name_that_was_made_to_lead_here_reads_nothing(port: Site, context: BrowserContext) -> None:
+    """As after DNS rebinding: for the browser, the page and what it asks have the same origin."""
+    page = context.new_page()
+    page.goto(f"http://{REBOUND}:{port.served.port}/healthz")
+    for path in (*READABLE, *PROGRAMS):
+        got = page.evaluate(FETCH, {"url": path, "options": {"credentials": "include"}})
+        assert got["status"] == 421, path
+        assert SECRET not in got["text"]
+
+
+def test_link_is_worth_nothing_under_another_name(port: Site, browsing: Browsing) -> None:
+    context = browsing.context(watched=False)
+    page = context.new_page()
+    link = port.link()
+    answer = page.goto(link.replace("127.0.0.1", REBOUND))
+    assert answer is not None
+    assert answer.status == 421
+    assert not context.cookies()
+    page.goto(link)
+    expect(page.locator("#q")).to_be_visible()
+
+
+def test_localhost_is_a_site_of_its_own_where_one_signs_in_again(port: Site, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    context = browsing.context()
+    port.sign_in(context)
+    page = context.new_page()
+    page.goto(f"http://localhost:{port.served.port}{SEARCH}")
+    assert SECRET not in page.content()
+    page.goto(port.link().replace("127.0.0.1", "localhost"))
+    expect(page.locator("#q")).to_be_visible()

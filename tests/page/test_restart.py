@@ -1,0 +1,78 @@
+"""A server that goes away under the page, and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.harbour import HARBOUR
+from tests.page.browsing import Browsing, wait_until
+from tests.page.site import Site, answer_path, own_machine, site
+
+AWAY = "The server does not answer"
+REFUSED = "ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
+
+
+@pytest.fixture
+def harbour_folder(tmp_path: Path) -> Iterator[Path]:
+    """A small project, and an environment for its servers."""
+    folder = tmp_path / "harbour"
+    for name, text in HARBOUR.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with own_machine(tmp_path):
+        yield folder
+
+
+@pytest.fixture
+def context(browsing: Browsing) -> BrowserContext:
+    browsing.faults.expect(REFUSED)
+    return browsing.context()
+
+
+def again(before: Site) -> tuple[Path, str, str]:
+    """What starts a server where the one before was."""
+    return before.folder, "--port", str(before.served.port)
+
+
+def test_search_goes_on_by_itself_when_the_server_is_back(
+    harbour_folder: Path, context: BrowserContext
+) -> None:
+    with site(harbour_folder) as before:
+        before.sign_in(context)
+        page = before.open(context)
+        page.locator("#q").fill("moor a ship")
+        expect(page.locator(".row").first).to_be_visible()
+    page.locator("#q").fill("harmonic constituents")
+    notice = page.get_by_role("status").filter(has_text=AWAY)
+    expect(notice).to_be_visible()
+    page.locator("#q").press("End")
+    page.keyboard.type(" of tides")
+    expect(notice).to_be_visible()
+    assert page.locator("#q").input_value() == "harmonic constituents of tides"
+    with site(*again(before)):
+        expect(page.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
+        expect(notice).to_be_hidden()
+        assert page.locator("#q").input_value() == "harmonic constituents of tides"
+        assert page.url.endswith("?q=harmonic+constituents+of+tides")
+        page.reload()
+        expect(page.locator(".row .path").first).to_contain_text("src/harbour/tides.py")
+
+
+def test_answer_goes_on_by_itself_when_the_server_is_back(
+    harbour_folder: Path, context: BrowserContext
+) -> None:
+    with site(harbour_folder) as before:
+        before.sign_in(context)
+        page = before.open(context, answer_path("which ship gets which berth"))
+        expect(page.locator("#copy-prompt")).to_be_visible()
+    page.get_by_label("Budget of the prompt").press("ArrowLeft")
+    expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_visible()
+    with site(*again(before)):
+        wait_until(page, "!document.getElementById('found').hasAttribute('aria-busy')")
+        expect(page.locator(".excerpt").first).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text=AWAY)).to_be_hidden()
+        assert "budget=3500" in page.url

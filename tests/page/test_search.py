@@ -1,0 +1,279 @@
+"""Search in the browser: rows while typing, filters, reasons, keys, addresses, and what a row can be taken to."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.browsing import Browsing, wait_until
+from tests.page.conftest import Opened
+from tests.page.site import Site, search_path
+
+QUESTION = "how are sessions of browsers signed"
+FOUND = "server/cairn/web/sessions.py"
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator(".row .title").all_inner_texts()
+
+
+def places(page: Page) -> list[str]:
+    return page.locator(".row .where .path").all_inner_texts()
+
+
+def wait_for_rows(page: Page, question: str) -> None:
+    """Until the rows are those of the question."""
+    wait_until(
+        page,
+        """question => document.title === `${question} · Cairn`
+            && !document.getElementById("results").classList.contains("waiting")""",
+        question,
+    )
+
+
+def asked(page: Page) -> dict[str, list[str]]:
+    """What the address asks."""
+    return parse_qs(urlsplit(page.url).query)
+
+
+def focused(page: Page) -> str:
+    """The label of the row whose title has the focus, or the id of what else has it."""
+    return page.evaluate("document.activeElement.dataset.label ?? document.activeElement.id")
+
+
+# --- typing ------------------------------------------------------------------------------------------
+
+
+def test_typing_shows_rows_without_a_press_of_enter(opened: Opened) -> None:
+    page = opened()
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type(QUESTION)
+    expect(page.locator(".row .where .path").filter(has_text=FOUND)).not_to_have_count(0)
+    assert asked(page) == {"q": [QUESTION]}
+    assert QUESTION in page.title()
+
+
+def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
+    page = opened()
+    held: list[Route] = []
+    page.route(re.compile(r"q=moor$"), lambda route: held.append(route))
+    page.keyboard.type("moor")
+    wait_until(page, "location.search.endsWith('q=moor')")
+    page.keyboard.type(" links")
+    wait_for_rows(page, "moor links")
+    rows = titles(page)
+    assert held
+    for route in held:
+        route.fulfill(body="<p id=late>late</p>", content_type="text/html")
+    page.evaluate("fetch('/ui/static/base.js')")  # By the time that it is there, the late answer was, too.
+    assert page.locator("#late").count() == 0
+    assert titles(page) == rows
+
+
+def test_whole_question_is_in_the_address_and_shows_the_same_again(
+    opened: Opened, browsing: Browsing
+) -> None:
+    page = opened("/ui/?language=python&path=server/cairn/web")
+    page.locator("#q").fill(QUESTION)
+    wait_for_rows(page, QUESTION)
+    before = places(page)
+    assert asked(page) == {"q": [QUESTION], "language": ["python"], "path": ["server/cairn/web"]}
+    assert all(place.startswith("server/cairn/web/") for place in before)
+    page.reload()
+    assert places(page) == before
+    assert page.locator("#q").input_value() == QUESTION
+    other = opened(page.url[page.url.index("/ui/") :])
+    assert places(other) == before
+
+
+def test_back_and_forward_go_through_questions_that_were_entered(opened: Opened) -> None:
+    page = opened()
+    for question in ("one time link", "session cookie"):
+        page.locator("#q").fill(question)
+        page.keyboard.press("Enter")
+        wait_for_rows(page, question)
+    later = places(page)
+    page.go_back()
+    wait_for_rows(page, "one time link")
+    assert page.locator("#q").input_value() == "one time link"
+    assert places(page) != later
+    page.go_forward()
+    wait_for_rows(page, "session cookie")
+    assert places(page) == later
+
+
+def test_search_works_without_script(opened: Opened) -> None:
+    page = opened(java_script_enabled=False)
+    page.locator("#q").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".row").first).to_be_visible()
+    assert any(place.startswith(FOUND) for place in places(page))
+    page.get_by_role("link", name=re.compile("Language: ")).first.click()
+    assert "language=" in page.url
+    page.locator("details.why summary").first.click()
+    expect(page.locator("details.why li").first).to_be_visible()
+    page.locator("#q").press("Tab")
+    page.get_by_role("button", name="Answer").click()
+    page.get_by_role("link", name="Show the answer").click()
+    expect(page.locator(".excerpt").first).to_be_visible()
+
+
+# --- what a row shows --------------------------------------------------------------------------------
+
+
+def test_matched_words_and_lines_are_marked_and_code_is_highlighted(opened: Opened, project: Site) -> None:
+    page = opened(search_path("SignedSessions begin"))
+    row = page.locator(".row").filter(has_text=FOUND).first
+    assert any("session" in text.lower() for text in row.locator("mark").all_inner_texts())
+    assert row.locator(".line.marked").count()
+    assert row.locator(".line span[class]").count() > 3
+    number = int(row.locator(".line .nr").first.inner_text())
+    lines = (project.folder / FOUND).read_text(encoding="utf-8").splitlines()
+    assert row.locator(".line code").first.text_content() == lines[number - 1]
+
+
+def test_reasons_are_shown_on_demand(opened: Opened) -> None:
+    page = opened(search_path(QUESTION))
+    why = page.locator("details.why").first
+    expect(why.locator("li").first).to_be_hidden()
+    why.locator("summary").click()
+    expect(why.locator("li").first).to_be_visible()
+    expect(why).to_contain_text("Score")
+
+
+def test_nothing_found_is_said(opened: Opened) -> None:
+    page = opened(search_path("session", language="haskell"))
+    expect(page.locator("#results")).to_contain_text("Nothing found")
+
+
+def test_unknown_type_is_a_problem_that_says_what_there_is(opened: Opened, browsing: Browsing) -> None:
+    browsing.faults.expect("400")
+    page = opened("/ui/?q=session&type=poem")
+    expect(page.get_by_role("main")).to_contain_text("'poem' is not a type of passage")
+
+
+# --- filters -----------------------------------------------------------------------------------------
+
+
+def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
+    page = opened(search_path("ranking docs"))
+    before = places(page)
+    assert not all(".md:" in place for place in before)
+    page.get_by_role("link", name=re.compile("^Language: markdown")).click()
+    assert asked(page) == {"q": ["ranking docs"], "language": ["markdown"]}
+    assert places(page)
+    assert all(".md:" in place for place in places(page))
+    page.locator("#q").press("End")
+    page.keyboard.type(" signals")
+    wait_for_rows(page, "ranking docs signals")
+    assert places(page)
+    assert all(".md:" in place for place in places(page))
+    page.locator("#q").fill("ranking docs")
+    wait_for_rows(page, "ranking docs")
+    page.get_by_role("link", name="Leave out the filter Language: markdown").click()
+    assert asked(page) == {"q": ["ranking docs"]}
+    assert places(page) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "value"),
+    [
+        ("lang:markdown", "Language", "markdown"),
+        ("type:api", "Type", "api"),
+        ("path:docs", "Path", "docs"),
+        ("collection:cairn-ls-config", "Collection", "cairn-ls-config"),
+    ],
+)
+def test_filter_is_typed_into_the_question(
+    opened: Opened, browsing: Browsing, project: Site, typed: str, name: str, value: str
+) -> None:
+    browsing.faults.allow("400")  # What stands there while it is typed may name nothing.
+    page = opened()
+    page.keyboard.type(f"session {typed}")
+    wait_for_rows(page, f"session {typed}")
+    params = {"query": "session", "limit": 20, "filter": {name.lower(): [value]}}
+    found = [result["path"] for result in project.served.call("search", params)["results"]]
+    assert found
+    assert [place.rpartition(":")[0] for place in places(page)] == found
+    assert asked(page) == {"q": [f"session {typed}"]}
+    page.get_by_role("link", name=f"Leave out the filter {name}: {value}", exact=True).click()
+    assert asked(page) == {"q": ["session"]}
+
+
+# --- keys --------------------------------------------------------------------------------------------
+
+
+def test_keys_go_to_the_box_through_the_rows_and_back(opened: Opened) -> None:
+    page = opened(search_path(QUESTION))
+    labels = [title.get_attribute("data-label") for title in page.locator(".row .title").all()]
+    page.keyboard.press("/")
+    assert focused(page) == "q"
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == labels[0]
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == labels[1]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert focused(page) == "q"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert focused(page) == "q"
+    assert page.locator("#q").input_value() == QUESTION
+    page.keyboard.press("Escape")
+    assert page.locator("#q").input_value() == ""
+    expect(page.locator(".row")).to_have_count(0)
+    assert asked(page) == {}
+    page.keyboard.type("a/b")
+    assert page.locator("#q").input_value() == "a/b"
+
+
+def test_enter_opens_the_row_that_has_the_focus(opened: Opened, browsing: Browsing) -> None:
+    browsing.faults.expect("404")
+    page = opened(search_path(QUESTION))
+    page.locator("#q").press("ArrowDown")
+    wanted = page.locator(".row .title").first.get_attribute("href")
+    with page.expect_navigation(url=re.compile("/ui/file/")):
+        page.keyboard.press("Enter")
+    assert page.url.endswith(wanted)
+
+
+# --- where a row leads -------------------------------------------------------------------------------
+
+
+def test_row_leads_to_the_file_page_at_its_lines(opened: Opened) -> None:
+    page = opened(search_path("SignedSessions begin"))
+    link = page.locator(".row .title").first.get_attribute("href")
+    assert re.fullmatch(r"/ui/file/server/cairn/web/sessions\.py\?lines=\d+(-\d+)?", link)
+
+
+def test_row_opens_in_vs_code_at_its_line(opened: Opened, project: Site) -> None:
+    page = opened(search_path("SignedSessions begin"))
+    row = page.locator(".row").first
+    label = row.locator(".title").get_attribute("data-label")
+    link = row.get_by_role("link", name=f"Open {label} in VS Code").get_attribute("href")
+    path, _, line = label.rpartition(":")
+    assert link == f"vscode://file{(project.folder / path).as_uri().removeprefix('file://')}:{line}"
+
+
+@pytest.mark.parametrize("by", ["button", "key"])
+def test_place_of_a_row_is_copied(opened: Opened, by: str) -> None:
+    page = opened(search_path(QUESTION), permissions=["clipboard-read", "clipboard-write"])
+    label = page.locator(".row .title").first.get_attribute("data-label")
+    if by == "button":
+        page.get_by_role("button", name=f"Copy {label}", exact=True).click()
+    else:
+        page.locator("#q").press("ArrowDown")
+        page.keyboard.press("c")
+    wait_until(page, "text => navigator.clipboard.readText().then(found => found === text)", label)
+
+
+def test_more_results_are_shown_by_their_own_address(opened: Opened) -> None:
+    page = opened("/ui/?q=session")
+    few = places(page)
+    page.get_by_role("link", name="Show more").click()
+    assert asked(page)["limit"] == ["40"]
+    assert places(page)[: len(few)] == few
+    assert len(places(page)) > len(few)

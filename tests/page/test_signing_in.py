@@ -1,0 +1,274 @@
+"""Who gets in: one-time links, the token, and what stays of them in a browser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.page.browsing import Browsing
+from tests.page.other_site import NAMES, OtherSite
+from tests.page.site import Site, answer_path, own_machine, search_path, site
+from tests.serving import until
+
+SIGN_IN_HEADING = "Sign in"
+
+
+@pytest.fixture(scope="module")
+def estuary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server over a small folder, for tests that end what it knows."""
+    folder = tmp_path_factory.mktemp("signing-in")
+    with own_machine(folder), site(small_folder(folder)) as served:
+        yield served
+
+
+def small_folder(parent: Path) -> Path:
+    folder = parent / "estuary"
+    folder.mkdir()
+    (folder / "tides.py").write_text("def high_water():\n    return 12\n")
+    return folder
+
+
+def is_in(page: Page) -> bool:
+    return page.locator("#q").count() == 1
+
+
+def session_of(context: BrowserContext) -> dict:
+    (cookie,) = [each for each in context.cookies() if each["name"].startswith("cairn_session")]
+    return cookie
+
+
+# --- links -------------------------------------------------------------------------------------------
+
+
+def test_cairn_open_prints_a_link_that_signs_in(estuary: Site, browsing: Browsing) -> None:
+    asked = [sys.executable, "-m", "cairn", "open", "--print", str(estuary.folder)]
+    link = until(lambda: subprocess.run(asked, capture_output=True, text=True).stdout.strip())
+    page = browsing.context().new_page()
+    page.goto(link)
+    assert is_in(page)
+    assert page.url == f"{estuary.url}/ui/"
+
+
+def test_link_that_was_used_twice_signs_nobody_in_and_ends_the_first_session(
+    estuary: Site, browsing: Browsing
+) -> None:
+    browsing.faults.expect("401")
+    link = estuary.link()
+    first, second = browsing.context(), browsing.context()
+    owner, thief = first.new_page(), second.new_page()
+    owner.goto(link)
+    assert is_in(owner)
+    thief.goto(link)
+    assert not is_in(thief)
+    expect(thief.get_by_role("alert")).to_contain_text("used already")
+    assert not second.cookies()
+    owner.reload()
+    assert not is_in(owner), "either of them may have been the thief"
+
+
+@pytest.mark.parametrize("code", ["", "guessed", "A" * 43, "../link", "%00"])
+def test_guessed_link_signs_nobody_in(estuary: Site, browsing: Browsing, code: str) -> None:
+    browsing.faults.expect("401")
+    context = browsing.context()
+    page = estuary.open(context, f"/ui/sign-in?code={code}")
+    assert not is_in(page)
+    assert not context.cookies()
+
+
+def test_link_shows_nothing_of_the_folder_to_who_has_no_session(estuary: Site, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    page = estuary.open(browsing.context(), search_path("high water"))
+    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
+    assert "high_water" not in page.content()
+    assert estuary.folder.name not in page.content()
+
+
+# --- the token ---------------------------------------------------------------------------------------
+
+
+def test_token_signs_in_and_leads_to_the_page_that_was_wanted(estuary: Site, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    page = estuary.open(browsing.context(), search_path("high water"))
+    page.get_by_label("Token").fill(estuary.served.token)
+    page.keyboard.press("Enter")
+    expect(page.locator(".row").first).to_be_visible()
+    assert page.url == estuary.url + search_path("high water")
+
+
+def test_wrong_token_is_refused(estuary: Site, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    context = browsing.context()
+    page = estuary.open(context)
+    page.get_by_label("Token").fill("no" + estuary.served.token)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("not a token")
+    assert not context.cookies()
+
+
+# --- what stays in the browser -----------------------------------------------------------------------
+
+
+def test_cookie_is_hidden_from_scripts_other_sites_and_other_paths(estuary: Site, browsing: Browsing) -> None:
+    context = browsing.context()
+    estuary.sign_in(context)
+    cookie = session_of(context)
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/ui")
+    assert cookie["value"] != estuary.served.token
+    page = estuary.open(context)
+    assert "cairn_session" not in page.evaluate("document.cookie")
+
+
+def test_token_and_session_stand_in_no_address_page_or_storage(
+    estuary: Site, browsing: Browsing, elsewhere: OtherSite
+) -> None:
+    context = browsing.context()
+    sent: list[str] = []
+    context.on("request", lambda request: sent.append(f"{request.url} {request.headers.get('referer', '')}"))
+    page = context.new_page()
+    page.goto(estuary.link())
+    code = re.search(r"code=([\w-]+)", sent[0])[1]
+    secrets = (estuary.served.token, session_of(context)["value"], code)
+    shown = []
+    for path in ("/ui/", search_path("high water"), answer_path("high water", whole="1")):
+        page.goto(estuary.url + path)
+        shown.append(page.content() + page.url)
+    page.goto(elsewhere.url("/landing"))
+    (landing,) = [got for got in elsewhere.requests if got.path == "/landing"]
+    shown.append(str(dict(landing.headers)))
+    page.go_back()
+    shown.append(page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, history.state])"))
+    # The link itself is the one request that has the code.
+    for secret in secrets:
+        assert all(secret not in text for text in (*shown, *sent[1:]))
+    assert page.evaluate("history.length") <= 7
+
+
+def test_address_of_the_link_is_not_left_in_the_history(estuary: Site, browsing: Browsing) -> None:
+    page = browsing.context().new_page()
+    page.goto("about:blank")
+    page.goto(estuary.link())
+    assert page.url == f"{estuary.url}/ui/"
+    page.go_back()
+    assert page.url == "about:blank"
+
+
+def test_pages_of_a_session_are_not_shown_from_a_cache_after_it_ended(
+    estuary: Site, browsing: Browsing
+) -> None:
+    browsing.faults.expect("401")
+    context = browsing.context()
+    estuary.sign_in(context)
+    page = estuary.open(context, search_path("high water"))
+    expect(page.locator(".row").first).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
+    assert "high_water" not in page.content()
+
+
+# --- links of others ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_link_of_another_site_leads_to_the_page_it_names(
+    estuary: Site, browsing: Browsing, elsewhere: OtherSite, name: str
+) -> None:
+    """A browser keeps a strict cookie back when it follows such a link, and the person is signed in all the same."""
+    context = browsing.context()
+    estuary.sign_in(context)
+    wanted = estuary.url + search_path("high water")
+    elsewhere.pages["/mail"] = f'<a href="{wanted.replace("&", "&amp;")}">look at this</a>'
+    page = context.new_page()
+    page.goto(elsewhere.url("/mail", name))
+    page.get_by_role("link", name="look at this").click()
+    expect(page.locator(".row").first).to_be_visible()
+    assert page.url == wanted
+
+
+def test_link_of_another_site_asks_who_has_no_session_to_sign_in(
+    estuary: Site, browsing: Browsing, elsewhere: OtherSite
+) -> None:
+    browsing.faults.expect("401")
+    wanted = estuary.url + search_path("high water")
+    elsewhere.pages["/mail"] = f'<a href="{wanted}">look at this</a>'
+    page = browsing.context().new_page()
+    page.goto(elsewhere.url("/mail"))
+    page.get_by_role("link", name="look at this").click()
+    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
+
+
+# --- the end of a session ----------------------------------------------------------------------------
+
+
+def test_other_session_goes_on_when_one_is_signed_out(estuary: Site, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    leaving, staying = browsing.context(), browsing.context()
+    for context in (leaving, staying):
+        estuary.sign_in(context)
+    kept = session_of(leaving)
+    page = estuary.open(leaving)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name=SIGN_IN_HEADING)).to_be_visible()
+    leaving.add_cookies([kept])
+    assert not is_in(estuary.open(leaving)), "a cookie that somebody kept is worth nothing any more"
+    assert is_in(estuary.open(staying))
+
+
+def test_session_that_ends_under_the_page_is_said_and_keeps_what_was_typed(
+    estuary: Site, browsing: Browsing
+) -> None:
+    browsing.faults.expect("401")
+    context = browsing.context()
+    estuary.sign_in(context)
+    page = estuary.open(context)
+    context.clear_cookies()
+    page.locator("#q").fill("high water")
+    notice = page.get_by_role("status").filter(has_text="Your session has ended")
+    expect(notice).to_be_visible()
+    assert page.locator("#q").input_value() == "high water"
+    notice.get_by_role("link", name="sign in again").click()
+    page.get_by_label("Token").fill(estuary.served.token)
+    page.keyboard.press("Enter")
+    expect(page.locator(".row").first).to_be_visible()
+    assert page.locator("#q").input_value() == "high water"
+
+
+def test_session_ends_after_its_time(
+    tmp_path: Path, browsing: Browsing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browsing.faults.expect("401")
+    folder = small_folder(tmp_path)
+    monkeypatch.setenv("CAIRN_SERVE__SESSION_HOURS", "0.001")
+    with own_machine(tmp_path), site(folder) as served:
+        context = browsing.context()
+        served.sign_in(context)
+        cookie = session_of(context)
+        page = served.open(context)
+        assert is_in(page)
+        until(lambda: not context.cookies())  # The browser forgets it by itself.
+        page.reload()
+        assert not is_in(page)
+        # A browser that kept it longer is not let in, either; the server may count parts of a second more.
+        context.add_cookies([cookie | {"expires": cookie["expires"] + 3_600}])
+        until(lambda: page.reload() and not is_in(page))
+
+
+def test_new_token_ends_the_sessions_of_the_old_one(tmp_path: Path, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    folder = small_folder(tmp_path)
+    with own_machine(tmp_path):
+        context = browsing.context()
+        with site(folder) as served:
+            served.sign_in(context)
+            assert is_in(served.open(context))
+        with site(folder, "--port", str(served.served.port)) as again:
+            assert is_in(again.open(context)), "a server that starts again knows its sessions"
+        with site(folder, "--port", str(served.served.port), "--new-token") as renewed:
+            assert not is_in(renewed.open(context))

@@ -1,0 +1,208 @@
+"""The page of a team's server: readers who see different repositories, each in a browser of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from attrs import frozen
+from playwright.sync_api import BrowserContext, Page, expect
+
+from cairn.team.local_server import LocalServer
+from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, wait_until
+from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
+from tests.page.site import Site, answer_path, search_path
+from tests.postgres import postgres_server
+from tests.serving import until
+from tests.team.git_repositories import GitRepository, harbour, index
+from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
+
+__all__ = ["postgres_server"]
+
+HIDDEN = "kindle_lamp"
+"""What stands in the repository that only one of them may see."""
+QUESTION = "kindle the lamp"
+
+
+@frozen
+class Town:
+    """A server with three repositories."""
+
+    store: TeamStore
+    site: Site
+    ada: str
+    """The token of who sees the harbour."""
+    bob: str
+    """The token of who sees the lighthouse and the repository with hostile texts, too."""
+
+
+@pytest.fixture(scope="module")
+def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("town")
+    with own_store(postgres_server, folder) as store:
+        index(store.url, harbour(folder / "harbour"))
+        index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
+        index(store.url, hostile_repository(folder))
+        ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
+        with team_serving(store.server_url, log=folder / "log") as served:
+            yield Town(store, Site(served, folder), ada, bob)
+
+
+@pytest.fixture
+def ada(town: Town, browsing: Browsing) -> BrowserContext:
+    return signed_in(town, browsing, town.ada)
+
+
+@pytest.fixture
+def bob(town: Town, browsing: Browsing) -> BrowserContext:
+    return signed_in(town, browsing, town.bob)
+
+
+def signed_in(town: Town, browsing: Browsing, token: str) -> BrowserContext:
+    context = browsing.context()
+    town.site.sign_in(context, token)
+    return context
+
+
+def places(page: Page) -> list[str]:
+    return page.locator(".row .where .path").all_inner_texts()
+
+
+def test_reader_signs_in_with_the_own_token(town: Town, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    page = town.site.open(browsing.context(), search_path("moor a ship"))
+    assert "moor_ship" not in page.content()
+    page.get_by_label("Token").fill(town.ada)
+    page.keyboard.press("Enter")
+    expect(page.locator(".row").first).to_be_visible()
+
+
+def test_each_reader_finds_only_what_they_may_see(
+    town: Town, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    page = town.site.open(bob, search_path(QUESTION))
+    assert "src/lighthouse/lamp.py" in places(page)[0]
+    assert HIDDEN in page.content()
+    page = town.site.open(ada, search_path(QUESTION))
+    assert HIDDEN not in page.content()
+    assert "lighthouse" not in page.content().lower()
+    page.goto(town.site.url + search_path("moor a ship"))
+    assert "src/harbour/berths.py" in " ".join(places(page))
+
+
+def test_hidden_repository_is_as_one_that_there_is_not(
+    town: Town, browsing: Browsing, ada: BrowserContext
+) -> None:
+    browsing.faults.allow("40[0-9]")
+    hidden, unknown = (
+        town.site.open(ada, search_path(QUESTION, repository=name)).get_by_role("main").inner_text()
+        for name in ("lighthouse", "nowhere")
+    )
+    assert HIDDEN not in hidden
+    assert hidden.replace("lighthouse", "nowhere") == unknown
+
+
+def test_answer_holds_only_what_its_reader_may_see(
+    town: Town, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    path = answer_path("how does the lamp of the lighthouse burn through the fog")
+    page = town.site.open(bob, path)
+    expect(page.locator("#copy-prompt")).to_be_visible()
+    assert HIDDEN in page.locator("#prompt").text_content()
+    page = town.site.open(ada, path)
+    expect(page.locator("#found .verdict, #copy-prompt").first).to_be_visible()
+    wait_until(page, "!document.getElementById('found').hasAttribute('aria-busy')")
+    assert HIDDEN not in page.content()
+
+
+def test_file_page_of_a_hidden_repository_is_not_there(
+    town: Town, browsing: Browsing, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    browsing.faults.expect("404")
+    path = "/ui/file/src/lighthouse/lamp.py"
+    assert HIDDEN in town.site.open(bob, path).locator("#code").inner_text()
+    hidden = town.site.open(ada, path)
+    unknown = town.site.open(ada, "/ui/file/src/lighthouse/none.py")
+    assert hidden.get_by_role("main").inner_text() == unknown.get_by_role("main").inner_text().replace(
+        "none", "lamp"
+    )
+
+
+def test_address_that_is_sent_to_a_colleague_shows_each_what_they_may_see(
+    town: Town, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    page = town.site.open(bob, search_path("ships"))
+    page.get_by_role("link", name=re.compile("^Repository: harbour")).click()
+    assert "repository=" in page.url
+    address = page.url.removeprefix(town.site.url)
+    assert places(town.site.open(ada, address)) == places(page)
+
+
+def test_reader_who_loses_a_repository_sees_it_no_longer(town: Town, browsing: Browsing) -> None:
+    token = town.store.reader("eve", "harbour", "lighthouse")
+    context = signed_in(town, browsing, token)
+    page = town.site.open(context, search_path(QUESTION))
+    assert HIDDEN in page.content()
+    town.store.owned.revoke("eve", ["lighthouse"])
+
+    def is_hidden() -> bool:
+        page.reload()
+        return HIDDEN not in page.content()
+
+    until(is_hidden)
+    assert page.locator("#q").count(), "the reader is still signed in"
+
+
+def test_reader_whose_token_is_taken_away_has_no_session(town: Town, browsing: Browsing) -> None:
+    browsing.faults.expect("401")
+    context = signed_in(town, browsing, town.store.token_until("bob", 3))
+    page = town.site.open(context, search_path(QUESTION))
+    assert HIDDEN in page.content()
+
+    def is_out() -> bool:
+        page.reload()
+        return not page.locator("#q").count()
+
+    until(is_out)
+    assert HIDDEN not in page.content()
+
+
+def test_link_and_session_of_one_reader_are_not_those_of_another(
+    town: Town, browsing: Browsing, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    (of_ada,), (of_bob,) = ada.cookies(), bob.cookies()
+    assert of_ada["value"] != of_bob["value"]
+    both = signed_in(town, browsing, town.bob)
+    town.site.sign_in(both, town.ada)
+    assert HIDDEN not in town.site.open(both, search_path(QUESTION)).content(), (
+        "the last one to sign in counts"
+    )
+
+
+def test_hostile_repository_of_a_team_is_shown_as_text(town: Town, bob: BrowserContext) -> None:
+    page = town.site.open(bob, search_path("unload the ship after it is moored"))
+    row = page.locator(".row").filter(has_text=CODE_FILE).first
+    expect(row).to_be_visible()
+    row.locator(".title").click()
+    expect(page.locator("#code")).to_contain_text(SCRIPT)
+    wait_until(page, "document.getElementById('known') !== null")
+    assert page.locator("img[src=x], script:not([src])").count() == 0
+
+
+@pytest.mark.parametrize("path", [search_path("ships"), answer_path("how are ships moored")])
+def test_pages_of_a_team_are_accessible_and_fit_a_phone(town: Town, browsing: Browsing, path: str) -> None:
+    for scheme in SCHEMES:
+        context = browsing.context(scheme=scheme, size=PHONE)
+        town.site.sign_in(context, town.bob)
+        page = town.site.open(context, path)
+        expect(page.locator(".row, #copy-prompt").first).to_be_visible()
+        assert grave_violations(page) == []
+        assert overhang(page) == 0
+
+
+def test_team_pages_open_nothing_in_an_editor(town: Town, bob: BrowserContext) -> None:
+    """A file of a team's index is not on the reader's machine."""
+    page = town.site.open(bob, search_path("ships"))
+    assert places(page)
+    assert page.locator("a[href^='vscode:']").count() == 0
