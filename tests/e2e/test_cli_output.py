@@ -41,10 +41,12 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "install": (("codex", "--dry-run"), "changes"),
     "uninstall": (("codex", "--dry-run", "--scope", "project"), "changes"),
     "openapi": ((), "paths"),
+    "open": (("http://127.0.0.1:9",), "error"),
     "pause": ((), "error"),
     "resume": ((), "error"),
 }
-"""Each command with arguments that run it, and a field of its answer. Nobody indexes the folder, so nothing can be paused."""
+"""Each command with arguments that run it, and a field of its answer. Nobody indexes the folder, so nothing can be paused, and no
+server listens at port 9."""
 
 
 def run(

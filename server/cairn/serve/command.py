@@ -65,7 +65,7 @@ def serve(
     public_host: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Serve agents, scripts and editors over HTTP and a socket: REST, MCP, LSP and metrics.
+    """Serve browsers, agents, scripts and editors: a page, REST, MCP and metrics over HTTP, and LSP over a socket.
 
     FOLDER is the current one by default, but not your home folder. Runs until Ctrl-C.
     """
@@ -143,9 +143,12 @@ def _serve(
 
 @click.command("open")
 @click.argument("place", default=".", metavar="[FOLDER|URL]")
-@click.option("--print", "only_print", is_flag=True, help="Print the link instead of opening it.")
+@click.option(
+    "--print", "only_print", is_flag=True, help="Print the link instead of opening it; --json does, too."
+)
 @_port
-def open_page(place: str, only_print: bool, port: int | None) -> None:
+@answers
+def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> None:
     """Open the page of a folder in the browser: search, answers, files and the index.
 
     A server that has the folder open shows it; else this command does, until Ctrl-C. With the URL of a server, such as a team's,
@@ -166,11 +169,16 @@ def open_page(place: str, only_print: bool, port: int | None) -> None:
             raise CairnError(why)
         link = running_link(folder.resolve())
     if link:
-        if only_print or not show(link):
+        if as_json:
+            print_json({"link": link})
+        elif only_print or not show(link):
             click.echo(link)
         return
 
     def tell(addresses: Addresses) -> None:
+        if as_json:
+            _print_json(addresses)
+            return
         click.echo(f"Cairn shows {', '.join(addresses.folders)} until Ctrl-C\n  {addresses.link}")
         if not only_print:
             show_soon(addresses.link)
