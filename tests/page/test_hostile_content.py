@@ -6,7 +6,7 @@ Each of these texts calls the canary where it runs, which is a fault of any test
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -63,8 +63,12 @@ def check(page: Page) -> None:
     )
     assert made == []
     foreign = page.evaluate(
-        """[...document.querySelectorAll("[href], [src], [action]")].map(each => each.href || each.src || each.action)
-            .filter(url => !url.startsWith(location.origin + "/ui/") && !url.startsWith("vscode://file/"))"""
+        """[...document.querySelectorAll("[href], [src], [action]")].flatMap(each =>
+            ["href", "src", "action"].filter(name => each.hasAttribute(name)).map(name => each.getAttribute(name))
+        ).filter(given => {
+            const url = new URL(given, location.href);
+            return !url.href.startsWith(location.origin + "/ui/") && !url.href.startsWith("vscode://file/");
+        })"""
     )
     assert foreign == []
 
@@ -96,16 +100,24 @@ def test_question_that_is_typed_is_text(shown: Shown, text: str) -> None:
     check(page)
 
 
-@pytest.mark.parametrize("text", [hostile.IMAGE, hostile.SCRIPT, hostile.QUOTED])
 @pytest.mark.parametrize(
-    "name", ["type", "language", "path", "collection", "repository", "limit", "budget", "lines"]
+    "name", ["type", "language", "path", "collection", "repository", "limit", "budget", "by", "scale"]
 )
-def test_filter_in_the_address_is_text(shown: Shown, browsing: Browsing, name: str, text: str) -> None:
+def test_filter_in_the_address_is_text(shown: Shown, browsing: Browsing, name: str) -> None:
     browsing.faults.allow("40[0-9]")
-    for address in (search_path, answer_path):
-        page = shown(address("moor", **{name: text}))
+    text = hostile.QUOTED + hostile.IMAGE + hostile.SCRIPT
+    for address in (
+        search_path("moor", **{name: text}),
+        answer_path("moor", **{name: text}),
+        index_path(**{name: text}),
+    ):
+        page = shown(address)
         expect(page.get_by_role("main")).not_to_be_empty()
         check(page)
+
+
+def index_path(**values: str) -> str:
+    return f"/ui/index?{urlencode(values)}"
 
 
 def test_page_that_is_not_there_is_named_as_text(shown: Shown, browsing: Browsing) -> None:
@@ -198,6 +210,18 @@ def test_outline_callers_and_commit_subjects_are_text(shown: Shown, quay: Site) 
     heading = shown(file_path(hostile.ADDRESS_FILE))
     expect(heading.get_by_role("navigation", name="Outline")).to_contain_text("Heading")
     check(heading)
+
+
+def test_names_and_rules_on_the_page_about_the_index_are_text(shown: Shown, quay: Site) -> None:
+    page = shown(index_path(path=hostile.CODE_FILE))
+    expect(page.get_by_text("It is being counted…")).to_have_count(0)
+    expect(page.locator("#answer")).to_contain_text(hostile.CODE_FILE)
+    expect(page.locator("[data-part=folders]")).to_contain_text(hostile.NAME)
+    expect(page.locator("[data-part=left-out]")).to_contain_text(f"{hostile.IMAGE}.left-out")
+    check(page)
+    left_out = shown(index_path(path=f"{hostile.IMAGE}.left-out"))
+    expect(left_out.locator("#answer")).to_contain_text("not indexed")
+    check(left_out)
 
 
 def test_place_with_a_hostile_name_is_copied_as_it_is(browsing: Browsing, quay: Site) -> None:

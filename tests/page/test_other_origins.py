@@ -208,7 +208,7 @@ def test_form_of_another_origin_is_refused(
 
 def state(port: Site) -> Any:
     status = port.served.call("status", {})
-    return {key: status[key] for key in ("generation", "files", "chunks", "activity")}
+    return {key: status[key] for key in ("files", "chunks", "collections")}
 
 
 @anywhere

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from cairn.team.local_server import LocalServer
 from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, wait_until
-from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
+from tests.page.hostile_repository import CODE_FILE, NAME, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
 from tests.serving import until
@@ -190,15 +190,33 @@ def test_hostile_repository_of_a_team_is_shown_as_text(town: Town, bob: BrowserC
     assert page.locator("img[src=x], script:not([src])").count() == 0
 
 
-@pytest.mark.parametrize("path", [search_path("ships"), answer_path("how are ships moored")])
+@pytest.mark.parametrize("path", [search_path("ships"), answer_path("how are ships moored"), "/ui/index"])
 def test_pages_of_a_team_are_accessible_and_fit_a_phone(town: Town, browsing: Browsing, path: str) -> None:
+    context = browsing.context(size=PHONE)
+    town.site.sign_in(context, town.bob)
+    page = town.site.open(context, path)
+    expect(page.locator(".row, #copy-prompt, .servers li").first).to_be_visible()
     for scheme in SCHEMES:
-        context = browsing.context(scheme=scheme, size=PHONE)
-        town.site.sign_in(context, town.bob)
-        page = town.site.open(context, path)
-        expect(page.locator(".row, #copy-prompt").first).to_be_visible()
+        page.emulate_media(color_scheme=scheme)
         assert grave_violations(page) == []
-        assert overhang(page) == 0
+    assert overhang(page) == 0
+
+
+def test_index_page_shows_the_repositories_that_its_reader_may_see(
+    town: Town, ada: BrowserContext, bob: BrowserContext
+) -> None:
+    page = town.site.open(bob, "/ui/index")
+    table = page.get_by_role("region", name="Repositories")
+    assert {"harbour", "lighthouse", NAME} <= set(table.get_by_role("rowheader").all_inner_texts())
+    row = table.get_by_role("row").filter(has_text="lighthouse")
+    expect(row).to_contain_text("main")
+    expect(page.locator(".servers li").first).to_contain_text("answers")
+    table.get_by_role("link", name="lighthouse").click()
+    expect(page.locator("[data-part=map]")).to_contain_text("lighthouse")
+    page = town.site.open(ada, "/ui/index")
+    expect(page.locator(".servers li").first).to_contain_text("answers")
+    assert page.get_by_role("rowheader").all_inner_texts() == ["harbour"]
+    assert "lighthouse" not in page.content().lower()
 
 
 def test_team_pages_open_nothing_in_an_editor(town: Town, bob: BrowserContext) -> None:
