@@ -5,10 +5,11 @@ import { copyText, getFragment, isTyping, showNotice } from "./base.js";
 const box = document.getElementById("q");
 const results = document.getElementById("results");
 let asking = new AbortController();
-let shown = box.value.trim();
+let shown = new URLSearchParams(location.search).get("q")?.trim() ?? "";
 let isEntered = true; // The address of what is typed next is a new entry of the history; what is typed on from there replaces it.
 
 box.addEventListener("input", () => ask(box.value.trim()));
+ask(box.value.trim()); // What was typed before this script was there.
 addEventListener("popstate", () => {
   box.value = new URLSearchParams(location.search).get("q") ?? "";
   isEntered = true;
