@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +19,7 @@ _ARGUMENTS = (
     "--disable-sync",
 )
 """The browser asks nobody but the servers that it is sent to."""
+_PATIENCE_SECONDS = 120
 
 
 @contextmanager
@@ -44,3 +46,13 @@ def is_indexed(status: Any) -> bool:
         and status["state"] in ("ready", "degraded")
         and 0 < files["indexed"] == files["total"]
     )
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    """Look again until it holds; what it was then. Raises TimeoutError."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not (found := holds()):
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come true")
+        time.sleep(0.02)
+    return found

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from cairn.web.code import MOST_COLOURED, code_lines
+from cairn.web.code import MOST_COLOURED, code_lines, line_count
 
 PYTHON = 'def moor(ship):\n    """Moor <it> & go."""\n    return "a\\n"\n'
 
@@ -53,3 +53,11 @@ def test_no_text_becomes_markup(text: str, language: str) -> None:
     assert all(re.fullmatch(r"(?:[^<>]|</?mark>|</span>|<span class=\"\w+\">)*", line) for line in lines)
     wanted = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     assert plain(lines) == (wanted[:-1] if wanted[-1] == "" else wanted)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "\n\n", "a\r\nb\rc\n", "'''a\nb\nc'''\nd = 1\n"])
+def test_first_lines_are_those_of_the_whole(text: str) -> None:
+    whole = code_lines(text, "python", "a.py", ["b"])
+    assert line_count(text) == len(whole)
+    for most in range(len(whole) + 2):
+        assert code_lines(text, "python", "a.py", ["b"], most) == whole[:most]

@@ -6,8 +6,9 @@ This is the one place that makes markup of text by hand. All text passes through
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
@@ -35,11 +36,22 @@ _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
 
 
-def code_lines(text: str, language: str, path: str, terms: Sequence[str] = ()) -> list[Markup]:
-    """Each line of the text, without its end, as markup: tokens as `<span class="k">`, the words `terms` in `<mark>`."""
+def code_lines(
+    text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
+) -> list[Markup]:
+    """Each line of the text, without its end, as markup: tokens as `<span class="k">`, the words `terms` in `<mark>`.
+
+    Only the first `most` lines, where that is given; the others take no time.
+    """
     if len(text) <= _MOST_CACHED_CHARACTERS:
-        return list(_cached_lines(text, language, path, tuple(terms)))
-    return list(_lines(text, language, path, terms))
+        return list(itertools.islice(_lines(_cached_tokens(text, language, path, most), terms), most))
+    return list(itertools.islice(_lines(_tokens(text, language, path), terms), most))
+
+
+def line_count(text: str) -> int:
+    """How many lines `code_lines` makes of the text."""
+    text = _with_plain_ends(text)
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
 def streamed_lines(text: str, language: str, path: str) -> Iterator[Markup]:
@@ -47,20 +59,26 @@ def streamed_lines(text: str, language: str, path: str) -> Iterator[Markup]:
     return iter(
         code_lines(text, language, path)
         if len(text) <= _MOST_CACHED_CHARACTERS
-        else _lines(text, language, path, ())
+        else _lines(_tokens(text, language, path), ())
     )
 
 
 @functools.lru_cache(_CACHED_TEXTS)
-def _cached_lines(text: str, language: str, path: str, terms: tuple[str, ...]) -> tuple[Markup, ...]:
-    return tuple(_lines(text, language, path, terms))
+def _cached_tokens(text: str, language: str, path: str, most: int | None) -> tuple[tuple[str, str], ...]:
+    """The tokens up to the end of line number `most`. They are kept without marks: each letter that is typed marks others."""
+    tokens, ends = [], 0
+    for token in _tokens(text, language, path):
+        tokens.append(token)
+        ends += token[1].count("\n")
+        if most is not None and ends >= most:
+            break
+    return tuple(tokens)
 
 
-def _lines(text: str, language: str, path: str, terms: Sequence[str]) -> Iterator[Markup]:
+def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[Markup]:
     marked = _pattern(terms)
     line: list[str] = []
-    for kind, value in _tokens(text, language, path):
-        name = _class(kind)
+    for name, value in tokens:
         first, *others = value.split("\n")
         line.append(_span(first, name, marked))
         for part in others:
@@ -70,12 +88,16 @@ def _lines(text: str, language: str, path: str, terms: Sequence[str]) -> Iterato
         yield Markup("".join(line))
 
 
-def _tokens(text: str, language: str, path: str) -> Iterator[tuple[_TokenType, str]]:
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+def _tokens(text: str, language: str, path: str) -> Iterator[tuple[str, str]]:
+    """The class and the text of each token."""
     lexer = _lexer(language, path.rpartition("/")[2]) if len(text) <= MOST_COLOURED else _plain()
     # `get_tokens` would strip and expand; the lines must stay those of the file.
-    for _, kind, value in lexer.get_tokens_unprocessed(text):
-        yield kind, value
+    for _, kind, value in lexer.get_tokens_unprocessed(_with_plain_ends(text)):
+        yield _class(kind), value
+
+
+def _with_plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @functools.lru_cache(256)

@@ -8,7 +8,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from cairn import protocol
-from cairn.web.code import code_lines
+from cairn.web.code import code_lines, line_count
 
 _WINDOW, _FURTHER = 7, 3
 """Lines that are shown of a result, and of a further passage of its file."""
@@ -38,27 +38,26 @@ class Window:
 def window(result: protocol.SearchResult) -> Window:
     """The lines of a result that answer best, with a few around them."""
     start = result.range.start.line
-    markup = code_lines(result.snippet, result.language, result.path, result.matched_terms)
-    best = result.best_lines or result.selection_range
+    best, count = result.best_lines or result.selection_range, line_count(result.snippet)
     first, last = best.start.line - start, max(best.start.line + 1, best.end.line) - start
-    begin = max(0, min(first - _BEFORE, len(markup) - _WINDOW))
-    end = min(len(markup), begin + _WINDOW)
+    begin = max(0, min(first - _BEFORE, count - _WINDOW))
+    end = min(count, begin + _WINDOW)
+    markup = code_lines(result.snippet, result.language, result.path, result.matched_terms, end)
     is_telling = result.best_lines is not None and (first > begin or last < end)
     marks = _marked(markup, first, last, is_best=is_telling)
     return Window(
         tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end)),
-        len(markup) - end,
+        count - end,
     )
 
 
 def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> Window:
     """The first lines of a further passage of a result's file."""
     start = passage.range.start.line
-    markup = code_lines(passage.text, result.language, result.path, result.matched_terms)
-    shown = markup[:_FURTHER]
-    marks = _marked(markup, 0, 0, is_best=False)
+    shown = code_lines(passage.text, result.language, result.path, result.matched_terms, _FURTHER)
+    marks = _marked(shown, 0, 0, is_best=False)
     lines = tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
-    return Window(lines, len(markup) - len(shown))
+    return Window(lines, line_count(passage.text) - len(shown))
 
 
 def whole(text: str, start: int, language: str, path: str, terms: Sequence[str] = ()) -> Window:
