@@ -26,16 +26,7 @@ class CodeLine:
     is_marked: bool = False
 
 
-@frozen
-class Window:
-    """Some lines of a passage."""
-
-    lines: tuple[CodeLine, ...]
-    hidden_after: int = 0
-    """How many lines of the passage come after them."""
-
-
-def window(result: protocol.SearchResult) -> Window:
+def window(result: protocol.SearchResult) -> tuple[CodeLine, ...]:
     """The lines of a result that answer best, with a few around them."""
     start = result.range.start.line
     best, count = result.best_lines or result.selection_range, line_count(result.snippet)
@@ -45,26 +36,21 @@ def window(result: protocol.SearchResult) -> Window:
     markup = code_lines(result.snippet, result.language, result.path, result.matched_terms, end)
     is_telling = result.best_lines is not None and (first > begin or last < end)
     marks = _marked(markup, first, last, is_best=is_telling)
-    return Window(
-        tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end)),
-        count - end,
-    )
+    return tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end))
 
 
-def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> Window:
+def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> tuple[CodeLine, ...]:
     """The first lines of a further passage of a result's file."""
     start = passage.range.start.line
     shown = code_lines(passage.text, result.language, result.path, result.matched_terms, _FURTHER)
     marks = _marked(shown, 0, 0, is_best=False)
-    lines = tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
-    return Window(lines, line_count(passage.text) - len(shown))
+    return tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
 
 
-def whole(text: str, start: int, language: str, path: str, terms: Sequence[str] = ()) -> Window:
+def all_lines(text: str, start: int, language: str, path: str) -> tuple[CodeLine, ...]:
     """All lines of a text that begins at line `start`, counted from 0."""
-    return Window(
-        tuple(CodeLine(start + n + 1, line) for n, line in enumerate(code_lines(text, language, path, terms)))
-    )
+    lines = code_lines(text, language, path)
+    return tuple(CodeLine(start + n + 1, line) for n, line in enumerate(lines))
 
 
 def _marked(markup: Sequence[Markup], first: int, last: int, *, is_best: bool) -> set[int]:

@@ -16,7 +16,7 @@ from cairn.http.events import Telling, event_response
 from cairn.schema.convert import snake_case
 from cairn.web.addresses import ANSWER, ANSWER_EVENTS, editor_address, file_address, numbered, repository_name
 from cairn.web.asked import Asked
-from cairn.web.passages import Window, whole
+from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
 from cairn.web.rendering import page, rendered, wants_fragment
 
@@ -34,7 +34,7 @@ class ShownExcerpt:
     address: str
     editor: str
     repository: str
-    shown: Window
+    shown: tuple[CodeLine, ...]
 
 
 @frozen
@@ -144,7 +144,7 @@ def _excerpt(asked: Asked, excerpt: protocol.Excerpt) -> ShownExcerpt:
         file_address(excerpt.path, lines, named),
         editor_address(excerpt.uri, lines[0]) if asked.is_local else "",
         repository_name(excerpt.folder) if named else "",
-        whole(excerpt.text, excerpt.range.start.line, excerpt.language, excerpt.path),
+        all_lines(excerpt.text, excerpt.range.start.line, excerpt.language, excerpt.path),
     )
 
 

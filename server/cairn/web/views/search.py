@@ -12,7 +12,7 @@ from starlette.responses import Response
 from cairn import protocol
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
 from cairn.web.asked import Asked
-from cairn.web.passages import Window, passage_window, window
+from cairn.web.passages import CodeLine, passage_window, window
 from cairn.web.question import Question, chosen, offered
 from cairn.web.rendering import fragment, page, wants_fragment
 
@@ -24,7 +24,7 @@ class Place:
     address: str
     label: str
     """`path:line`."""
-    shown: Window
+    shown: tuple[CodeLine, ...]
     title: str = ""
 
 
