@@ -30,11 +30,11 @@ def view(opened: Opened, name: str, **options: object) -> Page:
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("name", VIEWS)
-def test_axe_finds_nothing_grave_in_both_themes(opened: Opened, name: str, size: tuple[int, int]) -> None:
+def test_axe_finds_nothing_grave(opened: Opened, name: str, size: tuple[int, int]) -> None:
     page = view(opened, name, size=size)
     for details in page.locator("details").all()[:2]:
         details.evaluate("each => { each.open = true; }")
-    for scheme in SCHEMES:
+    for scheme in SCHEMES if size == WIDE else SCHEMES[:1]:  # The colours are the same on a phone.
         page.emulate_media(color_scheme=scheme)
         assert grave_violations(page) == [], scheme
 
@@ -47,7 +47,7 @@ def test_page_is_no_wider_than_its_window(opened: Opened, name: str) -> None:
         assert overhang(page) == 0, width
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", ["search", "file"])
 def test_theme_follows_the_system_and_can_be_changed(opened: Opened, name: str) -> None:
     page = view(opened, name, scheme="dark")
     dark = background(page)
@@ -102,7 +102,7 @@ def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(
     assert unseen == []
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", ["search", "file"])
 def test_skip_link_leads_past_the_bar(opened: Opened, name: str) -> None:
     page = view(opened, name)
     skip = page.get_by_role("link", name="Skip to the content")
