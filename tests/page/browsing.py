@@ -16,7 +16,7 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WIDE = (1440, 900)
 PHONE = (360, 740)
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 120_000
 """For something to appear, on a machine that is busy with other things."""
 CANARY = "canary"
 """The function that hostile content calls; each call is a fault."""
