@@ -32,6 +32,21 @@ def test_words_of_the_question_are_marked_inside_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("readers of UV_READ", ["read", "READ"]),
+        ("already spread", []),
+        ("onReadStart", ["Read", "Start"]),
+        ("restart", []),
+        ("値段", ["段"]),
+    ],
+)
+def test_words_are_marked_where_they_begin(text: str, marked: list[str]) -> None:
+    (line,) = code_lines(text, "", "a.txt", ("read", "start", "段"))
+    assert re.findall("<mark>(.*?)</mark>", line) == marked
+
+
+@pytest.mark.parametrize(
     ("language", "path"),
     [("go", "a.go"), ("", "x.rs"), ("klingon", "noise.xyz"), ("markdown", "README.md"), ("csharp", "a.cs")],
 )

@@ -110,3 +110,10 @@ def test_a_smaller_budget_makes_a_smaller_prompt(browser: Browser) -> None:
     assert tokens("500") <= 500
     assert tokens("nonsense") <= 4_000
     assert tokens("500") < tokens("4000")
+
+
+def test_lines_with_several_words_of_the_question_are_marked(browser: Browser) -> None:
+    page = browser.page("/ui/", q="moor ship", path="src")
+    marked = re.findall(r'<div class="line marked">.*?<code>(.*?)</code>', page)
+    assert marked
+    assert any("moor" in line.lower() and "ship" in line.lower() for line in marked)

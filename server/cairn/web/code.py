@@ -32,6 +32,7 @@ _ALIASES = {
 """Names of languages here that Pygments has under another name."""
 _COLOURED = re.compile(r"k.?|c[^s].?|c|s.?|m.?|g[ehsu]|n[abcdefot]|bp|fm|il|ld|dl|ow")
 """The classes that base.css gives a colour. Half of all tokens are names, operators and punctuation, which have none."""
+_BEGINS = r"(?:(?<![^\W\d_])|(?<=[a-z0-9])(?=[A-Z]))"
 _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
 
@@ -142,8 +143,14 @@ def _with_marks(text: str, marked: re.Pattern[str]) -> str:
 
 
 def _pattern(terms: Sequence[str]) -> re.Pattern[str] | None:
-    """A pattern of whole words, or parts of a compound name, in any case."""
+    """A pattern of words, of parts of a compound name, and of their beginnings, in any case."""
     words = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
     if not words:
         return None
-    return re.compile(f"(?:{'|'.join(map(re.escape, words))})", re.IGNORECASE)
+    return re.compile("|".join(map(_word_pattern, words)))
+
+
+def _word_pattern(word: str) -> str:
+    """A word begins where no letter stands before it, or where a name goes on with a capital letter."""
+    is_plain = word[0].isascii() and word[0].isalpha()
+    return f"{_BEGINS if is_plain else ''}(?i:{re.escape(word)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -12,6 +13,7 @@ from cairn.web.code import code_lines, line_count
 
 _WINDOW, _FURTHER = 7, 3
 """Lines that are shown of a result, and of a further passage of its file."""
+_MARKED = re.compile("<mark>([^<]*)</mark>")
 _BEFORE = 2
 """Lines before those that answer."""
 
@@ -54,7 +56,9 @@ def all_lines(text: str, start: int, language: str, path: str) -> tuple[CodeLine
 
 
 def _marked(markup: Sequence[Markup], first: int, last: int, *, is_best: bool) -> set[int]:
-    """The lines that answer best, where these are not all; else those with a word of the question."""
+    """The lines that answer best, where these are not all; else those with several words of the question, or else with one."""
     if is_best:
         return set(range(first, last))
-    return {n for n, line in enumerate(markup) if "<mark>" in line}
+    words = [len({word.lower() for word in _MARKED.findall(line)}) for line in markup]
+    enough = min(2, max(words, default=0))
+    return {n for n, count in enumerate(words) if count >= enough > 0}
