@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import secrets
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,25 @@ def streamed_page(asked: Asked, template: str, **values: Any) -> Response:
     return StreamingResponse(_compressed(pieces), media_type="text/html", headers=headers)
 
 
+def page_around(asked: Asked, template: str, late: Awaitable[str], **values: Any) -> Response:
+    """A whole page that is sent up to `late`, which the template puts in its place, before that is there. It is HTML."""
+    mark = secrets.token_hex(16)  # which no text of a page can hold
+    text = rendered(
+        template, asked=asked, request=asked.request, theme=_theme(asked.request), late=mark, **values
+    )
+    before, _, after = text.partition(mark)
+    is_compressed = "gzip" in asked.request.headers.get("accept-encoding", "")
+
+    async def pieces() -> AsyncIterator[bytes]:
+        compressor = zlib.compressobj(_LEVEL, wbits=31)
+        yield _flushed(compressor, before) if is_compressed else before.encode()
+        rest = f"{await late}{after}"
+        yield _flushed(compressor, rest) + compressor.flush() if is_compressed else rest.encode()
+
+    headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if is_compressed else {})
+    return StreamingResponse(pieces(), media_type="text/html", headers=headers)
+
+
 def _pieces(parts: Iterable[str]) -> Iterator[bytes]:
     """The parts, each a few letters, together in pieces that are worth sending."""
     waiting: list[str] = []
@@ -79,6 +99,10 @@ def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         yield compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
     yield compressor.flush()
+
+
+def _flushed(compressor: zlib._Compress, text: str) -> bytes:
+    return compressor.compress(text.encode()) + compressor.flush(zlib.Z_SYNC_FLUSH)
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:

@@ -7,14 +7,20 @@ import time
 from typing import Any
 
 from attrs import frozen
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from cairn import protocol
+from cairn.errors import CairnError
+from cairn.http.errors import RefusedError, refusal_of
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
 from cairn.web.asked import Asked
 from cairn.web.passages import CodeLine, passage_window, window
 from cairn.web.question import Question, chosen, offered
-from cairn.web.rendering import fragment, page, wants_fragment
+from cairn.web.rendering import fragment, page, page_around, rendered, wants_fragment
+
+_SOON_SECONDS = 0.02
+"""A page waits so long for its results; then its beginning is sent, so that something is seen of a search in a large index, too."""
 
 
 @frozen
@@ -45,11 +51,34 @@ class Row:
 async def search(asked: Asked) -> Response:
     """The page, or its results alone where a script asks for them."""
     question = Question.asked(asked.request.query_params)
-    values = await _found(asked, question) if question.text else {"answer": None, "rows": []}
-    values |= {"question": question, "chosen": chosen(question)}
+    values: dict[str, Any] = {"question": question, "chosen": chosen(question)}
+    if not question.text:
+        values |= {"answer": None, "rows": []}
+        return _shown(asked, values)
+    if wants_fragment(asked.request):
+        return _shown(asked, values | await _found(asked, question))
+    finding = asyncio.ensure_future(_found(asked, question))
+    finding.add_done_callback(lambda done: done.cancelled() or done.exception())  # The browser may have left.
+    done, _ = await asyncio.wait({finding}, timeout=_SOON_SECONDS)
+    if done:
+        return _shown(asked, values | finding.result())
+    return page_around(asked, "search.html", _results(finding, values), **values)
+
+
+def _shown(asked: Asked, values: dict[str, Any]) -> Response:
     if wants_fragment(asked.request):
         return fragment("results.html", **values)
     return page(asked, "search.html", **values)
+
+
+async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, Any]) -> str:
+    """The results of a search that goes on, or why there are none."""
+    try:
+        return rendered("results.html", **values, **await finding)
+    except (RefusedError, CairnError) as problem:
+        return rendered("problem.html", message=refusal_of(problem).message)
+    except ClientDisconnect:
+        return ""
 
 
 async def _found(asked: Asked, question: Question) -> dict[str, Any]:
