@@ -24,6 +24,7 @@ from attrs import frozen
 from engine.drawn import drawn_questions
 from engine.figures import Figures, milliseconds, surroundings
 from engine.index_file import opened
+from engine.place import make_data_folder
 from engine.ready import NotReadyError, indexed
 from playwright.sync_api import Browser, BrowserContext, Page
 from serving.server import Server, serving
@@ -93,6 +94,8 @@ def main() -> None:
     browser = system_packages.browser()
     if not browser:
         sys.exit("neither Chromium nor Chrome is installed")
+    if not data.exists():  # With the code model that comes with Cairn, as most people have it.
+        make_data_folder(data, with_model=False)
     try:
         with indexed(workspace, data) as (_, index):
             pass
@@ -115,6 +118,7 @@ def main() -> None:
             "workspace": workspace.name,
             "files": index["files"],
             "chunks": index["chunks"],
+            "model": index["model"],
             **_loads(chromium, server, options.file, questions, options.loads),
             **_keystrokes(chromium, server, list(questions)),
         }
