@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,7 +23,14 @@ from cairn.http.errors import CODES, RefusedError, refusal_of
 from cairn.web import addresses
 from cairn.web.asked import Asked, Served
 from cairn.web.door import Door
-from cairn.web.rendering import HERE, fragment, plain_page, static_files, static_version, wants_fragment
+from cairn.web.rendering import (
+    fragment,
+    plain_page,
+    static_file,
+    static_files,
+    static_version,
+    wants_fragment,
+)
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
@@ -111,7 +119,19 @@ async def _static(request: Request) -> Response:
     if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
     kept = {"cache-control": _KEPT} if version == static_version() else {}
-    return FileResponse(HERE / "static" / name, headers=kept)
+    return _static_response(name, kept, request.headers.get("accept-encoding", ""))
+
+
+def _static_response(name: str, headers: dict[str, str], accepted: str) -> Response:
+    """A file that is served as it is, from memory: the first paint waits for style sheets, and these are always the same."""
+    file = static_file(name)
+    media_type = mimetypes.guess_type(name)[0]
+    headers = {**headers, "vary": "accept-encoding"}
+    if "gzip" in accepted:
+        return Response(
+            file.compressed, media_type=media_type, headers={**headers, "content-encoding": "gzip"}
+        )
+    return Response(file.body, media_type=media_type, headers=headers)
 
 
 # --- what is shown instead -----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import secrets
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
@@ -147,6 +149,22 @@ def static_files() -> frozenset[str]:
     return frozenset(file.name for file in (HERE / "static").iterdir())
 
 
+@frozen
+class StaticFile:
+    """A file that is served as it is."""
+
+    body: bytes
+    compressed: bytes
+    """The same by gzip, as small as it gets."""
+
+
+@functools.cache
+def static_file(name: str) -> StaticFile:
+    """The file with this name, which is read once."""
+    body = (HERE / "static" / name).read_bytes()
+    return StaticFile(body, gzip.compress(body))
+
+
 @functools.cache
 def static_version() -> str:
     """A short digest of all files that are served as they are."""
@@ -154,7 +172,7 @@ def static_version() -> str:
 
     digest = hashlib.sha256()
     for name in sorted(static_files()):
-        digest.update((HERE / "static" / name).read_bytes())
+        digest.update(static_file(name).body)
     return digest.hexdigest()[:12]
 
 
