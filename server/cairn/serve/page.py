@@ -15,7 +15,6 @@ from starlette.types import ASGIApp
 
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
-from cairn.operations.idling import Presence
 from cairn.operations.tokens import Callers, Token
 from cairn.paths import workspace_dir
 from cairn.settings.tree import ServeSettings
@@ -41,15 +40,13 @@ class Pages:
     """The path of another one-time link; "" where each reader has a token of their own."""
 
 
-def pages_for(
-    runner: Runner, settings: ServeSettings, presence: Presence, callers: Callers, engine: Engine
-) -> Pages:
+def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine: Engine) -> Pages:
     """The pages over `engine`, for whoever has a token of `callers`."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
     sessions: Sessions = SignedSessions(own, seconds) if own else KeptSessions(seconds)
     links = Links(sessions)
-    served = Served(runner, settings, presence, has_several=lambda: own is None or len(engine.folders) > 1)
+    served = Served(runner, settings, has_several=lambda: own is None or len(engine.folders) > 1)
     app = pages_app(served, Door(callers, sessions, links, seconds))
     return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
 

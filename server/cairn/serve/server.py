@@ -154,7 +154,7 @@ class _Serving:
             tools=self.engine.settings().agents.tools,
             structured=self.engine.settings().agents.structured,
         )
-        pages = pages_for(runner, self.settings, self.presence, self.callers, self.engine)
+        pages = pages_for(runner, self.settings, self.callers, self.engine)
         served = Served(
             runner=runner,
             guard=Guard(self.callers, address, port, self.names),

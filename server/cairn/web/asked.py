@@ -14,7 +14,6 @@ from cairn.engine.request import Tell
 from cairn.engine.runner import Runner
 from cairn.http.guard import is_loopback_host
 from cairn.http.leaving import unless_left
-from cairn.operations.idling import Presence
 from cairn.settings.tree import ServeSettings
 
 T = TypeVar("T")
@@ -28,7 +27,6 @@ class Served:
 
     runner: Runner
     settings: ServeSettings
-    presence: Presence
     has_several: Callable[[], bool]
     """Whether a path may need the name of its folder or repository."""
 
