@@ -22,7 +22,7 @@ sys.path.append(str(environment.ROOT))
 
 from tests.serving import Served, serving
 
-SIZES = {"wide": (1280, 800), "phone": (360, 740)}
+SIZES = {"wide": (1280, 720), "phone": (360, 740)}
 SCHEMES = ("light", "dark")
 _WHOLE = {
     "search": "document.querySelector('.row, .empty') !== null",
