@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import axe_playwright_python
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    Response,
+    expect,
+)
 
 from tests.serving import until
 
@@ -126,6 +135,12 @@ def grave_violations(page: Page) -> list[str]:
         if each["impact"] in _GRAVE
         for node in each["nodes"]
     ]
+
+
+def places(page: Page) -> list[str]:
+    """`path:line` of each row, once the results are there: a page may be shown before them."""
+    expect(page.locator(".row, .empty").first).to_be_visible()
+    return page.locator(".row .where .path").all_inner_texts()
 
 
 def overhang(page: Page) -> int:

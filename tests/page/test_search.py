@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.browsing import Browsing, wait_until
+from tests.page.browsing import Browsing, places, wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, search_path
 
@@ -18,10 +18,6 @@ FOUND = "server/cairn/web/sessions.py"
 
 def titles(page: Page) -> list[str]:
     return page.locator(".row .title").all_inner_texts()
-
-
-def places(page: Page) -> list[str]:
-    return page.locator(".row .where .path").all_inner_texts()
 
 
 def wait_for_rows(page: Page, question: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from attrs import frozen
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from cairn.team.local_server import LocalServer
-from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, wait_until
+from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, places, wait_until
 from tests.page.hostile_repository import CODE_FILE, NAME, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
@@ -63,10 +63,6 @@ def signed_in(town: Town, browsing: Browsing, token: str) -> BrowserContext:
     context = browsing.context()
     town.site.sign_in(context, token)
     return context
-
-
-def places(page: Page) -> list[str]:
-    return page.locator(".row .where .path").all_inner_texts()
 
 
 def test_reader_signs_in_with_the_own_token(town: Town, browsing: Browsing) -> None:

@@ -55,7 +55,8 @@ async def search(asked: Asked) -> Response:
     if not question.text:
         values |= {"answer": None, "rows": []}
         return _shown(asked, values)
-    if wants_fragment(asked.request):
+    # A filter may be wrong, which is answered with another status.
+    if wants_fragment(asked.request) or question.filters or question.repository:
         return _shown(asked, values | await _found(asked, question))
     finding = asyncio.ensure_future(_found(asked, question))
     finding.add_done_callback(lambda done: done.cancelled() or done.exception())  # The browser may have left.
