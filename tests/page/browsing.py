@@ -137,6 +137,12 @@ def grave_violations(page: Page) -> list[str]:
     ]
 
 
+def type_into_box(page: Page, text: str) -> None:
+    """Type it, letter by letter, once the box has the focus, which a page gives it soon after it was loaded."""
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type(text)
+
+
 def places(page: Page) -> list[str]:
     """`path:line` of each row, once the results are there: a page may be shown before them."""
     expect(page.locator(".row, .empty").first).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.harbour import HARBOUR
-from tests.page.browsing import Browsing, wait_until
+from tests.page.browsing import Browsing, type_into_box, wait_until
 from tests.page.site import Site, answer_path, own_machine, site
 
 AWAY = "The server does not answer"
@@ -50,7 +50,7 @@ def test_search_goes_on_by_itself_when_the_server_is_back(
     notice = page.get_by_role("status").filter(has_text=AWAY)
     expect(notice).to_be_visible()
     page.locator("#q").press("End")
-    page.keyboard.type(" of tides")
+    type_into_box(page, " of tides")
     expect(notice).to_be_visible()
     assert page.locator("#q").input_value() == "harmonic constituents of tides"
     with site(*again(before)):

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.browsing import Browsing, places, wait_until
+from tests.page.browsing import Browsing, places, type_into_box, wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, search_path
 
@@ -45,8 +45,7 @@ def focused(page: Page) -> str:
 
 def test_typing_shows_rows_without_a_press_of_enter(opened: Opened) -> None:
     page = opened()
-    expect(page.locator("#q")).to_be_focused()
-    page.keyboard.type(QUESTION)
+    type_into_box(page, QUESTION)
     expect(page.locator(".row .where .path").filter(has_text=FOUND)).not_to_have_count(0)
     assert asked(page) == {"q": [QUESTION]}
     assert QUESTION in page.title()
@@ -56,9 +55,9 @@ def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     page = opened()
     held: list[Route] = []
     page.route(re.compile(r"q=moor$"), lambda route: held.append(route))
-    page.keyboard.type("moor")
+    type_into_box(page, "moor")
     wait_until(page, "location.search.endsWith('q=moor')")
-    page.keyboard.type(" links")
+    type_into_box(page, " links")
     wait_for_rows(page, "moor links")
     rows = titles(page)
     assert held
@@ -163,7 +162,7 @@ def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
     assert places(page)
     assert all(".md:" in place for place in places(page))
     page.locator("#q").press("End")
-    page.keyboard.type(" signals")
+    type_into_box(page, " signals")
     wait_for_rows(page, "ranking docs signals")
     assert places(page)
     assert all(".md:" in place for place in places(page))
@@ -188,7 +187,7 @@ def test_filter_is_typed_into_the_question(
 ) -> None:
     browsing.faults.allow("400")  # What stands there while it is typed may name nothing.
     page = opened()
-    page.keyboard.type(f"session {typed}")
+    type_into_box(page, f"session {typed}")
     wait_for_rows(page, f"session {typed}")
     params = {"query": "session", "limit": 20, "filter": {name.lower(): [value]}}
     found = [result["path"] for result in project.served.call("search", params)["results"]]
