@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,6 +45,11 @@ class Faults:
         self.seen: list[str] = []
         self._allowed: list[re.Pattern[str]] = []
         self._expected: list[re.Pattern[str]] = []
+
+    def begin(self) -> None:
+        """Forget those of the test before."""
+        for each in (self.seen, self._allowed, self._expected):
+            each.clear()
 
     def allow(self, pattern: str) -> None:
         """Faults that match the pattern may happen in this test."""
@@ -91,13 +97,37 @@ class Faults:
             self.add("response", f"{response.status} {response.request.method} {response.url}")
 
 
+class Shared:
+    """What the tests of one process share, since a context of its own takes a browser a third of a second: contexts that are signed
+    in, for tests that change nothing in them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.faults = Faults()
+        self._contexts: dict[str, BrowserContext] = {}
+
+    def context(self, made: Callable[[], BrowserContext], options: object) -> BrowserContext:
+        """The context of these options; made, where nobody has asked for it yet."""
+        key = repr(options)
+        if key not in self._contexts:
+            self._contexts[key] = made()
+        return self._contexts[key]
+
+    def leave(self) -> None:
+        """Close all windows."""
+        for context in self._contexts.values():
+            for page in context.pages:
+                page.close()
+
+
 class Browsing:
     """The windows of one test. Faults are looked for when it ends."""
 
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._contexts: list[BrowserContext] = []
-        self.faults = Faults()
+        self.faults = shared.faults
+        self.faults.begin()
 
     def context(
         self,
@@ -108,13 +138,31 @@ class Browsing:
         **options: Any,
     ) -> BrowserContext:
         """Cookies, history and permissions of their own. A context that is not `watched` may fail as it likes."""
+        context = self._made(scheme, size, watched, **options)
+        self._contexts.append(context)
+        return context
+
+    def shared_context(
+        self, who: str, enter: Callable[[BrowserContext], None], **options: Any
+    ) -> BrowserContext:
+        """A context that later tests get, too, who name the same, with what `enter` did in it when it was made."""
+
+        def made() -> BrowserContext:
+            context = self._made(**options)
+            enter(context)
+            return context
+
+        return self._shared.context(made, (who, options))
+
+    def _made(
+        self, scheme: Scheme = "light", size: tuple[int, int] = WIDE, watched: bool = True, **options: Any
+    ) -> BrowserContext:
         width, height = size
         phone = {"is_mobile": True, "has_touch": True} if size == PHONE else {}
-        context = self._browser.new_context(
+        context = self._shared.browser.new_context(
             color_scheme=scheme, viewport={"width": width, "height": height}, **(phone | options)
         )
         context.set_default_timeout(PATIENCE_MS)
-        self._contexts.append(context)
         if watched:
             self.faults.watch(context)
         return context
@@ -123,6 +171,7 @@ class Browsing:
         for context in self._contexts:
             context.close()
         self._contexts.clear()
+        self._shared.leave()
 
 
 def grave_violations(page: Page) -> list[str]:

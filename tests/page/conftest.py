@@ -10,14 +10,14 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.page_browser import launched
 from scripts.system_packages import browser as found_browser
 
-from tests.page.browsing import PATIENCE_MS, Browsing
+from tests.page.browsing import PATIENCE_MS, Browsing, Shared
 from tests.page.other_site import ELSEWHERE, REBOUND, OtherSite, other_site
 from tests.page.site import Site, clone_of_this_project, own_machine, site
 
 expect.set_options(timeout=PATIENCE_MS)
 
 Opened = Callable[..., Page]
-"""Opens a path of the real repository's server, signed in; further arguments are those of `Browsing.context`."""
+"""Opens a path of the real repository's server, signed in; further arguments are those of `Browsing.context`. Cookies must stay as they are."""
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +31,16 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def shared(browser: Browser) -> Shared:
+    """What the tests of this process share of the browser."""
+    return Shared(browser)
+
+
 @pytest.fixture
-def browsing(browser: Browser) -> Iterator[Browsing]:
+def browsing(shared: Shared) -> Iterator[Browsing]:
     """The windows of the test; it fails by whatever went wrong in them."""
-    own = Browsing(browser)
+    own = Browsing(shared)
     yield own
     own.close()
     own.faults.check()
@@ -51,8 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def opened(browsing: Browsing, project: Site) -> Opened:
     def open_page(path: str = "/ui/", **options: object) -> Page:
-        context = browsing.context(**options)
-        project.sign_in(context)
+        context = browsing.shared_context(project.url, project.sign_in, **options)
         return project.open(context, path)
 
     return open_page

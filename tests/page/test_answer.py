@@ -24,7 +24,7 @@ def test_answer_streams_in_and_is_whole_at_the_end(opened: Opened) -> None:
     question = "which thread writes the index"  # Of no other test: an answer that is kept has no stages.
     page = opened()
     # Each state of the answer, as it was put there.
-    page.context.add_init_script(
+    page.add_init_script(
         """addEventListener("DOMContentLoaded", () => {
             const found = document.getElementById("found");
             if (!found) return;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.browsing import PHONE, SCHEMES, WIDE, Browsing, grave_violations, overhang
+from tests.page.browsing import PHONE, SCHEMES, WIDE, Browsing, Scheme, Shared, grave_violations, overhang
 from tests.page.conftest import Opened
 from tests.page.site import Site, answer_path, search_path
 
@@ -21,35 +23,54 @@ VIEWS = {
 """The address of each view, and what is there when it is whole."""
 
 
-def view(opened: Opened, name: str, **options: object) -> Page:
-    path, whole = VIEWS[name]
-    page = opened(path, **options)
+@pytest.fixture(scope="module", params=VIEWS)
+def loaded(request: pytest.FixtureRequest, shared: Shared, project: Site) -> Iterator[Page]:
+    """Each view, which is loaded once for all tests that only look at it."""
+    own = Browsing(shared)
+    context = own.context()
+    project.sign_in(context)
+    path, whole = VIEWS[request.param]
+    page = project.open(context, path)
     expect(page.locator(whole).first).to_be_visible()
-    return page
+    own.faults.check()
+    yield page
+    own.close()
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("name", VIEWS)
-def test_axe_finds_nothing_grave(opened: Opened, name: str, size: tuple[int, int]) -> None:
-    page = view(opened, name, size=size)
-    for details in page.locator("details").all()[:2]:
+@pytest.fixture
+def view(loaded: Page, shared: Shared) -> Iterator[Page]:
+    """A view as it was loaded."""
+    shared.faults.begin()
+    yield loaded
+    loaded.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    loaded.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    shared.faults.check()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_grave(view: Page, scheme: Scheme) -> None:
+    for details in view.locator("details").all()[:2]:
         details.evaluate("each => { each.open = true; }")
-    for scheme in SCHEMES if size == WIDE else SCHEMES[:1]:  # The colours are the same on a phone.
-        page.emulate_media(color_scheme=scheme)
-        assert grave_violations(page) == [], scheme
+    view.emulate_media(color_scheme=scheme)
+    assert grave_violations(view) == []
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_page_is_no_wider_than_its_window(opened: Opened, name: str) -> None:
-    page = view(opened, name, size=PHONE)
+def test_axe_finds_nothing_grave_on_a_phone(view: Page) -> None:
+    view.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert grave_violations(view) == []
+
+
+def test_page_is_no_wider_than_its_window(view: Page) -> None:
     for width in (360, 480, 640, 1_000, 2_560):
-        page.set_viewport_size({"width": width, "height": 740})
-        assert overhang(page) == 0, width
+        view.set_viewport_size({"width": width, "height": 740})
+        assert overhang(view) == 0, width
 
 
 @pytest.mark.parametrize("name", ["search", "file"])
-def test_theme_follows_the_system_and_can_be_changed(opened: Opened, name: str) -> None:
-    page = view(opened, name, scheme="dark")
+def test_theme_follows_the_system_and_can_be_changed(browsing: Browsing, project: Site, name: str) -> None:
+    context = browsing.context(scheme="dark")
+    project.sign_in(context)
+    page = project.open(context, VIEWS[name][0])
     dark = background(page)
     page.emulate_media(color_scheme="light")
     light = background(page)
@@ -67,11 +88,8 @@ def background(page: Page) -> str:
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(
-    opened: Opened, name: str
-) -> None:
-    page = view(opened, name)
+def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(view: Page) -> None:
+    page = view
     wanted = page.evaluate(
         """() => {
             const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), summary, select")];
@@ -102,20 +120,17 @@ def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(
     assert unseen == []
 
 
-@pytest.mark.parametrize("name", ["search", "file"])
-def test_skip_link_leads_past_the_bar(opened: Opened, name: str) -> None:
-    page = view(opened, name)
-    skip = page.get_by_role("link", name="Skip to the content")
+def test_skip_link_leads_past_the_bar(view: Page) -> None:
+    skip = view.get_by_role("link", name="Skip to the content")
     skip.focus()
     expect(skip).to_be_in_viewport()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    view.keyboard.press("Enter")
+    assert view.evaluate("document.activeElement.id") == "main"
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_nothing_moves_for_who_wants_no_motion(opened: Opened, name: str) -> None:
-    page = view(opened, name, reduced_motion="reduce")
-    moving = page.evaluate(
+def test_nothing_moves_for_who_wants_no_motion(view: Page) -> None:
+    view.emulate_media(reduced_motion="reduce")
+    moving = view.evaluate(
         """() => [...document.querySelectorAll("*")].filter(each => {
             const style = getComputedStyle(each);
             return style.animationName !== "none"
@@ -133,17 +148,11 @@ def test_view_is_shown_without_script(opened: Opened, name: str) -> None:
     assert page.get_by_role("searchbox").is_enabled()
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_all_that_a_view_loads_is_from_here(browsing: Browsing, project: Site, name: str) -> None:
-    context = browsing.context()
-    project.sign_in(context)
-    loaded: list[str] = []
-    context.on("request", lambda request: loaded.append(request.url))
-    page = project.open(context, VIEWS[name][0])
-    expect(page.locator(VIEWS[name][1]).first).to_be_visible()
-    assert loaded
-    assert all(url.startswith(f"{project.url}/ui/") for url in loaded), loaded
-    assert page.locator("[style], style, script:not([src]), iframe, base").count() == 0
+def test_all_that_a_view_loads_is_from_here(view: Page, project: Site) -> None:
+    names: list[str] = view.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
+    assert names
+    assert all(name.startswith(f"{project.url}/ui/") for name in names), names
+    assert view.locator("[style], style, script:not([src]), iframe, base").count() == 0
 
 
 def test_sign_in_page_is_accessible_in_both_themes_on_a_phone(browsing: Browsing, project: Site) -> None:

@@ -37,8 +37,7 @@ def quay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def shown(browsing: Browsing, quay: Site) -> Shown:
     """Opens a path, signed in; what a page must not hold in any case is looked for."""
-    context = browsing.context()
-    quay.sign_in(context)
+    context = browsing.shared_context(quay.url, quay.sign_in)
 
     def show(path: str) -> Page:
         return quay.open(context, path)
@@ -120,11 +119,13 @@ def index_path(**values: str) -> str:
     return f"/ui/index?{urlencode(values)}"
 
 
-def test_page_that_is_not_there_is_named_as_text(shown: Shown, browsing: Browsing) -> None:
+def test_page_that_is_not_there_is_named_as_text(shown: Shown, quay: Site, browsing: Browsing) -> None:
     browsing.faults.expect("404")
+    page = shown("/ui/")
     for text in (hostile.IMAGE, hostile.QUOTED, hostile.ADDRESS):
         for place in ("/ui/", "/ui/file/", "/ui/static/", "/ui/file/folder/"):
-            check(shown(place + quote(text, safe="")))
+            page.goto(quay.url + place + quote(text, safe=""))
+            check(page)
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def context(browsing: Browsing, port: Site) -> BrowserContext:
-    context = browsing.context()
-    port.sign_in(context)
-    return context
+    return browsing.shared_context(port.url, port.sign_in)
 
 
 def counted(page: Page) -> Page:

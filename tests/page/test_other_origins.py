@@ -47,9 +47,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def context(browsing: Browsing, port: Site) -> BrowserContext:
     """Signed in. What a hostile page is refused stands in its console, which nobody has to watch."""
-    context = browsing.context(watched=False)
-    port.sign_in(context)
-    return context
+    return browsing.shared_context(port.url, port.sign_in, watched=False)
 
 
 @pytest.fixture

@@ -51,12 +51,12 @@ def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def ada(town: Town, browsing: Browsing) -> BrowserContext:
-    return signed_in(town, browsing, town.ada)
+    return browsing.shared_context("ada", lambda context: town.site.sign_in(context, town.ada))
 
 
 @pytest.fixture
 def bob(town: Town, browsing: Browsing) -> BrowserContext:
-    return signed_in(town, browsing, town.bob)
+    return browsing.shared_context("bob", lambda context: town.site.sign_in(context, town.bob))
 
 
 def signed_in(town: Town, browsing: Browsing, token: str) -> BrowserContext:
