@@ -57,7 +57,7 @@ def prepare(workbench: bool) -> None:
     except (subprocess.CalledProcessError, OSError) as problem:
         sys.exit(f"Setting up failed: {problem}. Check the network, then run the command again.")
     if workbench:
-        system_packages.install(chromium=system_packages.browser(), neovim=system_packages.neovim())
+        system_packages.install("chromium", "neovim")
 
 
 def prepare_node() -> None:

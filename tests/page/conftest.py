@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from scripts.page_browser import launched
-from scripts.system_packages import browser as found_browser
+from scripts.system_packages import headless_browser
 
 from tests.page.browsing import PATIENCE_MS, Browsing, Shared
 from tests.page.other_site import ELSEWHERE, REBOUND, OtherSite, other_site
@@ -23,7 +23,7 @@ Opened = Callable[..., Page]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium or Chrome, without a window on the screen."""
-    program = os.environ.get("CAIRN_TEST_BROWSER") or found_browser()
+    program = os.environ.get("CAIRN_TEST_BROWSER") or headless_browser()
     if not program:
         pytest.skip("Neither Chromium nor Chrome is installed; scripts/test-page tries to.")
     names = ", ".join(f"MAP {name} 127.0.0.1" for name in (ELSEWHERE, REBOUND))
