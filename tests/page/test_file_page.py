@@ -191,6 +191,7 @@ def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
     line = line_with(project, CALLED, f"def {FUNCTION}")
     page.locator(f"#L{line}").click()
     assert f"lines={line}" in page.url
+    expect(page.locator("#code .line.marked")).to_have_count(1)  # The page is streamed.
     assert marked(page) == [line]
     expect(page.locator("#around .at").filter(has_text=CALLER).first).to_be_visible()
 
