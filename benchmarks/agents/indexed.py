@@ -151,7 +151,7 @@ def asked_for_callers(question: str) -> str:
 
 
 def _references(server: Server, symbol: str) -> Iterator[Step]:
-    """Ask who calls the function of that name. Where nothing has the name, there is no step."""
+    """Ask who calls the function of that name, unless nothing has the name."""
     try:
         yield _asked(server, "references", symbol=symbol)
     except ToolError:

@@ -154,8 +154,8 @@ def test_overview_of_a_folder_without_index_says_so(full: Path) -> None:
     engine = Engine(NO_VECTORS, host=Host(EmbeddingSettings(enabled=False)))
     engine.add_folder(full, keep_indexed=False)
     seen = counted(engine)
-    assert seen.verdict.level == "bad"
-    assert "Run `cairn index`" in seen.verdict.text
+    assert seen.health.level == "bad"
+    assert "Run `cairn index`" in seen.health.text
     assert only_folder(seen)[0].shares == ()
     engine.stop()
 

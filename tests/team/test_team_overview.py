@@ -59,7 +59,7 @@ def test_each_caller_sees_its_own_repositories(engine: StoredEngine) -> None:
     assert {
         reader: [each.name for each in seen.team.repositories] for reader, seen in names.items() if seen.team
     } == {"ada": ["harbour", "lighthouse"], "bob": ["harbour"], "eve": []}
-    assert names["eve"].verdict.level == "warn"
+    assert names["eve"].health.level == "warn"
     assert [folder.label for folder in names["bob"].folders] == ["harbour"]
     assert "lighthouse" not in repr(names["bob"])
 
@@ -94,8 +94,8 @@ def test_server_that_is_gone_is_told_and_the_others_answer(engine: StoredEngine,
         assert seen.team is not None
         assert seen.team.servers is not None
         assert [each.answers for each in seen.team.servers] == [True, False]
-        assert seen.verdict.level == "warn"
-        assert "127.0.0.1:9/nowhere" in seen.verdict.text
+        assert seen.health.level == "warn"
+        assert "127.0.0.1:9/nowhere" in seen.health.text
         assert "Secret-9" not in repr(seen)
     finally:
         other.stop()
@@ -109,7 +109,7 @@ def test_more_repositories_than_are_searched_at_once_are_all_listed(
     assert seen.team is not None
     assert [each.name for each in seen.team.repositories] == ["harbour", "lighthouse"]
     assert seen.folders == ()
-    assert seen.verdict.level == "good"
+    assert seen.health.level == "good"
     (folder,) = seen_by(engine, "ada", "lighthouse").folders
     assert folder.shares
 

@@ -60,10 +60,10 @@ def text_of(page: str) -> str:
 
 def test_sentence_on_top_says_how_the_index_is(browser: Browser) -> None:
     page = shown(browser)
-    verdict = re.search(r'<p class="state (\w+)">(.*?)</p>', page, re.S)
-    assert verdict
-    assert verdict[1] == "good"
-    assert "The index is complete: " in verdict[2]
+    health = re.search(r'<p class="state (\w+)">(.*?)</p>', page, re.S)
+    assert health
+    assert health[1] == "good"
+    assert "The index is complete: " in health[2]
     assert "this process" in page
 
 
@@ -132,7 +132,7 @@ def test_script_gets_the_figures_alone(browser: Browser) -> None:
     assert "<html" not in part
     names = re.findall(r'data-part="([\w-]+)"', part)
     assert names == re.findall(r'data-part="([\w-]+)"', browser.page(INDEX))
-    assert {"verdict", "facts", "map", "latency", "left-out"} <= set(names)
+    assert {"health", "facts", "map", "latency", "left-out"} <= set(names)
     again = re.search(r'data-again="(\d+)"', part)
     assert again
     assert 1_000 <= int(again[1]) <= 60_000

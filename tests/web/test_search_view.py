@@ -117,11 +117,3 @@ def test_lines_with_several_words_of_the_question_are_marked(browser: Browser) -
     marked = re.findall(r'<div class="line marked">.*?<code>(.*?)</code>', page)
     assert marked
     assert any("moor" in line.lower() and "ship" in line.lower() for line in marked)
-
-
-def test_a_page_that_is_sent_in_two_parts_is_whole(browser: Browser) -> None:
-    question = "which ship is moored at the shortest berth of all"  # asked nowhere else, so that nothing keeps the answer
-    page = browser.page("/ui/", q=question)
-    assert page.count("</html>") == 1
-    assert "src/harbour/schedule.py" in page
-    assert_nothing_foreign(page)

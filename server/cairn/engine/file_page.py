@@ -32,7 +32,7 @@ class FilePage:
     size: int
     """Bytes, as it was indexed; 0 where only unsaved text is known of it."""
     outline: tuple[OutlineEntry, ...]
-    """Of the text that is shown, but of a notebook that has changed: as it was indexed."""
+    """It fits the text that is shown; that of a notebook that has changed is still the indexed one's."""
     is_gone: bool
     """Whether the file is not there any more, or is not text any more: what is shown is what was indexed."""
 

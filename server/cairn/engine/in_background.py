@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.08
 """A page waits so long for what is not made yet: it appears within 200 ms, and most folders are looked through by then."""
+_AFTER_FAILURE_SECONDS = 30.0
+"""What could not be made is not tried again before."""
 _SHARE = 0.02
 """So much of the time may be spent on making a value anew."""
 
@@ -40,7 +42,7 @@ class InBackground(Generic[T]):
     ) -> T | None:
         """The value of this version and no older than so, if it can be had within `wait` seconds; else the one before.
 
-        None before there is the first. `make` is called on another thread; where it fails, the next call tries again. What
+        None before there is the first. `make` is called on another thread; where it fails, it is tried again after half a minute. What
         takes long is not made for each version, but for a small share of the time.
         """
         with self._lock:
@@ -68,8 +70,10 @@ class InBackground(Generic[T]):
                 self._value, self._version = value, version
                 self._rests_until = now + (now - began) / _SHARE
                 self._due = max(now + fresh_seconds, self._rests_until)
-        except Exception:
+        except Exception:  # Whatever it is, the page shows all else.
             logger.exception("what a page shows could not be made")
+            self._rests_until = self._due = time.monotonic() + _AFTER_FAILURE_SECONDS
+            self._version = version
         finally:
             self._making = None
             making.set()

@@ -15,10 +15,10 @@ from attrs import frozen
 from cairn import protocol
 from cairn.engine.folders import Folder
 from cairn.engine.in_background import WAIT_SECONDS, InBackground
+from cairn.engine.index_health import IndexHealth, health_of, team_health
 from cairn.engine.left_out import LeftOut, left_out
 from cairn.engine.status import status_of
 from cairn.engine.team_overview import TeamOverview
-from cairn.engine.verdict import IndexVerdict, team_verdict, verdict_of
 from cairn.index.indexing.folder_state import QueryGate
 from cairn.index.indexing.indexer import Role
 from cairn.index.reader.connection import IndexMemory
@@ -87,10 +87,10 @@ class Overview:
     """The whole page, at one moment."""
 
     at: datetime.datetime
-    verdict: IndexVerdict
+    health: IndexHealth
     status: protocol.StatusAnswer
     folders: tuple[FolderOverview, ...]
-    """Of a team's index that has more repositories than are searched at once: none."""
+    """Empty for a team's index that has more repositories than are searched at once."""
     timings: Timings
     is_logged: bool
     """Whether the timings are those of all processes, from the log; else those of this process since it began."""
@@ -110,15 +110,15 @@ def overview(engine: Engine) -> Overview:
     folders = tuple(_folder(folder, engine.gate, waits_until) for folder in engine.folders)
     timings, is_logged = _timings(engine)
     slow_ms = engine.settings().retrieval.kill_switch.p95_ms
-    verdict = (
-        verdict_of(status, timings, slow_ms, is_written=all(each.writer or each.revision for each in folders))
+    health = (
+        health_of(status, timings, slow_ms, is_written=all(each.writer or each.revision for each in folders))
         if team is None
-        else team_verdict(team, timings, slow_ms, now)
+        else team_health(team, timings, slow_ms, now)
     )
     counting = any(_is_counted(each) for each in folders) or (team is not None and team.servers is None)
     at_work = team is None and (status.state in ("starting", "indexing") or bool(status.remaining))
     return Overview(
-        now, verdict, status, folders, timings, is_logged, team, counting or (at_work and not status.paused)
+        now, health, status, folders, timings, is_logged, team, counting or (at_work and not status.paused)
     )
 
 

@@ -30,7 +30,7 @@ class WhyIndexed:
     exists: bool
     """Whether there is such a file or directory."""
     indexed: bool
-    """Of a directory: whether it is looked into."""
+    """For a directory, this says whether it is looked into."""
     rule: str
     """The rule that decided; empty where there is nothing to decide about."""
     meaning: str

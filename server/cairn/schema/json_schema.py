@@ -173,16 +173,16 @@ def class_doc(cls: type[Any]) -> str:
 
 
 _parsing = threading.Lock()
-"""Two threads that parse at once may get a SystemError in Python 3.11 and 3.12 (CPython's issue 106905)."""
+_TRIES = 5
+"""Two threads that parse at once may get a SystemError in Python 3.11 and 3.12 (CPython's issue 106905). Those of Cairn wait for
+each other; a library's thread may parse, too, and then it is tried again."""
 
 
 @functools.cache
 def field_docs(cls: Hashable) -> Mapping[str, str]:
     """The string under each field of a class that has one, by the field's name."""
     assert isinstance(cls, type)
-    with _parsing:
-        (body,) = ast.parse(inspect.getsource(cls)).body
-    assert isinstance(body, ast.ClassDef)
+    body = _definition(cls)
     docs = {}
     for statement, following in zip(body.body, body.body[1:], strict=False):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -190,6 +190,21 @@ def field_docs(cls: Hashable) -> Mapping[str, str]:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 docs[statement.target.id] = inspect.cleandoc(value.value)
     return docs
+
+
+def _definition(cls: type) -> ast.ClassDef:
+    """The statement that defines the class."""
+    for left in reversed(range(_TRIES)):
+        try:
+            with _parsing:
+                (body,) = ast.parse(inspect.getsource(cls)).body
+        except SystemError:
+            if not left:
+                raise
+        else:
+            assert isinstance(body, ast.ClassDef)
+            return body
+    raise AssertionError("it returned or raised")
 
 
 _CODE = re.compile(r"`(\w+)`")

@@ -84,11 +84,11 @@ class Plot:
     bottom: int
     """The edges of the plot itself."""
     answered: str
-    """Paths of all points, as SVG writes them: questions that were really answered are dots…"""
+    """The SVG path of the dots, which stand for questions that were answered."""
     cached: str
-    """…those from the cache are squares…"""
+    """The SVG path of the squares, which stand for answers from the cache."""
     failed: str
-    """…and those that failed are crosses."""
+    """The SVG path of the crosses, which stand for questions that failed."""
     titled: tuple[Point, ...]
     steps: tuple[StepLine, ...]
     down: tuple[Tick, ...]

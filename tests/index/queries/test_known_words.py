@@ -23,6 +23,12 @@ FILES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a range of words may take longer than questions wait for it."""
+    monkeypatch.setattr(known_words, "_LONGEST_MS", 60_000.0)
+
+
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[IndexWriter]:
     writer = IndexWriter(tmp_path)

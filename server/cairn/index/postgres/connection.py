@@ -106,7 +106,7 @@ class Store:
             server.give_back(connection)
 
     def states(self) -> list[ServerState]:
-        """Of each server whether it answers now; asks them one after the other."""
+        """Ask the servers, one after the other, whether they answer now."""
         return [server.state() for server in self._servers]
 
     def close(self) -> None:

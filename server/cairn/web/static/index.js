@@ -9,13 +9,13 @@ void watch();
 
 async function watch() {
   for (;;) {
-    await later(Number(part(page, "verdict").dataset.again));
+    await later(Number(part(page, "health").dataset.again));
     await visible();
     const html = await getFragment(location.href);
     if (html === undefined) return; // the session has ended, which the notice says
     const fresh = document.createElement("template");
     fresh.innerHTML = html;
-    if (!part(fresh.content, "verdict")) continue; // a problem of the moment
+    if (!part(fresh.content, "health")) continue; // a problem of the moment
     for (const now of fresh.content.querySelectorAll("[data-part]")) put(now);
   }
 }

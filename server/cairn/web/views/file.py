@@ -20,6 +20,7 @@ from cairn.engine.file_outline import OutlineEntry
 from cairn.engine.file_page import FilePage, file_page, folders_holding, history_of
 from cairn.engine.methods import WEB
 from cairn.errors import InvalidRequestError
+from cairn.text.languages import PROSE_LANGUAGES
 from cairn.text.verbatim import lines_of, lines_with_ends
 from cairn.web.addresses import FILE, FILE_PANEL, address, editor_address, file_address, repository_name
 from cairn.web.asked import Asked, Cancelled
@@ -124,6 +125,7 @@ def _values(asked: Asked, found: _Found, marked: tuple[int, int] | None) -> dict
         "lines": count,
         "marked": marked,
         "beyond": bool(marked and marked[0] > count),
+        "is_prose": shown.language in PROSE_LANGUAGES,
         "is_plain": len(shown.text) > MOST_COLOURED,
         "outline": _shown_outline(file.outline),
         "editor": editor_address(file.uri, 0).removesuffix(":0") if asked.is_local else "",

@@ -44,7 +44,7 @@ class Question:
     choices: Mapping[str, str]
     repository: str
     path: str
-    """Of which it asks whether it is indexed; "" for none."""
+    """The path about which it asks whether it is indexed; "" for none."""
 
     @classmethod
     def of(cls, asked: Asked) -> Question:

@@ -9,8 +9,8 @@ import pytest
 from attrs import evolve
 
 from cairn import protocol
+from cairn.engine.index_health import health_of, team_health
 from cairn.engine.team_overview import TeamOverview, TeamRepository, TeamServer
-from cairn.engine.verdict import team_verdict, verdict_of
 from cairn.operations.timings import Timing, Timings
 
 NOW = datetime.datetime(2026, 3, 5, tzinfo=datetime.UTC)
@@ -34,7 +34,7 @@ NO_QUESTIONS = Timings()
 def said(asked: Timings = NO_QUESTIONS, is_written: bool = True, **changed: Any) -> tuple[str, str]:
     phase = changed.pop("phase_state", PHASE)
     status = evolve(READY, retrieval=protocol.RetrievalStatus(phase, RECENT), **changed)
-    found = verdict_of(status, asked, 500.0, is_written=is_written)
+    found = health_of(status, asked, 500.0, is_written=is_written)
     return found.level, found.text
 
 
@@ -77,7 +77,7 @@ def said(asked: Timings = NO_QUESTIONS, is_written: bool = True, **changed: Any)
         ({"warnings": ("not read: a: Permission denied",)}, "warn", "not read: a"),
     ],
 )  # fmt: skip
-def test_verdict_names_the_gravest_thing(given: dict[str, Any], level: str, words: str) -> None:
+def test_health_names_the_gravest_thing(given: dict[str, Any], level: str, words: str) -> None:
     found_level, text = said(**given)
     assert found_level == level
     assert words in text
@@ -97,7 +97,7 @@ def server(name: str, answers: bool) -> TeamServer:
 @pytest.mark.parametrize(
     ("team", "level", "words"),
     [
-        (TeamOverview((), None), "warn", "no repository that you may see"),
+        (TeamOverview((), None), "warn", "You may not see any repository yet"),
         (
             TeamOverview((repository("gson", 1), repository("flask", 3)), ()), "good",
             "2 repositories can be searched; flask, the one not looked at for longest, was indexed 3 days ago",
@@ -112,7 +112,7 @@ def server(name: str, answers: bool) -> TeamServer:
         ),
     ],
 )  # fmt: skip
-def test_team_verdict_names_what_is_left_out(team: TeamOverview, level: str, words: str) -> None:
-    found = team_verdict(team, NO_QUESTIONS, 500.0, NOW)
+def test_team_health_names_what_is_left_out(team: TeamOverview, level: str, words: str) -> None:
+    found = team_health(team, NO_QUESTIONS, 500.0, NOW)
     assert found.level == level
     assert words in found.text

@@ -28,7 +28,7 @@ _WITHOUT = {KEYWORDS: "by words alone, not by meaning", NAMES: "by names and wor
 
 
 @frozen
-class IndexVerdict:
+class IndexHealth:
     """How the index is."""
 
     level: str
@@ -37,83 +37,79 @@ class IndexVerdict:
     """One sentence, or two."""
 
 
-def verdict_of(
+def health_of(
     status: protocol.StatusAnswer, timings: Timings, slow_ms: float, *, is_written: bool
-) -> IndexVerdict:
-    """The verdict about folders on this machine, where `is_written` says whether some process keeps each index up to date.
+) -> IndexHealth:
+    """The health of folders on this machine, where `is_written` says whether some process keeps each index up to date.
 
     Questions are slow from `slow_ms` on, for the slowest 5 % of them.
     """
     state, retrieval = status.state, status.retrieval.state if status.retrieval else None
     if not status.collections and retrieval is None:
-        return IndexVerdict(BAD, "No folder is open here.")
+        return IndexHealth(BAD, "No folder is open here.")
     if state == "disabled":
-        return IndexVerdict(
-            BAD, f"Searching is switched off. {retrieval.reason if retrieval else ''}".strip()
-        )
+        return IndexHealth(BAD, f"Searching is switched off. {retrieval.reason if retrieval else ''}".strip())
     if state == "starting" and not is_written:
-        return IndexVerdict(BAD, "There is no index yet, and no process makes one. Run `cairn index`.")
+        return IndexHealth(BAD, "There is no index yet, and nothing is making one. Run `cairn index`.")
     if state == "starting":
-        return IndexVerdict(BUSY, "The index is being opened; what is in it can be found in a moment.")
+        return IndexHealth(BUSY, "The index is being opened; what is in it can be found in a moment.")
     progress = _progress(status)
     if status.paused and status.remaining:
-        return IndexVerdict(WARN, f"Indexing is paused: {progress}. `cairn resume` goes on with it.")
+        return IndexHealth(WARN, f"Indexing is paused: {progress}. `cairn resume` goes on with it.")
     if state == "indexing":
         left = f", about {_duration(status.seconds_left)} left" if status.seconds_left else ""
         doing = _DOING.get(status.activity, "it is being indexed")
-        return IndexVerdict(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
+        return IndexHealth(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     slow = _slow(timings, slow_ms)
     # Also where the settings, or somebody by hand, want no more.
     if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
         how = _WITHOUT[retrieval.phase]
         reason = f" {retrieval.reason}" if retrieval.reason else ""
-        return IndexVerdict(WARN, f"The index is complete, but questions are answered {how}.{reason}")
+        return IndexHealth(WARN, f"The index is complete, but questions are answered {how}.{reason}")
     if state == "degraded":
         lacking = f"The index is not complete: {progress}." if status.remaining else ""
         why = status.last_error or ("" if lacking else "Nothing is found by meaning: there are no vectors.")
-        return IndexVerdict(BAD if status.remaining else WARN, " ".join(filter(None, [lacking, why])))
+        return IndexHealth(BAD if status.remaining else WARN, " ".join(filter(None, [lacking, why])))
     if slow:
-        return IndexVerdict(WARN, f"The index is complete, but {slow}.")
+        return IndexHealth(WARN, f"The index is complete, but {slow}.")
     if status.warnings or status.last_error:
-        return IndexVerdict(WARN, f"The index is complete. {status.last_error or status.warnings[0]}")
-    return IndexVerdict(
+        return IndexHealth(WARN, f"The index is complete. {status.last_error or status.warnings[0]}")
+    return IndexHealth(
         GOOD,
         f"The index is complete: {_many(status.files.indexed, 'file')} can be found by words and by meaning"
         f"{_speed(timings)}.",
     )
 
 
-def team_verdict(
-    team: TeamOverview, timings: Timings, slow_ms: float, now: datetime.datetime
-) -> IndexVerdict:
-    """The verdict about a team's index, as one caller sees it."""
+def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datetime.datetime) -> IndexHealth:
+    """The health of a team's index, as one caller sees it."""
     if not team.repositories:
-        return IndexVerdict(
+        return IndexHealth(
             WARN,
-            "There is no repository that you may see. Whoever runs the index puts one in with `cairn team index` and lets"
-            " you see it with `cairn team grant`.",
+            "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and lets you see it"
+            " with `cairn team grant`.",
         )
     away = [each for each in team.repositories if not each.answers]
     if away:
         named = away[0].name + (f" and {len(away) - 1:,} more" if len(away) > 1 else "")
         verb = "are" if len(away) > 1 else "is"
-        return IndexVerdict(
+        return IndexHealth(
             BAD, f"{named} {verb} left out of answers: the server {away[0].server} does not answer."
         )
     silent = [each.name for each in team.servers or () if not each.answers]
     if silent:
         verb = "does" if len(silent) == 1 else "do"
-        return IndexVerdict(WARN, f"{' and '.join(silent)} {verb} not answer; the other servers do.")
+        return IndexHealth(WARN, f"{' and '.join(silent)} {verb} not answer; the other servers do.")
     slow = _slow(timings, slow_ms)
     if slow:
-        return IndexVerdict(WARN, f"All repositories can be searched, but {slow}.")
+        return IndexHealth(WARN, f"All repositories can be searched, but {slow}.")
     oldest = min(team.repositories, key=lambda each: each.indexed_at)
     age = _duration((now - oldest.indexed_at).total_seconds())
     many = _many(len(team.repositories), "repository", "repositories")
     which = (
         "it was" if len(team.repositories) == 1 else f"{oldest.name}, the one not looked at for longest, was"
     )
-    return IndexVerdict(GOOD, f"{many} can be searched; {which} indexed {age} ago{_speed(timings)}.")
+    return IndexHealth(GOOD, f"{many} can be searched; {which} indexed {age} ago{_speed(timings)}.")
 
 
 def _progress(status: protocol.StatusAnswer) -> str:
