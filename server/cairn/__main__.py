@@ -1,4 +1,4 @@
-"""Where the command `cairn` begins; also run by `python -m cairn`."""
+"""The entry point of the command `cairn` and of `python -m cairn`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 def main() -> None:
     """Run the command line.
 
-    What an engine that runs can answer, and an agent's connection to one, come before anything large is imported.
+    Commands that a running engine can answer, and `cairn mcp`, run before anything large is imported.
     """
     from cairn.attach.commands import answered
 

@@ -1,4 +1,4 @@
-"""The command `cairn`: the command line with the commands of the other fronts."""
+"""The command `cairn`: the command line, and the commands that start the other fronts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lsp() -> None:
     from cairn.lsp.early import answer_initialize
 
     stdout = sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print would break the protocol
+    sys.stdout = sys.stderr  # A stray print would break the protocol.
     first, answered = answer_initialize(sys.stdin.buffer, stdout)
 
     from cairn.lsp.kept_bytecode import kept_bytecode
@@ -52,8 +52,9 @@ def lsp() -> None:
 def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
     """Serve an agent over stdin and stdout (MCP).
 
-    It works in each FOLDER; without any, in the client's roots, or else in the current directory. The engine is one that runs already,
-    an editor's or another agent's, or one in the background, which ends soon after its last client.
+    It searches each FOLDER; without any, the client's roots, or else the current directory. It uses the
+    engine of an editor or of another agent if one is running. Otherwise it starts one in the background,
+    which ends soon after its last client.
     """
     if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
         raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
@@ -64,7 +65,7 @@ def mcp(folders: tuple[Path, ...], tools: str | None, structured: bool) -> None:
     if shown is not None:
         from cairn.agents.tools import listed
 
-        listed(shown)  # Whoever starts it is told what is wrong.
+        listed(shown)  # It raises an error for a wrong name before the server starts.
     from cairn.serve.agents import serve_agent
 
     serve_agent([folder.absolute() for folder in folders], shown, structured=structured)

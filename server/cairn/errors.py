@@ -1,10 +1,10 @@
-"""The errors Cairn raises on purpose. Each message says what is wrong and what to do about it."""
+"""The errors that Cairn raises on purpose. Each message says what is wrong and what to do about it."""
 
 from __future__ import annotations
 
 
 class CairnError(Exception):
-    """Base of every error that is meant to be shown to a user as it stands."""
+    """The base of all errors whose messages users see."""
 
 
 class ModelError(CairnError):
@@ -24,7 +24,7 @@ class InvalidRequestError(CairnError):
 
 
 class OutOfTimeError(CairnError):
-    """A query did not end in the time it was given."""
+    """A query reached its deadline."""
 
 
 class QueryCancelledError(CairnError):
@@ -36,9 +36,9 @@ class TeamError(CairnError):
 
 
 class StoreUnavailableError(CairnError):
-    """The team store cannot be reached, may not be used this way, or has another version.
+    """The team store is unreachable, refuses access, or has another version.
 
-    `lost` says that a server went away, so that the same question may succeed on another connection.
+    `lost` means that a server disconnected, so the same query may succeed on another connection.
     """
 
     def __init__(self, message: str, *, lost: bool = False) -> None:
@@ -47,8 +47,8 @@ class StoreUnavailableError(CairnError):
 
 
 class PartUnavailableError(StoreUnavailableError):
-    """Another server, on which some repositories of the team store lie, does not answer; all others can be asked."""
+    """A further server with some repositories of the team store does not answer; the others do."""
 
 
 class WireError(CairnError):
-    """What came over the network is not what a reader of a team's index asks or answers."""
+    """A message over the network is not one of the protocol of team indexes."""

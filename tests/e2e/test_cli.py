@@ -177,7 +177,7 @@ BAD = [
     (("call", "search", "[]"), 2, "expected an object"),
     (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
-    (("call", "fetchPage", '{"path": "../x"}'), 1, "does not lie in the workspace folder"),
+    (("call", "fetchPage", '{"path": "../x"}'), 1, "is not in the workspace folder"),
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
     (("reindex", "-C", "no/such/folder"), 1, "not a directory"),

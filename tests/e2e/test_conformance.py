@@ -204,7 +204,7 @@ def test_the_stages_answer_alike_each_with_what_the_one_before_it_returned(front
         ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
         ("search", {"query": "x", "filter": {"language": "pythom"}}, "did you mean python"),
         ("discover", {"query": "x", "config": {"broad": {"kPerQueri": 3}}}, "did you mean kPerQuery"),
-        ("fetchPage", {"path": "../secret"}, "does not lie in the workspace folder"),
+        ("fetchPage", {"path": "../secret"}, "is not in the workspace folder"),
         ("renderPrompt", {"plan": 3}, "plan: expected an object, got 3"),
     ],
 )

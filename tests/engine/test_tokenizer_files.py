@@ -95,7 +95,7 @@ def test_a_request_may_name_the_very_file_that_the_settings_name(engines: list[E
     for named in (None, outside):
         prompt, tokens = rendered(engine, named)
         assert tokens == len(prompt.split())
-    with pytest.raises(InvalidRequestError, match="does not lie in the workspace"):
+    with pytest.raises(InvalidRequestError, match="is not in the workspace"):
         rendered(engine, str(root.parent / "root" / ".." / "outside.json"))
 
 
@@ -118,7 +118,7 @@ def test_a_request_learns_nothing_of_files_outside(
     assert refused.value.field == "config.render.tokenizer"
     problem = str(refused.value).removeprefix(f"config.render.tokenizer: {named!r} ")
     inside = named.startswith("~")  # a folder of that name may be in the workspace
-    said = "it is not a regular file" if inside else "it does not lie in the workspace folder"
+    said = "it is not a regular file" if inside else "it is not in the workspace folder"
     assert problem.startswith(f"cannot be used: {said};")
 
 
@@ -144,5 +144,5 @@ def test_a_file_of_the_workspaces_choice_that_became_a_link_is_not_followed(
     assert tokens == len(prompt.split())
     (root / "blanks.json").unlink()
     (root / "blanks.json").symlink_to(root.parent / "outside.json")
-    with pytest.raises(InvalidRequestError, match="does not lie in the workspace"):
+    with pytest.raises(InvalidRequestError, match="is not in the workspace"):
         rendered(engine, None)

@@ -24,7 +24,7 @@ from cairn.commands import cli
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.schema.convert import structure, unstructure
-from cairn.schema.json_schema import COMPONENTS, Describer, Naming
+from cairn.schema.json_schema import COMPONENTS, Describer, KeyStyle
 from cairn.settings.layers import overlay
 from cairn.settings.shown import settings_schema
 from cairn.settings.tree import Settings, leaves
@@ -123,7 +123,7 @@ def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
 
 def test_an_answer_has_every_field_and_lists_of_words_are_lists() -> None:
     definitions: dict[str, Any] = {}
-    described = Describer(definitions, whole=True, prefix=COMPONENTS, naming="snake").object(Chart)
+    described = Describer(definitions, whole=True, prefix=COMPONENTS, key_style="snake").object(Chart)
     assert described["required"] == [*described["properties"]]
     assert described["properties"]["words"]["type"] == "array"
     assert described["properties"]["buoys"]["items"] == {"$ref": "#/components/schemas/Buoy"}
@@ -195,7 +195,7 @@ def test_each_setting_has_its_default_in_the_schema_and_all_but_a_few_a_text() -
                 described = SCHEMA["$defs"][described["$ref"].removeprefix("#/$defs/")]
         assert described["default"] == unstructure(value), keys
     deadline = SCHEMA["$defs"]["SearchSettings"]["properties"]["leg_deadline_ms"]
-    assert deadline["description"].startswith("A leg that takes longer is broken off")
+    assert deadline["description"].startswith("The deadline of a leg")
     port = SCHEMA["$defs"]["ServeSettings"]["properties"]["port"]
     assert (port["minimum"], port["maximum"]) == (0, 65_535)
     assert SCHEMA["$defs"]["FormatStyle"]["enum"] == ["markdown", "plain", "json"]
@@ -251,12 +251,12 @@ PARAMS = [cls for name, cls in MESSAGES.items() if name.endswith("Params")]
 ANSWERS = [cls for name, cls in MESSAGES.items() if name.endswith("Answer")]
 
 
-@pytest.mark.parametrize("naming", ["camel", "snake"])
-def test_one_document_describes_the_whole_protocol(naming: Naming) -> None:
+@pytest.mark.parametrize("key_style", ["camel", "snake"])
+def test_one_document_describes_the_whole_protocol(key_style: KeyStyle) -> None:
     definitions: dict[str, Any] = {}
     for whole, classes in ((False, PARAMS), (True, ANSWERS)):
         for cls in classes:
-            Describer(definitions, whole=whole, naming=naming, prefix=COMPONENTS).type(cls)
+            Describer(definitions, whole=whole, key_style=key_style, prefix=COMPONENTS).type(cls)
     Draft202012Validator.check_schema({"components": {"schemas": definitions}})
     named = set(json.dumps(definitions).split('"' + COMPONENTS)[1:])
     assert {each.partition('"')[0] for each in named} <= set(definitions)

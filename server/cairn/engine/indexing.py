@@ -15,7 +15,7 @@ def reindex(request: Request, params: protocol.ReindexParams) -> protocol.Reinde
     """Index every file anew, or a file, or what lies in a directory. Raises InvalidRequestError for any other path."""
     path = path_inside(params.path or ".")
     if path is None:
-        raise InvalidRequestError("path", f"{params.path!r} does not lie in the workspace folder")
+        raise InvalidRequestError("path", f"{params.path!r} is not in the workspace folder")
     folders = [folder for folder in request.folders if params.folder in ("", folder.uri)]
     wanted = "" if path == PurePosixPath(".") else str(path)
     # What is gone may be indexed still.

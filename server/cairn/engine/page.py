@@ -108,7 +108,7 @@ def _left_out(explained: Why) -> str:
 def _why_not(folders: Sequence[Folder], given: str) -> str:
     path = path_inside(given)
     if path is None:
-        return f"{given!r} does not lie in the workspace folder; give a path as search results have it"
+        return f"{given!r} is not in the workspace folder; give a path as search results have it"
     if any(folder.has(path, directory=True) for folder in folders):
         return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
     return f"{given!r} is not indexed; give a path as search results have it"

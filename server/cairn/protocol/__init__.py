@@ -1,11 +1,11 @@
 """Params and results of every method: the one schema for LSP, REST, MCP and the command line.
 
-Only shapes and their limits belong here, and no work: the methods themselves are modules of `cairn.engine`. Lines are LSP
-ranges (0-based, end exclusive); paths are relative to their workspace folder, with `/`. `cairn.schema.convert` turns these
-classes into camelCase JSON and back.
+Only shapes and their limits belong here; the methods themselves are in `cairn.engine`. Lines are LSP ranges
+(0-based, end exclusive); paths are relative to their workspace folder, with `/`. `cairn.schema.convert` turns
+these classes into camelCase JSON and back.
 
-Each module stands for a method or a theme. Its names can be had from here, too, and it is imported when the first of them
-is asked for: to make all classes takes 30 ms, and most processes need few.
+Each module has the classes of one method or theme. The package exports them all and imports a module when the
+first of its names is used: making all classes takes 30 ms, and most processes need few.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ else:
         *("search", "places", "status", "page", "indexing", "feedback", "related", "context"),
         *("references", "evidence", "discover", "stages"),
     )
-    """In the order in which a name is looked for: what most processes need comes first."""
+    """The modules in the order in which a name is looked up; those that most processes need are first."""
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:

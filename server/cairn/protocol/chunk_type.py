@@ -1,4 +1,4 @@
-"""The kinds of content, by which requests filter and answers tell what they show."""
+"""The kinds of content of chunks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class ChunkType(enum.StrEnum):
-    """The kind of content (S4 2.1), used as a strict filter."""
+    """The kind of content of a chunk; requests can filter by it."""
 
     PROSE = "prose"
     CODE = "code"

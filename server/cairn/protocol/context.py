@@ -14,15 +14,15 @@ from cairn.schema.bounds import within
 
 @frozen
 class Diagnostic:
-    """One of LSP's."""
+    """A diagnostic, as in LSP."""
 
     range: Range
     message: str
     severity: int | None = field(default=None, metadata=within(1, 4))
-    """1 error, 2 warning, 3 information, 4 hint; an error when absent."""
+    """1 is an error, 2 a warning, 3 information, 4 a hint. An absent severity means an error."""
     source: str | None = None
     code: Any = None
-    """A string or a whole number."""
+    """The code is a string or a whole number."""
 
     def __attrs_post_init__(self) -> None:
         check_range("range", self.range)
@@ -32,26 +32,26 @@ class Diagnostic:
 
 @frozen
 class ContextParams:
-    """The place is either a position or a range."""
+    """The params of `cairn/context`. Give either `position` or `range`."""
 
     text_document: TextDocument
     position: Position | None = None
     range: Range | None = None
-    """What is selected; an empty one is a position."""
+    """The selection; an empty range is the same as a position."""
     budget: int | None = field(default=None, metadata=within(0, 100_000))
-    """Tokens of the whole context; those of the settings when absent."""
+    """The most tokens of the whole context; if absent, the settings decide."""
     limit: int = field(default=10, metadata=LIMIT)
-    """Passages."""
+    """The most passages."""
     query: str = ""
-    """What is asked about the place; passages that it finds come first."""
+    """A question about the place. The passages that it finds come first."""
     text: str | None = None
-    """What the document holds, for one that is not indexed; documents that are open here need none."""
+    """The text of a document that is neither indexed nor open in this server."""
     open_documents: tuple[str, ...] | None = None
-    """URIs, the one used last first; the open ones that the server knows of when absent."""
+    """URIs of open documents, the most recently used first. If absent, the server uses those it knows."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Of the document."""
+    """The diagnostics of the document."""
     recent_queries: tuple[str, ...] | None = None
-    """The latest first; the last five that were answered here when absent."""
+    """Recent queries, the latest first. If absent, the server uses the last five that it answered."""
 
     def __attrs_post_init__(self) -> None:
         if (self.position is None) == (self.range is None):
@@ -64,16 +64,18 @@ class ContextParams:
 
 @frozen
 class ContextPassage:
+    """A passage of the context, and why it is in it."""
+
     group: str
     """`code`, `documents` or `readme`."""
     reasons: tuple[str, ...]
-    """Why it is there, the strongest first; `matchExplain` has the figures."""
+    """Why the passage is included, the strongest reason first; `matchExplain` has the figures."""
     result: SearchResult
 
 
 @frozen
 class ContextPlace:
-    """The passage that an answer is about: it stays the same while the cursor is in its range."""
+    """The passage that the answer is about. The answer stays valid while the cursor is in its range."""
 
     path: str
     uri: str
@@ -85,6 +87,8 @@ class ContextPlace:
 
 @frozen
 class ContextPart:
+    """A part of the context, with its budget and its size in tokens."""
+
     name: str
     """`coreConcepts`, `passages`, `editorState`, `diagnostics` or `recentQueries`."""
     budget: int
@@ -93,7 +97,7 @@ class ContextPart:
 
 @frozen
 class DroppedItem:
-    """What the context leaves out, as a whole or some lines of it."""
+    """An item that the context omits, wholly or in part, to stay within its budget."""
 
     part: str
     title: str
@@ -106,16 +110,16 @@ class DroppedItem:
 @frozen
 class ContextAnswer:
     passages: tuple[ContextPassage, ...]
-    """Best first."""
+    """The passages, best first."""
     context: str
-    """Markdown; citations are `path#L10-L14`, 1-based and inclusive."""
+    """The context as Markdown. Citations are `path#L10-L14`, 1-based and inclusive."""
     parts: tuple[ContextPart, ...]
     dropped: tuple[DroppedItem, ...]
     tokens: int
-    """Of `context`."""
+    """The number of tokens in `context`."""
     budget: int
     place: ContextPlace
     index: IndexState
     timings: dict[str, float]
-    """Milliseconds by step; `cached` is 1 where the passages were there already."""
+    """Milliseconds by step. `cached` is 1 if the passages came from the cache."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)

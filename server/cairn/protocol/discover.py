@@ -1,4 +1,4 @@
-"""`cairn/discover`; its single stages stand in `cairn.protocol.stages`."""
+"""`cairn/discover`; its single stages are in `cairn.protocol.stages`."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from cairn.settings.discovery import FormatStyle
 
 @frozen
 class DiscoverFilter:
-    """What evidence may be taken from."""
+    """The files that evidence may come from."""
 
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Where to look, as in the filter of `cairn/search`: folders (`net/ipv4`), files or globs. Give it wherever the question is about
-    one part of the workspace: excerpts, bullets and chunks are all from there."""
+    """Folders (`net/ipv4`), files or globs, as in the filter of `cairn/search`. All excerpts, bullets and
+    chunks come from them. Give it if the question is about one part of the workspace."""
 
 
 @frozen
 class DiscoverParams:
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     include: tuple[str, ...] = ()
-    """Globs of collections to use; all when empty."""
+    """Globs of the collections to search; if empty, all."""
     exclude: tuple[str, ...] | None = None
-    """Globs of collections to leave out; the configured default when absent."""
+    """Globs of the collections to leave out; if absent, the settings decide."""
     max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
     format: FormatStyle | None = None
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
-    """Any part of the `discovery` settings, laid over them for this request."""
+    """Any part of the `discovery` settings, which replaces that part for this request."""
 
     def __attrs_post_init__(self) -> None:
         if not self.query.strip():
@@ -50,23 +50,23 @@ class DiscoverAnswer:
     metrics: DiscoveryMetrics
     index: IndexState
     excerpts: tuple[Excerpt, ...] = ()
-    """What the prompt quotes, in its order: the most useful first."""
+    """The excerpts that the prompt quotes, the most useful first."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
 @frozen
 class DiscoverProgress:
-    """What `$/progress` carries to the `partialResultToken` of `cairn/discover`, and REST's events to who asks for them, after each
-    of its nine stages. An answer that was kept from before runs no stage, so nothing is told of it.
+    """A partial answer, sent after each of the nine stages of `cairn/discover`: over LSP as `$/progress` for
+    the `partialResultToken`, over REST as a server-sent event. A cached answer has no progress.
 
-    A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
-    The answer itself is complete all the same, so that a client may ignore all of these.
+    A part of the answer that the stage did not change is absent. A part that is present replaces the former
+    one. The final answer is complete, so a client may ignore all partial ones.
     """
 
     stage: str
-    """The stage that has ended, as `metrics.stages` names it."""
+    """The name of the finished stage, as in `metrics.stages`."""
     metrics: DiscoveryMetrics
-    """As far as they are known."""
+    """The metrics so far."""
     chunks: tuple[SearchResult, ...] | None = None
     bullets: tuple[Bullet, ...] | None = None
     plan: AnswerPlan | None = None

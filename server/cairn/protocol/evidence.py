@@ -1,4 +1,4 @@
-"""The values that flow between the nine stages of discovery (S1), as requests and answers show them, too."""
+"""The values that the nine stages of discovery pass to each other; requests and answers contain them, too."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from cairn.settings.discovery import BulletCategory, SectionType
 
 MAX_GLOBS = 100
 MAX_NAME_CHARS = 1_000
-"""Of the name of a collection, a glob, a word and a path."""
+"""The most characters of a collection's name, a glob, a word or a path."""
 
 
 @frozen
 class CollectionRef:
-    """A named group of files; only the name is needed."""
+    """A named group of files. In a request, only the name is needed."""
 
     name: str = field(metadata=at_most(chars=MAX_NAME_CHARS))
     dimension: int = 0
-    """Of its vectors; 0 where there are none."""
+    """The dimension of its vectors; 0 if it has none."""
     vector_count: int = field(default=0, metadata=within(0, MAX_NUMBER))
     created_at: str | None = None
-    """ISO 8601, as `updated_at`."""
+    """The time of creation (ISO 8601)."""
     updated_at: str | None = None
     tags: tuple[str, ...] = field(default=(), metadata=at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS))
     score: float | None = None
-    """What `cairn/scoreCollections` gave it; null before. Taken, but not used, by the stages after it."""
+    """The score by `cairn/scoreCollections`; null before. Later stages accept it and do not use it."""
 
     def __attrs_post_init__(self) -> None:
         for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
@@ -42,17 +42,17 @@ class CollectionRef:
 
 @frozen
 class ChunkMetadata:
-    """Where a chunk stands."""
+    """The place and description of a chunk."""
 
     file_path: str
-    """Relative to the workspace folder, with `/`."""
+    """The path relative to the workspace folder, with `/`."""
     chunk_index: int = 0
     file_extension: str = ""
-    """Without the dot, lower case."""
+    """The extension in lower case, without the dot."""
     line_range: tuple[int, int] | None = None
-    """0-based, end exclusive."""
+    """The lines, 0-based, end exclusive."""
     folder: str = ""
-    """URI of the workspace folder that `file_path` is relative to."""
+    """The URI of the workspace folder."""
     chunk_type: str = ""
     """`prose`, `code`, `api`, `cmd` or `config`."""
     language: str = ""
@@ -66,11 +66,11 @@ class ChunkMetadata:
 
 @frozen
 class ScoredChunk:
-    """A passage and how well it answers, 0 to 1."""
+    """A passage and its score, from 0 to 1."""
 
     collection: str
     doc_id: str
-    """Unique for a chunk: the same chunk found twice has one `doc_id`."""
+    """The identifier of the chunk; the same chunk always has the same one."""
     content: str
     score: float
     metadata: ChunkMetadata
@@ -78,56 +78,56 @@ class ScoredChunk:
 
 @frozen
 class Bullet:
-    """One piece of evidence. The cited lines hold `text`, as a reader would read them."""
+    """One piece of evidence. The cited lines contain `text`, apart from line breaks and markup."""
 
     text: str
     citation: str
     """`path#L10-L14`, 1-based and inclusive."""
     source_id: str
-    """`<collection>#<chunk index>` (S1)."""
+    """The source as `<collection>#<chunk index>`."""
     collection: str
     path: str
     uri: str
     range: Range
-    """A range of no lines at the top of the file where the lines are not known."""
+    """The cited lines; an empty range at the start of the file if they are unknown."""
     score: float
     category: BulletCategory
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """`[start, end)`, 0-based; None where they are not known."""
+        """The cited lines `[start, end)`, 0-based; None if unknown."""
         lines = self.range.start.line, self.range.end.line
         return lines if any(lines) else None
 
     def citing(self, lines: tuple[int, int] | None) -> Bullet:
-        """The same bullet, cited by these lines of its file."""
+        """Return the same bullet with other cited lines."""
         return evolve(self, range=whole_lines(*(lines or (0, 0))), citation=citation(self.path, lines))
 
 
 @frozen
 class Excerpt:
-    """Lines of a file that help to answer, as they stand there."""
+    """Lines of a file that help to answer the question, unchanged."""
 
     path: str
-    """Relative to the workspace folder, with `/`."""
+    """The path relative to the workspace folder, with `/`."""
     uri: str
     folder: str
-    """URI of the workspace folder."""
+    """The URI of the workspace folder."""
     range: Range
-    """Whole lines."""
+    """The whole lines of the excerpt."""
     text: str
     """The lines of `range`, unchanged."""
     citation: str
     """`path#L10-L14`, 1-based and inclusive."""
     symbol: str
-    """The definition that the lines belong to, "" for none."""
+    """The definition that contains the lines; "" if none does."""
     header_path: str
-    """Breadcrumb, outermost first, joined by " > ": headings, or enclosing definitions."""
+    """The headings or definitions around the lines, outermost first, joined by " > "."""
     language: str
     reason: str
-    """Why it is shown, in a few words."""
+    """Why the excerpt is included, in a few words."""
     score: float
-    """0 to 1, comparable within one answer."""
+    """The score, from 0 to 1, comparable within one answer."""
 
 
 @frozen
@@ -137,7 +137,7 @@ class Section:
     title: str
     section_type: SectionType
     priority: int
-    """1 is first."""
+    """The position of the section; 1 is first."""
     bullets: tuple[Bullet, ...]
 
 
@@ -148,20 +148,20 @@ class AnswerPlan:
     sections: tuple[Section, ...]
     total_bullets: int
     sources: tuple[str, ...]
-    """`[source_id]` of every bullet, in order of first use."""
+    """The `[source_id]` of every bullet, in the order of first use."""
 
 
 @frozen
 class DiscoveryMetrics:
-    """What a run did (S1)."""
+    """The times and counts of one discovery."""
 
     total_time_ms: float = 0.0
     collections_searched: int = 0
     queries_generated: int = 0
     chunks_found: int = 0
-    """Broad and focused together."""
+    """The chunks found by the broad and the focused search together."""
     chunks_after_dedup: int = 0
     bullets_extracted: int = 0
     final_prompt_tokens: int = 0
     stages: dict[str, float] = field(factory=dict)
-    """Milliseconds by stage; of an answer that was kept from before, `cached` alone."""
+    """Milliseconds by stage. An answer from the cache has only `cached`."""

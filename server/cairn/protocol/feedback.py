@@ -14,7 +14,7 @@ _HASH = re.compile(r"^[0-9a-f]{32}$")
 
 
 class FeedbackAction(enum.StrEnum):
-    """What somebody did with a result."""
+    """What a user did with a result."""
 
     OPEN = "open"
     COPY = "copy"
@@ -25,37 +25,38 @@ class FeedbackAction(enum.StrEnum):
 @frozen
 class FeedbackParams:
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
-    """What was asked; of it only the stems of its words are kept."""
+    """The query of the result. Only the stems of its words are stored."""
     content_hash: str = field(metadata=at_most(pattern=_HASH.pattern))
-    """Of the result."""
+    """The content hash of the result."""
     action: FeedbackAction
     path: str = ""
-    """The result's, to tell it apart from copies."""
+    """The path of the result, which distinguishes it from copies."""
     folder: str = ""
-    """URI of the result's workspace folder."""
+    """The URI of the result's workspace folder."""
 
     def __attrs_post_init__(self) -> None:
         if not self.query.strip():
             raise InvalidRequestError("query", "is empty; give the question that the result answered")
         if not _HASH.fullmatch(self.content_hash):
             raise InvalidRequestError(
-                "contentHash", f"{self.content_hash!r} is none; give a result's `contentHash` as it is"
+                "contentHash",
+                f"{self.content_hash!r} is not a content hash; give the `contentHash` of a result",
             )
 
 
 @frozen
 class FeedbackAnswer:
     kept: bool
-    """False where the settings say that nothing is to be learned."""
+    """Whether the feedback was stored; false if the settings switch feedback off."""
 
 
 @frozen
 class ResetFeedbackParams:
     folder: str = ""
-    """URI of the workspace folder; all when absent."""
+    """The URI of the workspace folder; if absent, all folders."""
 
 
 @frozen
 class ResetFeedbackAnswer:
     forgotten: int
-    """Choices that there were."""
+    """How many stored choices were deleted."""

@@ -8,9 +8,9 @@ from attrs import frozen
 @frozen
 class ReindexParams:
     path: str | None = None
-    """A file or folder relative to its workspace folder; everything when absent."""
+    """A file or folder, relative to its workspace folder; if absent, everything is indexed again."""
     folder: str = ""
-    """URI of the workspace folder; all when absent."""
+    """The URI of the workspace folder; if absent, all folders."""
 
 
 @frozen
@@ -20,6 +20,6 @@ class ReindexAnswer:
 
 @frozen
 class PausedAnswer:
-    """To `cairn/pause` and `cairn/resume`."""
+    """The result of `cairn/pause` and `cairn/resume`."""
 
     paused: bool

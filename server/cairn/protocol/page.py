@@ -12,10 +12,10 @@ from cairn.protocol.places import Range
 class FetchPageParams:
     path: str
     folder: str = ""
-    """URI of the workspace folder; needed only where two folders hold the path."""
+    """The URI of the workspace folder. It is needed only if two folders have the path."""
     now: bool = False
-    """Whether the text is wanted as it is on disk now, or in an editor, instead of as it was indexed. A path may then be written
-    in any way: absolute, behind the folder's name, or as the end of one."""
+    """Whether to return the current text, from an open editor or from disk, instead of the indexed text. The
+    path may then also be absolute, begin with the folder's name, or be the end of a path."""
 
 
 @frozen
@@ -32,10 +32,11 @@ class PageAnswer:
     language: str
     chunks: tuple[PageChunk, ...]
     path: str = ""
-    """Relative to the workspace folder, with `/`."""
+    """The path relative to the workspace folder, with `/`."""
     folder: str = ""
-    """URI of the workspace folder."""
+    """The URI of the workspace folder."""
     version: str = "indexed"
-    """`disk` where `now` was asked for and the file could be read; else `indexed`, which `chunks` is about in any case."""
+    """`disk` if the request had `now` and the file could be read, otherwise `indexed`. `chunks` always
+    describes the indexed text."""
     changed: bool = False
-    """Whether the file on disk has another text than the index; known only where `now` was asked for."""
+    """Whether the current text differs from the indexed text. Without `now` it is always false."""

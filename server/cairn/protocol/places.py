@@ -1,4 +1,4 @@
-"""Places in a document: lines and characters from 0, as LSP counts them, and how they are cited."""
+"""Positions and ranges in a document, 0-based as in LSP, and citations of lines."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ class TextDocument:
 
 
 def whole_lines(start: int, end: int) -> Range:
-    """The lines `[start, end)` as a range."""
+    """Return the lines `[start, end)` as a range."""
     return Range(Position(start, 0), Position(end, 0))
 
 
 def citation(path: str, lines: tuple[int, int] | None) -> str:
-    """`path#L10-L14` of the lines `[start, end)`: 1-based and inclusive; the path alone where they are not known."""
+    """Cite the lines `[start, end)` as `path#L10-L14`, 1-based and inclusive; without lines, return the
+    path."""
     return path if lines is None else f"{path}#L{lines[0] + 1}-L{lines[1]}"
 
 
 def check_range(name: str, given: Range) -> None:
-    """Raises InvalidRequestError, naming the field, for a range that no document can have."""
+    """Raise InvalidRequestError for the field `name` if no document can have the range."""
     start, end = given.start, given.end
     if min(start.line, start.character, end.line, end.character) < 0:
         raise InvalidRequestError(name, "lines and characters are counted from 0")

@@ -1,4 +1,4 @@
-"""`cairn/references`: who refers to a definition, and what it refers to."""
+"""`cairn/references`: what refers to a definition, and what it refers to."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 
 
 class ReferenceDirection(enum.StrEnum):
-    """Which references of a definition are asked for."""
+    """The kind of references to look up."""
 
     CALLERS = "callers"
-    """The places that call it."""
+    """The calls of the definition."""
     CALLEES = "callees"
-    """What it calls, in the order of its code."""
+    """What the definition calls, in the order of its code."""
     USES = "uses"
-    """The places that call, import, read, write or inherit from it."""
+    """The places that call, import, read, write or inherit from the definition."""
     IMPLEMENTATIONS = "implementations"
-    """The types that extend or implement it, or the methods that override it."""
+    """The types that extend or implement the definition, or the methods that override it."""
     TESTS = "tests"
-    """The places in tests that reach it, directly or over one function between."""
+    """The places in tests that call the definition, directly or through one other function."""
 
 
 @frozen
 class ReferencesParams:
-    """The definition is given either by `symbol`, or by `text_document` and `position`."""
+    """The params of `cairn/references`. Give either `symbol`, or `text_document` and `position`."""
 
     symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
-    """`name`, `Owner.name`, or `path:line` or `path:line:column` (both counted from 1) for the definition at that place or
-    around it."""
+    """`name`, `Owner.name`, `path:line` or `path:line:column`. Line and column are 1-based, and mean the
+    definition at or around that place."""
     text_document: TextDocument | None = None
     position: Position | None = None
-    """The place of a name: that of a definition, or of a reference to it."""
+    """A position in the name of a definition, or of a reference to it."""
     direction: ReferenceDirection = ReferenceDirection.CALLERS
     depth: int = field(default=1, metadata=within(1, 5))
-    """Levels to follow: 2 for the callers of the callers, too. Each function is followed once."""
+    """How many levels to follow: with 2, the callers of the callers, too. Each function is followed once."""
     limit: int = field(default=100, metadata=within(0, 1_000))
-    """References at most, those of the first level first; 0 for the definitions alone."""
+    """The most references, those of the first level first. With 0, only the definitions are returned."""
 
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:
@@ -65,17 +65,17 @@ class SymbolPlace:
     path: str
     uri: str
     folder: str
-    """URI of the workspace folder."""
+    """The URI of the workspace folder."""
     range: Range
-    """Whole lines, from its first to its last."""
+    """The whole lines of the definition."""
     selection_range: Range
-    """Its name."""
+    """The name of the definition."""
     symbol: str
-    """With the names of what is around it: `Application.handle`."""
+    """The name, qualified by the enclosing definitions: `Application.handle`."""
     kind: str
     """`function`, `class`, `method`, …"""
     line: str
-    """The text of the line of its name; of a very long line, the beginning."""
+    """The line that contains the name. A very long line is cut."""
 
 
 @frozen
@@ -86,7 +86,7 @@ class EnclosingSymbol:
     kind: str
     range: Range
     selection_range: Range
-    """Its name."""
+    """The name of the function or type."""
 
 
 @frozen
@@ -94,42 +94,46 @@ class FoundReference:
     path: str
     uri: str
     folder: str
-    """URI of the workspace folder."""
+    """The URI of the workspace folder."""
     range: Range
-    """The name, where it is referred to; of an implementation, where that is defined."""
+    """The referring name. If the reference is an implementation, the name of the implementing definition."""
     line: str
-    """The text of that line; of a very long line, the beginning."""
+    """The line of the reference. A very long line is cut."""
     enclosing: EnclosingSymbol | None
-    """Null at the top level of the file. Of an implementation, the implementing definition itself."""
+    """The definition around the reference; null at the top level of a file. If the reference is an
+    implementation, the implementing definition."""
     symbol: str
-    """What is referred to, with the names of what is around it; as it is written where the workspace does not define it."""
+    """The qualified name of the referenced definition; if the workspace does not define it, the name as
+    written."""
     target: SymbolPlace | None
-    """Of callees, the definition that is called; null where the workspace has none, and for other directions."""
+    """The called definition, for callees. It is null if the workspace does not define it, and for other
+    directions."""
     kind: str
     """`call`, `import`, `inherit`, `read` or `write`."""
     confidence: float
-    """0 to 1: how likely it means this definition and no other of the same name."""
+    """How likely, from 0 to 1, the reference means this definition and not another of the same name."""
     via: str
-    """Why it is thought to mean this one."""
+    """The evidence for this definition."""
     depth: int
-    """From 1: that of a reference to what was asked for, or by it."""
+    """The level, from 1. References to the requested definition itself, or by it, are at level 1."""
     parent: int | None
-    """The index, in `references`, of the reference that led here: this one refers to its enclosing function or, of callees,
-    stands in its target; null at the first level."""
+    """The index, in `references`, of the reference one level above; null at the first level. A caller refers
+    to its parent's enclosing function; a callee is called in its parent's target."""
 
 
 @frozen
 class ReferencesAnswer:
     symbol: str
-    """The name of the first definition with the names of what is around it; as it was asked for where there is none."""
+    """The qualified name of the first definition; if there is none, the name in the request."""
     definitions: tuple[SymbolPlace, ...]
-    """What the symbol may mean, best first."""
+    """The definitions that the symbol may mean, best first."""
     references: tuple[FoundReference, ...]
-    """Level by level; in each, those of the highest confidence first, callees in the order of the code."""
+    """The references, level by level. In each level the highest confidence is first; callees are in the order
+    of the code."""
     complete: bool
-    """Whether these are all."""
+    """Whether all references are included."""
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
     message: str = ""
-    """Why there is no definition, and which names are near; "" where there is one."""
+    """Why no definition was found, with similar names; "" if one was found."""

@@ -12,10 +12,10 @@ from cairn.protocol.search import AROUND, LIMIT, AnsweredIn, IndexState, SearchR
 class RelatedParams:
     text_document: TextDocument
     range: Range
-    """The passage; an empty one is the line it is in."""
+    """The range of the passage. An empty range means its line."""
     limit: int = field(default=10, metadata=LIMIT)
     context: int = field(default=1, metadata=AROUND)
-    """Chunks shown before and after each result."""
+    """How many chunks to show before and after each result."""
 
     def __attrs_post_init__(self) -> None:
         check_range("range", self.range)
@@ -24,7 +24,8 @@ class RelatedParams:
 @frozen
 class RelatedAnswer:
     results: tuple[SearchResult, ...]
-    """`matchExplain` names how each is related; `source` may be `relation`: by its file alone."""
+    """The related passages. `matchExplain` says how each is related. `source` is `relation` if only its file
+    is related."""
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
@@ -33,7 +34,7 @@ class RelatedAnswer:
 
 @frozen
 class SymbolParams:
-    """Those of LSP's `workspace/symbol`."""
+    """The params of LSP's `workspace/symbol`."""
 
     query: str
 
@@ -44,7 +45,7 @@ class Symbol:
 
     name: str
     kind: str
-    """`function`, `class`, `method`, …; "" where it is not known."""
+    """`function`, `class`, `method`, …; "" if unknown."""
     container: str
     uri: str
     range: Range

@@ -9,27 +9,22 @@ from cairn.protocol.places import Range
 from cairn.schema.bounds import at_most, within
 
 LIMIT = within(1, 200)
-"""Results that a request may ask for."""
 AROUND = within(0, 10)
-"""Chunks before and after each result that it may ask for."""
-
-
 PLACES = at_most(items=100, chars=4_096)
-"""Places that a request may be limited to."""
 
 
 @frozen
 class SearchFilter:
-    """Strict: a result satisfies every field that is given. Several values mean any of them."""
+    """A filter of results. A result must match each given field, by any of its values."""
 
     type: tuple[ChunkType, ...] = ()
     language: tuple[str, ...] = ()
-    """By name or by a usual short one: `typescript`, `ts`."""
+    """Names or usual abbreviations of languages: `typescript`, `ts`."""
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Where to look. Give it wherever the question is about one part of the workspace: nothing from elsewhere is found then, nor
-    crowds out what is there. A folder, with all that is below, or a file, by its path in the workspace (`net/ipv4`) or its absolute
-    one; or a gitignore-style glob (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the folder's
-    name. A place that there is not is an error, which names the nearest."""
+    """Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
+    is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
+    several folders are open, it may begin with a folder's name. A glob may exclude (`docs/*.md`, `!*.lock`).
+    A path that does not exist is an error, whose message names the nearest one."""
     collection: tuple[str, ...] = ()
 
 
@@ -38,18 +33,19 @@ class SearchParams:
     query: str
     limit: int = field(default=10, metadata=LIMIT)
     alpha: float | None = field(default=None, metadata=within(0, 1))
-    """0 keywords only … 1 vectors only; by the query's type when absent."""
+    """The balance of keywords and vectors: 0 ranks by keywords only, 1 by vectors only. If absent, the type
+    of the query decides."""
     filter: SearchFilter = field(factory=SearchFilter)
     context: int = field(default=1, metadata=AROUND)
-    """Chunks shown before and after each result."""
+    """How many chunks to show before and after each result."""
     explain: bool = False
     passages: int = field(default=3, metadata=within(1, 3))
-    """Passages of one file that are shown, where it has so many that help to answer: 1 for its best one alone."""
+    """The most passages of one file. With 1, only the best one is shown."""
     case_sensitive: bool = False
-    """Whether text in double quotes is found only in the same case. With this or `whole_word`, a query without quotes
-    is such text as a whole."""
+    """Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
+    treated as if all of it were quoted."""
     whole_word: bool = False
-    """Whether text in double quotes is found only where it is no part of a longer word."""
+    """Whether text in double quotes must match whole words."""
 
 
 @frozen
@@ -63,54 +59,55 @@ class FilePassage:
     """A further passage of a result's file."""
 
     range: Range
-    """Whole lines."""
+    """The whole lines of the passage."""
     text: str
     symbol: str
-    """The definition that the lines belong to, "" for none."""
+    """The definition that contains the lines; "" if none does."""
     header_path: str
     score: float
-    """0 to 1, comparable with those of other passages of the answer."""
+    """The score, from 0 to 1, comparable with those of other passages in the answer."""
 
 
 @frozen
 class SearchResult:
     path: str
     folder: str
-    """URI of the workspace folder."""
+    """The URI of the workspace folder."""
     uri: str
     range: Range
     selection_range: Range
-    """The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first. Of what is related the lines
-    that relate: the call, the mention or the definition of a name, or those that are nearest in meaning."""
+    """The line to go to: the one that names `symbol`, or else the first line. For a related passage, the
+    lines that relate: a call, a mention, a definition, or the lines nearest in meaning."""
     collection: str
     title: str
     header_path: str
     symbol: str
     symbol_kind: str
-    """`function`, `class`, `method`, …; "" for none."""
+    """`function`, `class`, `method`, …; "" if there is no symbol."""
     type: ChunkType
     language: str
     score: float
-    """0 to 1, comparable within one answer."""
+    """The score, from 0 to 1, comparable within one answer."""
     source: str
-    """`exact`, `keyword`, `embedding` or `hybrid`: the legs that found it."""
+    """The legs that found the result: `exact`, `keyword`, `embedding` or `hybrid`."""
     matched_terms: tuple[str, ...]
     reasons: tuple[str, ...]
-    """Why it stands where it does: the ranking signals that speak for it, the strongest first, three at most."""
+    """Up to three ranking signals that raised the result, the strongest first."""
     snippet: str
     context: Context
     content_hash: str
     passages: tuple[FilePassage, ...] = ()
-    """Further passages of the same file, beside `snippet`, best first; none of them overlaps another."""
+    """Further passages of the same file, best first. They do not overlap each other or `snippet`."""
     match_explain: tuple[str, ...] | None = None
-    """One line a signal, strongest first; only when asked for."""
+    """One line for each signal, the strongest first; null unless the request had `explain`."""
     best_lines: Range | None = None
-    """Whole lines of `range` that answer the question best; null for a name, and of what is related."""
+    """The lines of `range` that answer the question best; null if the query is a name, and for related
+    passages."""
 
 
 @frozen
 class Candidate:
-    """What a clarifying question offers."""
+    """One of the alternatives that a clarifying question offers."""
 
     title: str
     category: str
@@ -119,18 +116,21 @@ class Candidate:
 
 @frozen
 class Verdict:
+    """How well the results match the query, and what to tell the user about it."""
+
     action: str
     """`answer`, `clarify` or `noMatch`."""
     message: str
     candidates: tuple[Candidate, ...]
     confidence: float
-    """By what share of its score the first result leads the mean of the next three, 0 to 1."""
+    """How far the first result leads the mean of the next three, as a share of its score, from 0 to 1."""
     matched_terms: tuple[str, ...]
     coverage: float = 0.0
-    """How much of the question some result holds, 0 to 1, rare terms counting more."""
+    """The largest share of the query, weighted by inverse document frequency, that one result contains; from
+    0 to 1."""
     note: str = ""
-    """What a person should know of how the question was understood: that Cairn does not know its language, or that evidence
-    was looked for by its beginning alone."""
+    """How the query was understood, if the user should know: for example that its language is not supported,
+    or that only its beginning was used."""
 
 
 @frozen
@@ -146,48 +146,50 @@ class QueryInfo:
 
 @frozen
 class Revision:
-    """What of a repository a team's index answers from."""
+    """The commit that a team's index answers from."""
 
     folder: str
-    """The folder's URI."""
+    """The URI of the workspace folder."""
     repository: str
     ref: str
     commit: str
     committed_at: str
-    """In ISO 8601."""
+    """The time of the commit (ISO 8601)."""
     indexed_at: str
     behind: int | None = None
-    """Commits of the folder that are not in the index; None where that is not known."""
+    """How many commits of the folder are not indexed; null if unknown."""
 
 
 @frozen
 class IndexState:
+    """The state of the index when the answer was made."""
+
     generation: int
     complete: bool
-    """Whether every present file was indexed and embedded when the answer was made."""
+    """Whether every file was indexed and embedded."""
     remaining: tuple[str, ...] = ()
-    """What was not done yet, of `files`, `vectors`, `history` and `imports`."""
+    """The unfinished parts: `files`, `vectors`, `history` and `imports`."""
     note: str = ""
-    """Why nothing is indexed, where a rule leaves every file out."""
+    """Why nothing is indexed, if a rule excludes every file."""
     revisions: tuple[Revision, ...] = ()
-    """Of which commits the answer speaks, for each folder that is read from a team's index."""
+    """The indexed commit of each folder that is read from a team's index."""
     source: str = ""
-    """These in words, as one sentence; "" where no team's index is read."""
+    """The revisions in one sentence; "" if no team's index is read."""
 
 
 @frozen
 class AnsweredIn:
-    """The phase (S2) in which an answer was made."""
+    """The phase in which an answer was made."""
 
     phase: int = 3
-    """3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off."""
+    """The phase: 3 is all legs, 2 is all but vectors, 1 is names and keywords, 0 is off."""
     wanted: int = 3
-    """The phase that the settings, or somebody by hand, ask for; 2 at most where no model can be used."""
+    """The phase that the settings or `cairn phase` ask for; at most 2 if no model can be used."""
     fallback: str = ""
-    """What stood in for the phase that it was asked in: `keywords` or `names` where more failed, `cache` for an answer that was
-    kept from before, `generic` for a message alone; "" for nothing."""
+    """What answered if the phase failed: `keywords`, `names`, `cache` (an earlier answer) or `generic` (only
+    a message); "" if the phase did not fail."""
     reason: str = ""
-    """Why the phase is lower than wanted, or something stood in."""
+    """Why the phase is lower than wanted, or why a fallback answered."""
 
 
 @frozen
@@ -197,7 +199,7 @@ class SearchAnswer:
     query: QueryInfo
     index: IndexState
     timings: dict[str, float]
-    """Milliseconds by step; `cached` is 1 where the answer was there already."""
+    """Milliseconds by step. `cached` is 1 if the answer came from the cache."""
     broken_off: tuple[str, ...] = ()
-    """Steps whose time was over before they had looked everywhere; what they found until then counts."""
+    """The steps that reached their deadline. What they found by then was used."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)

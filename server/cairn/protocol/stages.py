@@ -1,11 +1,11 @@
-"""Params and results of the nine stages of discovery, each a request of its own (S1).
+"""Params and results of the nine stages of discovery, each of which is a request of its own.
 
-They chain: what a stage returns in `collections`, `queries`, `chunks`, `bullets` and `plan` is what the next one takes,
-as it is. Params carry S1's names in camelCase; `config` is any part of the stage's own settings, laid over those of the
-workspace. Nothing asked is answered by nothing, never by an error.
+The `collections`, `queries`, `chunks`, `bullets` and `plan` that a stage returns are the input of the next
+stage. `config` is any part of the stage's settings, which replaces that part of the workspace's settings.
+Empty input gives an empty answer, not an error.
 
-Limits keep any one request to a few seconds, whatever it holds. They lie far above what discovery itself passes from
-stage to stage: some 15 queries, 100 chunks and 20 bullets.
+The limits keep every request to a few seconds. Discovery itself stays far below them: it passes about 15
+queries, 100 chunks and 20 bullets from stage to stage.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, within
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
 MAX_CHUNKS = 500
-"""Given, or asked for by `k`: what one stage returns, the next one takes."""
+"""The most chunks of a request, and the largest `k`: a stage accepts whatever the one before returns."""
 MAX_BULLETS = 1_000
 MAX_CHUNK_CHARS = 10_000
-"""The index cuts files into chunks of some 1,500 characters."""
+"""The index itself cuts files into chunks of about 1,500 characters."""
 MAX_BULLET_CHARS = 10_000
 MAX_CHARS = 500_000
-"""Of all texts of a request together."""
+"""The most characters of all texts in a request together."""
 
 _GLOBS = at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS)
 _COLLECTIONS = at_most(items=MAX_COLLECTIONS)
@@ -57,40 +57,41 @@ class CollectionsAnswer:
 @frozen
 class ChunksAnswer:
     chunks: tuple[ScoredChunk, ...]
-    """S1's `ScoredChunk`; `metadata.lineRange` is 0-based, end exclusive."""
+    """The chunks; `metadata.lineRange` is 0-based, end exclusive."""
 
 
 @frozen
 class FilterCollectionsParams:
-    """`cairn/filterCollections` → CollectionsAnswer, in the order given."""
+    """The params of `cairn/filterCollections`, which returns a CollectionsAnswer in the given order."""
 
     query: str
     include: tuple[str, ...] = field(default=(), metadata=_GLOBS)
-    """Globs; without any, `config.defaultInclude`, then the collections that the query names, then all."""
+    """Globs of the collections to search. If empty: `config.defaultInclude`, else the collections that the
+    query names, else all."""
     exclude: tuple[str, ...] = field(default=(), metadata=_GLOBS)
-    """Globs; without any, `config.defaultExclude`."""
+    """Globs of the collections to leave out. If empty: `config.defaultExclude`."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
-    """S1's `all_collections`; the workspace's own when absent."""
+    """The collections to choose from; if absent, those of the workspace."""
     config: dict[str, Any] = field(factory=dict)
 
 
 @frozen
 class ScoreCollectionsParams:
-    """`cairn/scoreCollections` → CollectionsAnswer, best first, each with its score."""
+    """The params of `cairn/scoreCollections`, which returns a CollectionsAnswer with scores, best first."""
 
     query_terms: tuple[str, ...] | None = field(
         default=None, metadata=at_most(items=MAX_QUERIES, chars=MAX_NAME_CHARS)
     )
     query: str = ""
-    """Where the terms are taken from when they are absent."""
+    """The query, from which the terms are taken if `query_terms` is absent."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
-    """The workspace's own when absent."""
+    """The collections to search; if absent, those of the workspace."""
     config: dict[str, Any] = field(factory=dict)
 
 
 @frozen
 class ExpandQueriesParams:
-    """`cairn/expandQueries` → QueriesAnswer, the question itself first."""
+    """The params of `cairn/expandQueries`, which returns a QueriesAnswer; the query itself is first."""
 
     query: str
     config: dict[str, Any] = field(factory=dict)
@@ -103,44 +104,46 @@ class QueriesAnswer:
 
 @frozen
 class BroadDiscoveryParams:
-    """`cairn/broadDiscovery` → ChunksAnswer, in the order in which MMR picked them.
+    """The params of `cairn/broadDiscovery`, which returns a ChunksAnswer in the order of MMR.
 
-    The number of queries times `config.kPerQuery` is 1,000 at most.
+    The number of queries times `config.kPerQuery` may be at most 1,000.
     """
 
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
-    """The first is the question, whose best passage scores 1."""
+    """The queries. The first is the question itself, whose best passage scores 1."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
-    """The workspace's own when absent."""
+    """The collections to search; if absent, those of the workspace."""
     k: int | None = field(default=None, metadata=_K)
-    """The setting `discovery.broadK` when absent."""
+    """The most chunks; if absent, the setting `discovery.broadK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
 
 @frozen
 class SemanticFocusParams:
-    """`cairn/semanticFocus` → ChunksAnswer, best first.
+    """The params of `cairn/semanticFocus`, which returns a ChunksAnswer, best first.
 
-    The number of queries times 2 `k` is 2,000 at most.
+    The number of queries times 2 `k` may be at most 2,000.
     """
 
     collection: CollectionRef
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
-    """The first is the question, by which the chunks are ranked again."""
+    """The queries. The chunks are ranked again by the first, the question itself."""
     k: int | None = field(default=None, metadata=_K)
-    """The setting `discovery.focusK` when absent."""
+    """The most chunks; if absent, the setting `discovery.focusK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
 
 @frozen
 class PromoteReadmeParams:
-    """`cairn/promoteReadme` → ChunksAnswer, best first; of a chunk that is given twice, the better score counts."""
+    """The params of `cairn/promoteReadme`, which returns a ChunksAnswer, best first. If a chunk is given
+    twice, the better score counts."""
 
     hits: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
     query: str | None = None
-    """When given, READMEs are promoted only if it asks what one thing is, as `cairn/discover` does."""
+    """The question. If given, READMEs are promoted only if it asks what something is, as in
+    `cairn/discover`."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -149,15 +152,15 @@ class PromoteReadmeParams:
 
 @frozen
 class CompressEvidenceParams:
-    """`cairn/compressEvidence` → BulletsAnswer, best first."""
+    """The params of `cairn/compressEvidence`, which returns a BulletsAnswer, best first."""
 
     chunks: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
     max_bullets: int | None = field(default=None, metadata=within(0, MAX_BULLETS))
-    """The setting `discovery.maxBullets` when absent."""
+    """The most bullets; if absent, the setting `discovery.maxBullets`."""
     max_per_doc: int | None = field(default=None, metadata=_K)
-    """Chunks of one file that may contribute; the setting `discovery.maxPerDoc` when absent."""
+    """The most chunks of one file that contribute; if absent, the setting `discovery.maxPerDoc`."""
     query: str = ""
-    """Sentences that hold its words win; without it, those that stand first."""
+    """The question. Sentences with its words are preferred; without it, the first sentences are."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -167,15 +170,17 @@ class CompressEvidenceParams:
 @frozen
 class BulletsAnswer:
     bullets: tuple[Bullet, ...]
-    """As in `cairn/discover`, with unrounded scores; `uri` is "" where the chunk names no folder of the workspace."""
+    """The bullets, as in `cairn/discover`, with unrounded scores. `uri` is "" if the chunk has no workspace
+    folder."""
 
 
 @frozen
 class BuildAnswerPlanParams:
-    """`cairn/buildAnswerPlan` → PlanAnswer."""
+    """The params of `cairn/buildAnswerPlan`, which returns a PlanAnswer."""
 
     bullets: tuple[Bullet, ...] = field(metadata=at_most(items=MAX_BULLETS))
-    """A `range` of no lines means that the lines are not known; `citation` is made from `path` and `range`."""
+    """The bullets. An empty `range` means that the lines are unknown; `citation` is made from `path` and
+    `range`."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -189,15 +194,16 @@ class PlanAnswer:
 
 @frozen
 class RenderPromptParams:
-    """`cairn/renderPrompt` → PromptAnswer."""
+    """The params of `cairn/renderPrompt`, which returns a PromptAnswer."""
 
     plan: AnswerPlan
     bullets: tuple[Bullet, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
-    """Shown only where the plan holds none and there are no excerpts."""
+    """Bullets to show if the plan has none and there are no excerpts."""
     query: str = ""
-    """Stands in the prompt before the instructions."""
+    """The question, which the prompt shows before the instructions."""
     excerpts: tuple[Excerpt, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
-    """Those of `cairn/discover`, in their order. With them the plan leads only where the query asks what something is."""
+    """The excerpts of `cairn/discover`, in their order. With excerpts, the plan comes first only if the query
+    asks what something is."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -213,9 +219,9 @@ class RenderPromptParams:
 @frozen
 class PromptAnswer:
     prompt: str
-    """Empty where there is no evidence."""
+    """The prompt; empty if there is no evidence."""
     tokens: int
-    """Of the prompt, in the installed model's vocabulary; by S1's estimate where none is installed."""
+    """The number of tokens in the prompt, by the installed model's tokenizer or else by an estimate."""
 
 
 def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:

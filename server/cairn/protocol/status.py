@@ -9,7 +9,7 @@ from cairn.schema.bounds import within
 
 @frozen
 class NoParams:
-    """For methods that take none."""
+    """The params of methods that have none."""
 
 
 @frozen
@@ -24,7 +24,8 @@ class ModelInfo:
     dimension: int
     id: str
     packaged: bool = False
-    """Whether it is the code model that comes with Cairn; `cairn model install` adds a larger one, slower to index."""
+    """Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower
+    one."""
 
 
 @frozen
@@ -41,133 +42,137 @@ class CollectionInfo:
 
 @frozen
 class Latency:
-    """Milliseconds over the latest searches that were not answered from the cache; null before the first."""
+    """Percentiles, in milliseconds, over the latest searches without cache hits; null before the first
+    search."""
 
     p50: float | None
     p95: float | None
     cache_hits: int = 0
-    """Searches whose answer was there already, since the start…"""
+    """Searches answered from the cache since the start."""
     cache_misses: int = 0
-    """…and those whose answer had to be made."""
+    """Searches not answered from the cache since the start."""
 
 
 @frozen
 class PhaseState:
-    """How the switch stands, for the status."""
+    """The state of the kill switch."""
 
     phase: int
     wanted: int
-    """What the settings, or somebody by hand, ask for."""
+    """The phase that the settings or `cairn phase` ask for."""
     by_hand: bool
     automatic: bool
     reason: str
-    """Of the last change; "" before the first."""
+    """The reason of the last change; "" before the first."""
     since: str
-    """When that was, or the start; UTC (ISO 8601)."""
+    """The time of the last change, or of the start; UTC (ISO 8601)."""
     next_try_seconds: float | None
-    """Until the next higher phase may be tried; 0 where it waits for searches to become faster; None if none is to be."""
+    """Seconds until the next higher phase is tried; 0 if it waits for faster searches; null if there is no
+    higher phase to try."""
     p95_ms: float | None
-    """Of the searches counted: those of this phase, since it began and within the window; None before the first."""
+    """The 95th percentile of this phase's searches in the window; null before the first."""
     error_rate: float
-    """Their share that failed, 0 to 1…"""
+    """The share of these searches that failed, from 0 to 1."""
     fallback_rate: float
-    """…and that less than this phase answered, because something of it failed."""
+    """The share of these searches that a lower phase answered because this one failed, from 0 to 1."""
     queries: int
-    """How many they are."""
+    """The number of these searches."""
 
 
 @frozen
 class LoggedPhaseChange:
-    """A step of the phase in some process of the workspace."""
+    """A change of phase in one process of the workspace."""
 
     at: str
     before: int
     after: int
     reason: str
     next_try_seconds: float | None
-    """From now until the next higher phase is tried, 0 if that is over; None where none is to be tried."""
+    """Seconds from now until the next higher phase is tried; 0 if that has passed; null if none will be
+    tried."""
     pid: int
     alive: bool
-    """Whether that process runs still. Of one that does, the latest change tells its phase."""
+    """Whether that process is still running. Its latest change then shows its phase."""
 
 
 @frozen
 class RecentQueries:
-    """What the latest logged questions were like, in all processes. A share of nothing is None."""
+    """Figures of the latest logged queries of all processes. A share is null if there is nothing to count."""
 
     queries: int
     since: str
-    """When the first of them was asked; "" without any."""
+    """The time of the first of these queries; "" if there are none."""
     p50_ms: float | None
-    """Of those that were not answered from the cache, and did not fail."""
+    """The median latency, without cache hits and failures."""
     p95_ms: float | None
     cached_share: float | None
-    """Of those that did not fail."""
+    """The share of cache hits among the queries that did not fail."""
     error_share: float | None
     no_match_share: float | None
-    """Of those that were judged: answered with "Which part should I explain?", S2's fallback rate."""
+    """The share of judged queries without a match."""
     clarify_share: float | None
-    """…and with another question back."""
+    """The share of judged queries that were answered with a clarifying question."""
     keyword_match_share: float | None
-    """…and in which some result has one of the question's terms, S2's keyword match rate."""
+    """The share of judged queries with a result that contains a query term."""
     below_wanted_share: float | None
-    """Of all: answered in a lower phase than was asked for, or with something that stood in for it."""
+    """The share of queries answered in a lower phase than wanted, or by a fallback."""
     phase_changes: tuple[LoggedPhaseChange, ...]
-    """The latest first."""
+    """The changes of phase, the latest first."""
 
 
 @frozen
 class RetrievalStatus:
-    """How questions are answered."""
+    """How queries are answered."""
 
     state: PhaseState
-    """In this process."""
+    """The state in this process."""
     recent: RecentQueries
-    """In all processes that have the workspace open; of several folders, the first one's."""
+    """Figures of all processes that have the workspace open. If there are several folders, those of the first
+    one."""
 
 
 @frozen
 class StatusAnswer:
     state: str
-    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`, and history and imports are
-    counted), `degraded` (nothing more to do, but no vectors; or the index cannot be written) or `disabled`."""
+    """`starting`, `indexing`, `ready` (all files are indexed and embedded by `model`, and history and imports
+    are read), `degraded` (done, but without vectors, or the index cannot be written) or `disabled`."""
     searchable: bool
     generation: int
     phase: int
-    """3 with vectors, 2 on keywords alone (S2)."""
+    """The phase of indexing: 3 with vectors, 2 with keywords only."""
     files: FileCounts
     chunks: int
     embedded: int
-    """Chunks with a vector of `model`."""
+    """How many chunks have a vector of `model`."""
     queued: int
-    """Chunks that wait for one."""
+    """How many chunks wait for a vector."""
     model: ModelInfo | None
-    """The installed model, else the code model that comes with Cairn; null where embedding is switched off, or neither
-    can be used."""
+    """The installed model, else the code model that comes with Cairn. It is null if embedding is switched
+    off, or if neither can be used."""
     collections: tuple[CollectionInfo, ...]
     last_error: str | None
     latency: Latency
     memory: int
-    """Resident bytes of this process."""
+    """The resident memory of this process in bytes."""
     warnings: tuple[str, ...] = ()
     skipped: dict[str, int] = field(factory=dict)
-    """Files and directories that the last scan of this process left out, by rule."""
+    """How many files and directories the last scan of this process skipped, by rule."""
     activity: str = "idle"
-    """What indexing does now: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`, `tidying`,
-    `idle` or `paused`."""
+    """The current step of indexing: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`,
+    `tidying`, `idle` or `paused`."""
     static_embedded: int = 0
-    """Chunks with a static vector, by the code model that comes with Cairn; these come within seconds."""
+    """How many chunks have a static vector, by the code model that comes with Cairn."""
     paused: bool = False
     texts_per_second: float = 0.0
-    """Texts embedded, as of late."""
+    """The recent speed of embedding."""
     seconds_left: float | None = None
-    """Until all vectors are made; null while nobody can tell."""
+    """The estimated time until all vectors are made; null if unknown."""
     retrieval: RetrievalStatus | None = None
     remaining: tuple[str, ...] = ()
-    """What is not done yet, of `files`, `vectors`, `history` and `imports`; nothing where `state` is `ready`."""
+    """The unfinished parts: `files`, `vectors`, `history` and `imports`; empty if `state` is `ready`."""
 
 
 @frozen
 class SetPhaseParams:
     phase: int | None = field(default=None, metadata=within(0, 3))
-    """0 switches retrieval off; null leaves it to the settings and the kill switch again."""
+    """The phase; 0 switches retrieval off, and null returns control to the settings and the kill switch."""

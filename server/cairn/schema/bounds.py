@@ -1,7 +1,7 @@
-"""Limits of a field, declared beside it: whoever checks a value and whoever describes it reads the same ones.
+"""Limits of a field's value, declared beside the field.
 
-`field(default=10, metadata=within(1, 200))` declares them; `cairn.schema.convert` checks what it reads by them,
-`cairn.settings.layers` each setting, and `cairn.schema.json_schema` shows them.
+`field(default=10, metadata=within(1, 200))` declares them; `cairn.schema.convert` checks what it reads by
+them, `cairn.settings.layers` each setting, and `cairn.schema.json_schema` shows them.
 """
 
 from __future__ import annotations
@@ -15,30 +15,28 @@ from attrs import frozen
 _KEY = "bounds"
 
 MAX_NUMBER = 1_000_000_000
-"""Of lines, positions and counts: they stay far from where arithmetic and SQLite's 64 bits overflow."""
+"""The limit of lines, positions and counts. It is far below the overflow of SQLite's 64-bit integers."""
 
 NOT_BLANK = r"\S"
-"""The pattern of a text that holds more than whitespace."""
+"""The pattern of a text that is not only whitespace."""
 
 
 @frozen
 class Bounds:
-    """What a value must lie in; of a list or mapping, each item of it."""
+    """The limits of a value; for a list or mapping, those of each item."""
 
     low: float | None = None
     high: float | None = None
-    """Of a number; there are both ends or none, so that nothing infinite lies within."""
+    """The range of a number has both ends or none, so that infinity is never valid."""
     max_chars: int | None = None
-    """Of a string."""
     max_items: int | None = None
-    """Of a list."""
     far_apart: bool = False
-    """Only the end that was passed is worth a word."""
+    """Whether an error names only the end of the range that was exceeded."""
     pattern: str | None = None
-    """Of a string, as a regular expression that is searched for. It is only shown: the class checks it, in words."""
+    """The pattern of a string, for schemas only; the class itself checks it."""
 
     def problem_with(self, value: Any) -> str | None:
-        """What is wrong with a value of the right type; None if nothing is."""
+        """Return what is wrong with a value of the right type, or None."""
         if isinstance(value, str):
             if self.max_chars is not None and len(value) > self.max_chars:
                 return f"expected {self.max_chars:,} characters at most, got {len(value):,}"
@@ -71,21 +69,21 @@ class Bounds:
 
 
 ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER, far_apart=True)
-"""For numbers that nothing more is known about."""
+"""The limits of numbers that declare none."""
 
 
 def within(low: float, high: float) -> dict[str, Any]:
-    """Metadata of a number from `low` to `high`, both included."""
+    """Return the metadata of a number from `low` to `high`, inclusive."""
     return {_KEY: Bounds(low=low, high=high)}
 
 
 def at_most(
     *, chars: int | None = None, items: int | None = None, pattern: str | None = None
 ) -> dict[str, Any]:
-    """Metadata of a string, or of a list and the strings in it."""
+    """Return the metadata of a string, or of a list and its strings."""
     return {_KEY: Bounds(max_chars=chars, max_items=items, pattern=pattern)}
 
 
 def bounds_of(attribute: attrs.Attribute[Any]) -> Bounds | None:
-    """What was declared for a field."""
+    """Return the declared limits of a field."""
     return cast("Bounds | None", attribute.metadata.get(_KEY))

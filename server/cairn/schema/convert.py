@@ -1,8 +1,7 @@
 """Strict conversion between JSON-like data and attrs classes, shared by settings and every front.
 
-Keys are camelCase outside and snake_case inside. Nothing is guessed: a string is never taken for a
-number, an unknown key is an error, and every error names the field it is about. Only what no text can hold, half of
-a surrogate pair, is replaced.
+Keys are camelCase outside and snake_case inside. Conversion never guesses: a string is not a number, an
+unknown key is an error, and every error names its field. Only unpaired surrogates in strings are replaced.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from cairn.text.unicode import well_formed
 T = TypeVar("T")
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""In `focusTopNCollections`, also between the `N` and the `C`."""
+"""Where a word begins in camelCase; `focusTopNCollections` has five words."""
 _OF_CLASS = "\0"
-"""Begins what a class's own check says, on its way through cattrs."""
+"""The prefix of a message from a class's own check, while it passes through cattrs."""
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
 def structure(data: Any, cls: type[T]) -> T:
-    """`data` as an instance of the attrs class `cls`. Raises InvalidRequestError naming the field."""
+    """Return `data` as an instance of the attrs class `cls`. Raise InvalidRequestError naming the field."""
     try:
         return _converter.structure(data, cls)
     except ValueError as error:
@@ -43,7 +42,7 @@ def structure(data: Any, cls: type[T]) -> T:
 
 
 def structure_value(value: Any, hint: Any) -> Any:
-    """`value` as the type `hint`. Raises ValueError saying what was expected."""
+    """Return `value` as the type `hint`. Raise ValueError saying what was expected."""
     try:
         return _converter.structure(value, hint)
     except cattrs.IterableValidationError as error:
@@ -51,18 +50,18 @@ def structure_value(value: Any, hint: Any) -> Any:
 
 
 def unstructure(value: Any) -> Any:
-    """An attrs instance, or a container of them, as JSON data with camelCase keys."""
+    """Return an attrs instance, or a container of them, as JSON data with camelCase keys."""
     return _converter.unstructure(value)
 
 
 def camel_case(name: str) -> str:
-    """`max_file_bytes` → `maxFileBytes`."""
+    """Convert `max_file_bytes` to `maxFileBytes`."""
     head, *tail = name.split("_")
     return head + "".join(part.capitalize() for part in tail)
 
 
 def snake_case(key: str) -> str:
-    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
+    """Convert `maxFileBytes` to `max_file_bytes`; keep snake_case."""
     return _WORD_START.sub("_", key).replace("-", "_").lower()
 
 
@@ -77,7 +76,7 @@ def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
 
     message, _, place = transform_error(error, format_exception=describe)[0].rpartition(" @ $")
     field = ".".join(camel_case(part) for part in place.lstrip(".").split(".") if part)
-    if message.startswith(_OF_CLASS):  # a class's own check, which names its field itself
+    if message.startswith(_OF_CLASS):  # A class's own check names its field.
         own_field, _, message = message.removeprefix(_OF_CLASS).partition(": ")
         field = f"{field}.{own_field}" if field else own_field
     if message.startswith("unknown field "):
@@ -107,7 +106,7 @@ def _enum_hook(value: Any, cls: type[enum.StrEnum]) -> enum.StrEnum:
 
 
 def _sequence_hook(value: Any, hint: Any) -> tuple[Any, ...]:
-    """Lists become tuples; where strings are listed, one string alone will do."""
+    """Convert a list to a tuple. A single string is accepted as a list of strings."""
     item = typing.get_args(hint)[0]
     if isinstance(value, str) and issubclass(item, str):
         value = [value]
@@ -117,7 +116,7 @@ def _sequence_hook(value: Any, hint: Any) -> tuple[Any, ...]:
 
 
 def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
-    """An object with any keys, all of whose values are of one type."""
+    """Convert an object with arbitrary keys, whose values have one type."""
     _, item = typing.get_args(hint)
     if not isinstance(value, Mapping):
         raise ValueError(f"expected an object, got {_shown(value)}")
@@ -137,7 +136,6 @@ def _is_tuple(hint: Any) -> bool:
 
 
 def _is_dict(hint: Any) -> bool:
-    """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`."""
     return typing.get_origin(hint) in (dict, Mapping)
 
 

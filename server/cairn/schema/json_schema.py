@@ -1,7 +1,7 @@
-"""JSON schema (draft 2020-12) of any attrs class: what `cairn.schema.convert` reads and writes, described.
+"""JSON schemas (draft 2020-12) of attrs classes, as `cairn.schema.convert` reads and writes them.
 
-Descriptions are the docstrings of the classes and the strings under their fields; limits are those declared beside the
-fields (`cairn.schema.bounds`).
+Descriptions are the docstrings of the classes and the strings under their fields. Limits are those declared
+beside the fields (`cairn.schema.bounds`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from cairn.schema.convert import camel_case, unstructure
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFS = "#/$defs/"
 COMPONENTS = "#/components/schemas/"
-"""Where an OpenAPI document has its definitions."""
+"""The place of definitions in an OpenAPI document."""
 
-Naming = Literal["camel", "snake"]
+KeyStyle = Literal["camel", "snake"]
 Schema = dict[str, Any]
 
 _PRIMITIVES: Mapping[Any, Schema] = {
@@ -43,27 +43,27 @@ _PRIMITIVES: Mapping[Any, Schema] = {
 
 @frozen
 class Describer:
-    """Describes classes in one document, whose definitions it adds to.
+    """Describes classes, and adds their definitions to one document.
 
-    Of what is read (`whole` false), fields with a default may be left out, and one string will do for a list of strings;
-    of an answer (`whole`), every field is there. Where a class that this makes a difference to is among the definitions
-    the other way already, it is called `Whole…` or `Partial…`, so that one document can have both.
+    In a request (`whole` is false), fields with a default may be absent, and one string may replace a list of
+    strings. In an answer (`whole`), every field is present. A class whose two forms differ is called `Whole…`
+    or `Partial…` if the document already has the other form.
     """
 
     definitions: dict[str, Any] = field(hash=False)
-    """The classes and enumerations that were named, by name."""
-    naming: Naming = field(default="camel", kw_only=True)
+    """The described classes and enumerations, by name."""
+    key_style: KeyStyle = field(default="camel", kw_only=True)
     whole: bool = field(default=False, kw_only=True)
     prefix: str = field(default=DEFS, kw_only=True)
-    """Where references find the definitions."""
+    """The prefix of references to the definitions."""
     bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = field(default=bounds_of, kw_only=True)
 
     def object(self, cls: type[Any]) -> Schema:
-        """The schema of an attrs class itself."""
+        """Return the schema of an attrs class itself."""
         hints, docs = typing.get_type_hints(cls), field_docs(cls)  # type: ignore[arg-type] # mypy takes classes for unhashable
-        # In texts, too, the class's fields are called what its reader calls them.
+        # Texts use the same key_style for the class's fields.
         names = {
-            each.name: camel_case(each.name) if self.naming == "camel" else each.name
+            each.name: camel_case(each.name) if self.key_style == "camel" else each.name
             for each in attrs.fields(cls)
         }
         properties, required = {}, []
@@ -101,9 +101,9 @@ class Describer:
         return {"description": _shown(doc), **described} if (doc := class_doc(cls)) else described
 
     def type(self, hint: Any, bounds: Bounds | None = None) -> Schema:
-        """The schema of a value of the type `hint`: of a class, a reference to its definition.
+        """Return the schema of a value of the type `hint`. For a class it is a reference.
 
-        Raises ValueError if two classes of one name meet among the definitions.
+        Raise ValueError if two different classes have the same name.
         """
         if hint is Any or hint is object:
             return {}
@@ -126,7 +126,7 @@ class Describer:
             return {"anyOf": shapes}
         if len(shapes) == 1 and isinstance(shapes[0].get("type"), str):
             return {**shapes[0], "type": [shapes[0]["type"], "null"]}
-        # Without one `anyOf` in another.
+        # Nested `anyOf` are merged.
         flat = [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
         return {"anyOf": [*flat, {"type": "null"}]}
 
@@ -148,11 +148,11 @@ class Describer:
 
 
 _NESTED: Any = object()
-"""The default of a field that is a class: those of its own fields say what it is."""
+"""Stands for the default of a field that is a class, whose own fields have defaults."""
 
 
 def _limits(hint: Any, bounds: Bounds | None) -> Schema:
-    """The keywords for the bounds of a string or a number."""
+    """Return the keywords for the bounds of a string or a number."""
     keywords: Schema = {}
     if bounds and hint is str:
         keywords = {"maxLength": bounds.max_chars, "pattern": bounds.pattern}
@@ -162,25 +162,25 @@ def _limits(hint: Any, bounds: Bounds | None) -> Schema:
 
 
 def _shown(doc: str) -> str:
-    """Paragraphs without the line breaks inside of them, nor references to the founding documents, which readers do not have."""
-    return "\n\n".join(" ".join(part.split()) for part in _FOUNDING.sub("", doc).split("\n\n"))
+    """Return the paragraphs of a docstring without the line breaks inside them."""
+    return "\n\n".join(" ".join(part.split()) for part in doc.split("\n\n"))
 
 
 def class_doc(cls: type[Any]) -> str:
-    """The class's own docstring; "" where it has none."""
+    """Return the class's own docstring; "" if it has none."""
     doc = cls.__dict__.get("__doc__") or ""
     return "" if doc.startswith("Method generated") else inspect.cleandoc(doc)
 
 
 _parsing = threading.Lock()
 _TRIES = 5
-"""Two threads that parse at once may get a SystemError in Python 3.11 and 3.12 (CPython's issue 106905). Those of Cairn wait for
-each other; a library's thread may parse, too, and then it is tried again."""
+"""Two threads that parse at the same time may get a SystemError in Python 3.11 and 3.12 (CPython's issue
+106905). Cairn's threads take a lock; a library's thread does not, so Cairn tries again."""
 
 
 @functools.cache
 def field_docs(cls: Hashable) -> Mapping[str, str]:
-    """The string under each field of a class that has one, by the field's name."""
+    """Return the docstrings of a class's fields, by name."""
     assert isinstance(cls, type)
     body = _definition(cls)
     docs = {}
@@ -193,7 +193,6 @@ def field_docs(cls: Hashable) -> Mapping[str, str]:
 
 
 def _definition(cls: type) -> ast.ClassDef:
-    """The statement that defines the class."""
     for left in reversed(range(_TRIES)):
         try:
             with _parsing:
@@ -208,4 +207,3 @@ def _definition(cls: type) -> ast.ClassDef:
 
 
 _CODE = re.compile(r"`(\w+)`")
-_FOUNDING = re.compile(r"\s*\(S[1-5]\b[^)]*\)|\bS[1-5]'s\s+")

@@ -1,4 +1,4 @@
 """The tree of settings with its defaults, the layers it is read from, and how it is shown.
 
-Every default and every limit stands in the tree. Whoever uses a setting is handed it and reads no file.
+The tree has every default and every limit. Code that uses a setting gets it as an argument and reads no file.
 """

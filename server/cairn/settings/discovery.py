@@ -1,4 +1,4 @@
-"""The settings of the nine stages of discovery (S1; the defaults are S1's)."""
+"""The settings of the nine stages of discovery."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.settings.marks import NAMES_A_FILE, SHARE
 
 
 class FormatStyle(enum.StrEnum):
-    """How the prompt is laid out."""
+    """The layout of the prompt."""
 
     MARKDOWN = "markdown"
     PLAIN = "plain"
@@ -19,7 +19,7 @@ class FormatStyle(enum.StrEnum):
 
 
 class SectionType(enum.StrEnum):
-    """The sections an answer plan may have."""
+    """The sections that an answer plan may have."""
 
     DEFINITION = "definition"
     FEATURES = "features"
@@ -31,7 +31,7 @@ class SectionType(enum.StrEnum):
 
 
 class BulletCategory(enum.StrEnum):
-    """What a sentence tells about its subject."""
+    """The aspect of its subject that a sentence describes."""
 
     DEFINITION = "definition"
     FEATURE = "feature"
@@ -44,30 +44,30 @@ class BulletCategory(enum.StrEnum):
 
 @frozen
 class FilterConfig:
-    """Stage 1: which collections take part."""
+    """Stage 1: which collections are searched."""
 
     default_include: tuple[str, ...] = ()
-    """Globs for requests without their own. S1's sample file lists `*-docs` and `*-source`; with them a question
-    could never reach tests, examples or configuration, which ranking holds back already unless asked for."""
+    """Globs of the collections that a request without its own globs searches. If empty, it searches all."""
     default_exclude: tuple[str, ...] = ("*-test", "*-backup")
+    """Globs of the collections that a request without its own globs leaves out."""
 
 
 @frozen
 class ScoringConfig:
-    """Stage 2: weights of the collection signals, S1's three first."""
+    """Stage 2: the weights of the signals by which collections are ranked."""
 
     name_match_weight: float = 0.4
     term_boost_weight: float = 0.3
     signal_boost_weight: float = 0.3
     recency_decay_days: float = 90.0
     evidence_weight: float = 1.0
-    """For how much the question is about the collection's package, by what its manifest says, in a workspace of seven
-    packages or more."""
+    """The weight of how well the description in the package's manifest fits the question. It counts in
+    workspaces of seven packages or more."""
 
 
 @frozen
 class ExpansionConfig:
-    """Stage 3: which families of query variations are generated, for questions about a thing as a whole."""
+    """Stage 3: which variations of the query are generated for a question about something as a whole."""
 
     include_definition: bool = True
     include_features: bool = True
@@ -84,8 +84,8 @@ class BroadDiscoveryConfig:
 
     k_per_query: int = 10
     mmr_lambda: float = field(default=0.7, metadata=SHARE)
-    """Decides which chunks stay where more than `broadK` were found; their order is by score again after stage 5. By default
-    nearly all stay: with 1, 60 questions and 18 overviews had the same evidence."""
+    """The balance of maximal marginal relevance (MMR), which selects chunks if more than `broad_k` were
+    found: 1 selects by relevance alone, 0 by novelty alone."""
     similarity_threshold: float = field(default=0.3, metadata=SHARE)
     enable_deduplication: bool = True
     dedup_threshold: float = field(default=0.85, metadata=SHARE)
@@ -97,20 +97,19 @@ class SemanticFocusConfig:
 
     semantic_reranking: bool = True
     cross_encoder: bool = False
-    """Accepted without effect: no cross-encoder comes with Cairn."""
+    """This setting has no effect, because Cairn has no cross-encoder."""
     similarity_threshold: float = field(default=0.35, metadata=SHARE)
     context_window: int = field(default=3, metadata=within(0, 50))
-    """Chunks added before and after each hit; more would be slow to rank again. They fill the places that hits
-    leave in a small collection. Evidence is the same without them (60 questions, 18 overviews): excerpts have lines of their own."""
+    """How many chunks before and after each hit are added, if the collection has fewer hits than places."""
 
 
 @frozen
 class ReadmePromotionConfig:
-    """Stage 6: how much a README counts."""
+    """Stage 6: how READMEs rank."""
 
     readme_boost: float = 1.5
     readme_patterns: tuple[str, ...] = ("README.md", "README", "readme.md", "README.rst", "README.txt")
-    """File names, whatever their case."""
+    """File names of READMEs; upper and lower case are the same."""
     always_top: bool = True
 
 
@@ -126,7 +125,7 @@ class CompressionConfig:
 
 @frozen
 class AnswerPlanConfig:
-    """Stage 8: sections of the plan, in order of priority."""
+    """Stage 8: the sections of the plan, in order of priority."""
 
     sections: tuple[SectionType, ...] = tuple(SectionType)
     min_bullets_per_section: int = 1
@@ -135,34 +134,38 @@ class AnswerPlanConfig:
 
 @frozen
 class PromptRenderConfig:
-    """Stage 9: the prompt's layout and budget."""
+    """Stage 9: the layout and the token budget of the prompt."""
 
     include_sources: bool = True
     include_metadata: bool = False
     format_style: FormatStyle = FormatStyle.MARKDOWN
     max_prompt_tokens: int = field(default=4000, metadata=within(100, 1_000_000))
-    """The prompt never has more. With fewer than 100 it would have no room for evidence."""
+    """The most tokens that the prompt has. Fewer than 100 leave no room for evidence."""
     tokenizer: str = field(default="", metadata=NAMES_A_FILE)
-    """What counts the tokens: a `tokenizer.json` file, such as that of the language model the prompt is for; `characters`
-    for S1's estimate of four to a token; empty for the installed model's tokenizer, or that estimate where none is
-    installed. A workspace's own file and a request can only name files in the workspace."""
+    """How tokens are counted: the path of a `tokenizer.json` file, or `characters` for an estimate of four
+    characters to a token. If empty, the tokenizer of the installed larger model counts, or the estimate if
+    there is none. A workspace's settings file and a request can only name files in the workspace."""
 
 
 @frozen
 class DiscoveryConfig:
-    """All nine stages (S1's `CursorDiscoveryConfig`)."""
+    """The nine stages of discovery, and the limits between them."""
 
     filter: FilterConfig = field(factory=FilterConfig)
     scoring: ScoringConfig = field(factory=ScoringConfig)
     expansion: ExpansionConfig = field(factory=ExpansionConfig)
     broad: BroadDiscoveryConfig = field(factory=BroadDiscoveryConfig)
     broad_k: int = 50
+    """How many chunks stage 4 keeps."""
     focus: SemanticFocusConfig = field(factory=SemanticFocusConfig)
     focus_k: int = 15
+    """How many chunks stage 5 keeps."""
     focus_top_n_collections: int = 3
+    """How many collections stage 5 searches."""
     readme: ReadmePromotionConfig = field(factory=ReadmePromotionConfig)
     compression: CompressionConfig = field(factory=CompressionConfig)
     max_bullets: int = 20
     max_per_doc: int = 3
+    """How many bullets one file may contribute."""
     plan: AnswerPlanConfig = field(factory=AnswerPlanConfig)
     render: PromptRenderConfig = field(factory=PromptRenderConfig)

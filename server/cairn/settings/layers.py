@@ -1,9 +1,10 @@
-"""Reads settings and lays them over each other, and says where each value is from.
+"""Reads settings in layers, and records where each value is from.
 
-From weakest to strongest: the defaults, the user's `config.toml`, the workspace's `.cairn.toml`, the editor's settings,
-the environment, and single requests. The strongest wins (`overlay`), but for lists that add up. Keys may be snake_case or
-camelCase. What cannot be used is reported, never fatal: the value from below stays, and the warning says where the bad one
-stands and what is valid. A workspace's own file is not trusted: whoever wrote the repository wrote it.
+The layers, from lowest to highest priority: the defaults, the user's `config.toml`, the workspace's
+`.cairn.toml`, the editor's settings, the environment, and single requests. A higher layer replaces the values
+of a lower one, except for lists that are joined (`JOINED`). Keys may be snake_case or camelCase. An invalid
+value is ignored with a warning that says where it is and what is valid. A workspace's file is not trusted,
+because the author of the repository wrote it.
 """
 
 from __future__ import annotations
@@ -37,52 +38,54 @@ from cairn.text.nearest import nearest
 T = TypeVar("T")
 
 CHARACTERS = "characters"
-"""The tokenizer that is no file: S1's rule of four characters to a token."""
+"""The name of the estimate of four characters to a token, in place of a tokenizer's file."""
 
 _CROSS_ENCODER = ("discovery", "focus", "cross_encoder")
-"""The only setting that is accepted without effect."""
+"""The only setting that has no effect."""
 _MAX_WARNINGS = 50
-"""Of one place: more than that tell that it is no settings file."""
+"""The most warnings about one layer. A file with more is hardly a settings file."""
 
 
 @frozen
 class Layered:
-    """Settings, and where they are from."""
+    """Settings, the origins of their values, and warnings."""
 
     settings: Settings
     origins: Mapping[Keys, tuple[str, ...]] = field(factory=dict, hash=False)
-    """Of each setting that is not the default, the place; of one that adds up, all places, weakest first."""
+    """The origin of each setting that is not the default; several, lowest priority first, if values were
+    joined."""
     warnings: tuple[tuple[str, str], ...] = ()
-    """The place of each thing that could not be used, and what is wrong with it."""
+    """Pairs of an origin and what is wrong there."""
 
     def texts(self, origin: str | None = None) -> list[str]:
-        """The warnings, or those about one place."""
+        """Return the warnings, or those about one origin."""
         return [text for place, text in self.warnings if origin in (None, place)]
 
 
 class Layers:
-    """All that settings come from but the workspace's files, read once."""
+    """All layers except the workspace's file, read once."""
 
     def __init__(
         self, editor: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`editor` is the editor's `cairn` section; `environment` is this process's where none is given."""
+        """`editor` is the editor's `cairn` section; `environment` defaults to that of this process."""
         self._below = toml_layer(user_file(), str(user_file()))
         variables = environment_layers(os.environ if environment is None else environment)
         self._above = (named_layer("editor", "cairn", editor or {}), *variables)
 
     def without_workspace(self) -> Layered:
-        """What counts where no workspace's file does."""
+        """Return the settings without a workspace's file."""
         return lay((self._below, *self._above))
 
     def of(self, folder: Path) -> Layered:
-        """What counts in the workspace folder; the warnings about its file have the origin WORKSPACE_FILE."""
+        """Return the settings of a workspace folder. Warnings about its file have the origin
+        WORKSPACE_FILE."""
         workspace = toml_layer(folder / WORKSPACE_FILE, WORKSPACE_FILE, folder)
         return lay((self._below, workspace, *self._above))
 
 
 def lay(layers: Iterable[Layer]) -> Layered:
-    """The layers over each other, weakest first, over the defaults."""
+    """Apply the layers to the defaults, lowest priority first."""
     settings = Settings()
     origins: dict[Keys, tuple[str, ...]] = {}
     warnings: list[tuple[str, str]] = []
@@ -103,9 +106,9 @@ def lay(layers: Iterable[Layer]) -> Layered:
 
 
 def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list[str]]:
-    """Lay `values` over `settings`, any part of the tree; `where` names their origin in the warnings.
+    """Apply `values` to `settings`, any part of the tree; `where` names their origin in warnings.
 
-    Returns the new tree and one warning for each key that is unknown or whose value does not fit.
+    Return the new tree and a warning for each unknown key and each invalid value.
     """
     laying = _Laying(named_layer(where, where, values))
     return laying.over(settings, values), laying.texts()
@@ -113,23 +116,23 @@ def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list
 
 @define
 class _Laying:
-    """One layer while it is laid over a tree."""
+    """The application of one layer to a tree of settings."""
 
     layer: Layer
     used: dict[Keys, bool] = field(factory=dict)
-    """The settings that were set, and whether the value was joined to what was there."""
+    """The changed settings, and whether the value was joined to the existing one."""
     _warnings: list[tuple[Keys, Callable[[], str]]] = field(factory=list)
-    """The keys that could not be used, as they are written, and why."""
+    """The rejected keys, as written, and what is wrong with each."""
 
     def texts(self) -> list[str]:
-        """One warning for each key that could not be used, up to a number."""
+        """Return a warning for each rejected key, up to _MAX_WARNINGS."""
         more = len(self._warnings) - _MAX_WARNINGS
-        told = [f"{self.layer.place(keys)}: {why()}" for keys, why in self._warnings[:_MAX_WARNINGS]]
+        warnings = [f"{self.layer.place(keys)}: {why()}" for keys, why in self._warnings[:_MAX_WARNINGS]]
         last = [f"{self.layer.origin}: {more:,} more such warnings"] if more > 0 else []
-        return [*map(_printable, told), *last]
+        return [*map(_printable, warnings), *last]
 
     def over(self, settings: T, values: Mapping[str, Any], names: Keys = (), written: Keys = ()) -> T:
-        """The tree with the values over it; `names` and `written` lead to it from the root."""
+        """Return the tree with the values applied. `names` and `written` are its path from the root."""
         hints = typing.get_type_hints(type(settings))
         attributes = attrs.fields_dict(cast(Any, type(settings)))
         changes = {name: getattr(settings, name) for name in attributes}
@@ -154,11 +157,11 @@ class _Laying:
     def _taken(
         self, attribute: attrs.Attribute[Any], hint: Any, current: Any, value: Any, names: Keys
     ) -> Any:
-        """The setting's new value. Raises ValueError saying what was expected."""
+        """Return the setting's new value. Raise ValueError saying what was expected."""
         if self.layer.folder and is_marked(attribute, USER_ONLY):
             raise ValueError(
-                f"a workspace's file may not set this; set it in {user_file()}, in the editor's settings or as"
-                f" {variable(names)}"
+                f"a workspace's file may not set this; set it in {user_file()}, in the editor's settings"
+                f" or as {variable(names)}"
             )
         try:
             taken = structure_value(value, hint)
@@ -180,18 +183,19 @@ class _Laying:
 
 
 def _workspace_path(named: str, folder: Path) -> str:
-    """A path of the workspace's own file, relative to the folder, as the real one. Raises ValueError if it leads out."""
+    """Return the real path of a path in a workspace's settings file. Raise ValueError if it leaves the
+    folder."""
     if named in ("", CHARACTERS):
         return named
     try:
         return str(contained(named, [folder]))
     except ValueError as problem:
         raise ValueError(
-            f"{named[:SHOWN_CHARACTERS]!r} cannot be used: {problem}; a workspace's file can only name files in the"
-            f" workspace. Others can be named in {user_file()} and the editor's settings"
+            f"{named[:SHOWN_CHARACTERS]!r} cannot be used: {problem}; a workspace's file can only name files in"
+            f" the workspace. Others can be named in {user_file()} and the editor's settings"
         ) from None
 
 
 def _printable(text: str) -> str:
-    """Whoever wrote a key must not write to the terminal."""
+    """Escape control characters, so that a key in a file cannot control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,4 +1,4 @@
-"""The settings as somebody sees them: each with its value and where that is from, and the schema of all of them."""
+"""The settings for display: each with its value and origin, and the JSON schema of all."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from cairn.settings.tree import Settings, leaves
 
 @frozen
 class Setting:
-    """One setting and where its value is from."""
+    """One setting with its value and origin."""
 
     key: str
-    """As in TOML: `search.leg_deadline_ms`."""
+    """The key as in TOML: `search.leg_deadline_ms`."""
     value: Any
-    """As JSON."""
+    """The value as JSON data."""
     origins: tuple[str, ...]
-    """`default` or the place; of lists that add up, all places, weakest first."""
+    """`default`, or the layers that set the value, lowest priority first."""
 
 
 @frozen
 class Shown:
-    """What `cairn config show` says."""
+    """The output of `cairn config show`."""
 
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
 
 
 def shown(laid: Layered, *, everything: bool) -> Shown:
-    """The settings that differ from the defaults, or all of them, in the order of the tree."""
+    """Return the settings that differ from the defaults, or all, in the order of the tree."""
     defaults = leaves(Settings())
     settings = [
         Setting(".".join(keys), unstructure(value), laid.origins.get(keys, ("default",)))
@@ -48,9 +48,9 @@ def shown(laid: Layered, *, everything: bool) -> Shown:
 
 
 def settings_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of a settings file, in snake_case."""
+    """Return the JSON schema (draft 2020-12) of a settings file, in snake_case."""
     definitions: dict[str, Any] = {}
-    root = Describer(definitions, naming="snake", bounds=limits_of).object(Settings)
+    root = Describer(definitions, key_style="snake", bounds=limits_of).object(Settings)
     root["properties"] = {SCHEMA_KEY: {"type": "string"}, **root["properties"]}
     return {
         "$schema": SCHEMA_DIALECT,
@@ -62,7 +62,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def as_toml(value: Any) -> str:
-    """JSON-like data as it is written in TOML."""
+    """Return JSON data as a TOML value."""
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{_string(key)} = {as_toml(each)}" for key, each in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
@@ -72,5 +72,5 @@ def as_toml(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    """With the escapes of JSON, which are TOML's; DEL, which JSON leaves as it is, must not reach a terminal either."""
+    # TOML has the escapes of JSON. DEL, which JSON does not escape, must not reach a terminal either.
     return json.dumps(text, ensure_ascii=not text.isprintable()).replace("\x7f", "\\u007f")

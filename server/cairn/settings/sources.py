@@ -1,4 +1,4 @@
-"""The places that settings come from, each read into a layer: files, the editor, the environment."""
+"""The sources of settings, each read into a layer: files, the editor, the environment."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ _VARIABLE = "CAIRN_"
 OTHER_VARIABLES = frozenset(
     {"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON", "CAIRN_STORE_URL", "CAIRN_TEAM_TOKEN"}
 )
-"""Variables that are no settings."""
+"""Environment variables of Cairn that are not settings."""
 _TEST_VARIABLE = "CAIRN_TEST_"
 
 SCHEMA_KEY = "$schema"
-"""By which editors of TOML find the schema of a file."""
+"""The key by which TOML editors find the schema of a file."""
 
 _MAX_FILE_BYTES = 1_000_000
-"""Far above what anybody writes, and read in no time: a link can make an endless file of it."""
+"""The limit protects against a link to an endless file."""
 _MAX_KEY_PARTS = 32
-"""No setting has more than four."""
+"""The most parts of a dotted key. No setting has more than four."""
 SHOWN_CHARACTERS = 60
 
 
 @frozen
 class Layer:
-    """Values from one place."""
+    """The values from one source."""
 
     origin: str
-    """What the place is called: a path, `editor`, `environment CAIRN_…`."""
+    """The name of the source: a path, `editor` or `environment CAIRN_…`."""
     values: Mapping[str, Any]
     place: Callable[[Keys], str]
-    """How a warning about the key of this path, as it is written there, begins."""
+    """Returns the beginning of a warning about a key, as written in the source."""
     spelled: Callable[[Keys], str]
-    """How the setting of this path (snake_case) is written there, as a suggestion."""
+    """Returns how a setting (snake_case) is written in the source, for suggestions."""
     folder: Path | None = None
-    """The workspace folder, if it is the workspace's own file."""
+    """The workspace folder, if the source is the workspace's file."""
     problem: str | None = None
-    """Why nothing could be read, if that is so."""
+    """Why the source could not be read; None if it could."""
 
 
 def user_file() -> Path:
-    """Where the user's own settings are: in `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
+    """Return the path of the user's settings file."""
     return config_dir() / USER_FILE
 
 
 def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
-    """Values of an editor or a request, whose places are dotted and camelCase."""
+    """Return the layer of an editor or a request, whose keys are dotted and camelCase."""
     return Layer(
         origin,
         values,
@@ -66,7 +66,8 @@ def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
 
 
 def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
-    """What a settings file holds; of no values if there is none. `folder` is the workspace's, if the file is."""
+    """Return the layer of a settings file; without values if there is no file. `folder` is the workspace of a
+    workspace's file."""
     layer = Layer(origin, {}, place=dotted, spelled=lambda keys: keys[-1], folder=folder)
     try:
         text = _text_of(path)
@@ -82,7 +83,7 @@ def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
 
     @cache
     def lines() -> Mapping[Keys, int]:
-        from cairn.settings.toml_places import key_lines  # seldom needed
+        from cairn.settings.toml_places import key_lines  # Only needed for a warning.
 
         return key_lines(text)
 
@@ -94,8 +95,9 @@ def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
 
 
 def _text_of(path: Path) -> str:
-    """The file's text with `\\n` alone. Raises OSError or ValueError saying why tomllib must not see it."""
-    if path.exists() and not path.is_file():  # a device may be endless, a pipe keeps waiting
+    """Return the file's text with `\\n` line ends. Raise OSError or ValueError if it cannot be parsed
+    safely."""
+    if path.exists() and not path.is_file():  # A device may be endless, and a pipe may block.
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         content = file.read(_MAX_FILE_BYTES + 1)
@@ -103,7 +105,7 @@ def _text_of(path: Path) -> str:
         raise ValueError(f"it is larger than {_MAX_FILE_BYTES:,} bytes")
     text = content.decode("utf-8-sig").replace("\r\n", "\n")
     if text.count(".") >= _MAX_KEY_PARTS:
-        from cairn.settings.toml_places import deep_key_line  # seldom needed
+        from cairn.settings.toml_places import deep_key_line  # Only needed for a warning.
 
         if line := deep_key_line(text, _MAX_KEY_PARTS):
             raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
@@ -111,7 +113,7 @@ def _text_of(path: Path) -> str:
 
 
 def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
-    """A layer for each variable that is a setting, or only looks like one."""
+    """Return a layer for each variable that begins with `CAIRN_` and is not one of OTHER_VARIABLES."""
     ours = [name for name in sorted(environment) if name.upper().startswith(_VARIABLE)]
     return [
         _variable_layer(name, environment[name])
@@ -131,18 +133,18 @@ def _variable_layer(name: str, text: str) -> Layer:
         value = {key: value}
 
     def place(written: Keys) -> str:
-        return dotted((name, *written[len(keys) :]))  # what is inside of a table given as the value
+        return dotted((name, *written[len(keys) :]))  # The value may be a table.
 
     return Layer(f"environment {name}", value, place, spelled=variable)
 
 
 def variable(keys: Sequence[str]) -> str:
-    """The environment variable that sets the setting of this path."""
+    """Return the environment variable for a setting."""
     return _VARIABLE + "__".join(keys).upper()
 
 
 def _toml_value(text: str) -> Any:
-    """The text read as a TOML value, or as it is."""
+    """Return the text parsed as a TOML value, or else the text itself."""
     text = well_formed(text)
     try:
         read = tomllib.loads(f"value = {text}")
@@ -152,11 +154,11 @@ def _toml_value(text: str) -> Any:
 
 
 def meant(name: str) -> str:
-    """The end of a warning about a wrong name; "" where no name is near it."""
+    """Return the suggestion at the end of a warning about a wrong name; "" if no name is similar."""
     return f"; did you mean {name}?" if name else ""
 
 
 def dotted(keys: Keys) -> str:
-    """A path as it can be shown."""
+    """Return a key path for display."""
     most = SHOWN_CHARACTERS
     return ".".join(key if len(key) <= most else key[: most - 1] + "…" for key in keys)

@@ -1,6 +1,5 @@
-"""On which line of a TOML file each key stands, which `tomllib` does not tell; and how long keys are, which it must not
-find out: a key of some 100,000 parts takes it all memory there is, or minutes.
-"""
+"""The lines of keys in a TOML file, which `tomllib` does not give, and a check for very long keys, on which
+it hangs."""
 
 from __future__ import annotations
 
@@ -13,16 +12,16 @@ _TOKEN = re.compile(
     rf"""
       (?P<key>(?:{_PART})(?:[ \t]*\.[ \t]*(?:{_PART}))*+)
     | \#[^\n]* | \"{{3}}(?:[^\\]|\\.)*?\"{{3}}(?!") | '{{3}}.*?'{{3}}(?!')
-    | ["'].*  # without an end: tomllib stops there, too; to look for the end again and again would take long
+    | ["'].*  # an unclosed string, where tomllib stops, too
     | [\[\]{{}}\n]
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""All that decides where a key begins and a value ends; many values look like keys."""
+"""Whatever decides where a key begins and where a value ends, since a value may look like a key."""
 
 
 def deep_key_line(text: str, most: int) -> int | None:
-    """The line, from 1, of the first key of more than `most` parts, wherever it stands; None if there is none."""
+    """Return the 1-based line of the first key with more than `most` parts, or None."""
     for token in _TOKEN.finditer(text):
         if token["key"] and len(re.findall(_PART, token["key"])) > most:
             return 1 + text.count("\n", 0, token.start())
@@ -30,7 +29,7 @@ def deep_key_line(text: str, most: int) -> int | None:
 
 
 def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
-    """The line, from 1, on which each table and key of a sound text first stands; inline tables' keys are left out."""
+    """Return the first 1-based line of each table and key of a valid text, without keys in inline tables."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     line, depth, is_after_key = 1, 0, False
@@ -39,7 +38,7 @@ def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
         if token["key"] and not is_after_key:
             is_after_key = True
             key = tuple(map(_unquoted, re.findall(_PART, written)))
-            if depth:  # a key holds no bracket, so this is a header
+            if depth:  # A key has no brackets, so this is a table's header.
                 table = key
             whole = key if depth else (*table, *key)
             for length in range(1, len(whole) + 1):

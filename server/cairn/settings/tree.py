@@ -1,6 +1,8 @@
-"""One typed tree of settings: every default and every limit stands here, those of discovery in `cairn.settings.discovery`.
+"""The tree of settings, with every default and every limit; those of discovery are in
+`cairn.settings.discovery`.
 
-`cairn.settings.layers` reads values into it. `cairn config schema` shows the tree with the texts below as JSON schema.
+`cairn.settings.layers` reads values into it. `cairn config schema` prints it as a JSON schema, with these
+texts.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.marks import ADDS_UP, SHARE, USER_ONLY
 
 Keys = tuple[str, ...]
-"""Names of settings from the root on: `("search", "candidates")`."""
+"""The path of a setting from the root: `("search", "candidates")`."""
 
 WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
@@ -25,7 +27,7 @@ USER_FILE = "config.toml"
 _A_DAY = 24 * 60 * 60  # in seconds
 _TEN_YEARS = 3_650  # in days
 _TOKENS = within(0, 100_000)
-"""Of a part of the context: what `cairn/context` takes as a budget for all of it."""
+"""The limit of one part's budget is that of the whole budget in `cairn/context`."""
 
 
 @frozen
@@ -33,29 +35,31 @@ class IndexSettings:
     """Which files are indexed."""
 
     include: tuple[str, ...] = ()
-    """Gitignore-style patterns; when given, only files that match one are indexed. What other rules leave out,
-    secrets above all, stays out."""
+    """Gitignore-style patterns. If any are given, only files that match one of them are indexed. Files that
+    other rules exclude, such as secrets, stay excluded."""
     exclude: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
-    """Gitignore-style patterns of files never indexed. The lists of the user, the workspace, the editor and the environment
-    add up, in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
-    list leaves out."""
+    """Gitignore-style patterns of files that are not indexed. The lists of the user, the workspace, the
+    editor and the environment are joined in this order, and the last matching pattern decides. So a workspace
+    can include again, with `!`, what the user's list excludes."""
     collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=ADDS_UP)
-    """Collections of your own, by name, with gitignore-style patterns of their files: `api-docs = ["docs/api/"]`. A file in
-    none of them belongs to `<project>-source`, `-docs`, `-tests`, `-config` or `-examples`."""
+    """Your own collections: a name, and gitignore-style patterns of the files in it, as in `api-docs =
+    ["docs/api/"]`. All other files belong to `<project>-source`, `-docs`, `-tests`, `-config` or
+    `-examples`."""
     max_file_bytes: int = 1_000_000
-    """Larger files are skipped; hand-written sources are far below this."""
+    """Larger files are skipped. Hand-written source files are far smaller than the default."""
     watch: bool = True
-    """Pick up changes made outside the editor."""
+    """Whether to watch for changes that are made outside the editor."""
     workers: int = field(default=0, metadata=within(0, 64))
-    """Processes that read and chunk where many files wait. 0: as many as there are cores to spare, fewer on battery or while
-    the machine is busy; 1: none, the daemon does it alone."""
+    """How many processes read and chunk files when many are waiting. With 0, one for each idle core, and
+    fewer on battery or while the machine is busy. With 1, the daemon starts no other process."""
     history: bool = True
-    """Read which commits touched which file, where there is a git repository."""
+    """Whether to read from git which commits touched which file."""
     keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
-    """Vectors that no file uses any more stay this long: a branch that comes back needs no new ones."""
+    """How many days to keep vectors that no file uses any more. Switching back to a branch then needs no new
+    vectors."""
     keep_vectors_mb: int = 500
-    """…as long as they take no more than this; the oldest go first. 500 MB hold 325,000 of
-    all-MiniLM-L6-v2; static ones go with their chunks."""
+    """How many MB of unused vectors to keep; the oldest are deleted first. 500 MB are 325,000 vectors of
+    all-MiniLM-L6-v2. Vectors of the code model are deleted with their chunks."""
 
 
 @frozen
@@ -63,166 +67,178 @@ class EmbeddingSettings:
     """How text becomes vectors."""
 
     enabled: bool = True
+    """Whether to make vectors. Without them, Cairn searches by names and keywords."""
     threads: int = field(default=1, metadata=within(0, 256))
-    """Threads of one call of a larger model. Two collapse under load on small machines (docs/design.md)."""
+    """How many threads one call of a larger model uses. Two are much slower than one on a small, busy
+    machine."""
     batch_size: int = field(default=16, metadata=within(1, 1_000))
-    """Texts per call of a larger model at most; calls of more than 256 tokens in all did not help."""
+    """How many texts one call of a larger model embeds at most. Calls of more than 256 tokens are no
+    faster."""
     code_tokens: int = field(default=64, metadata=within(1, 8_192))
-    """Tokens of a code chunk's skeleton that are embedded. 32 to 128 rank alike (docs/ranking.md)."""
+    """How many tokens of a code chunk a larger model embeds. Values from 32 to 128 rank equally well."""
     text_tokens: int = field(default=128, metadata=within(1, 8_192))
-    """Tokens of a prose chunk that are embedded. 64 to 256 rank alike, 256 takes twice the time."""
+    """How many tokens of a prose chunk a larger model embeds. Values from 64 to 256 rank equally well; 256
+    takes twice the time."""
 
 
 @frozen
 class VerdictSettings:
-    """When to answer and when to ask back: S2's thresholds (phase 1), and those of the calibration."""
+    """When a search answers, when it asks back, and when it finds no match."""
 
     min_score: float = 3.0
-    """S2's count of the first result, from which its match is no weak one."""
+    """The match count of the first result below which its match is weak."""
     min_matched_terms: int = 2
-    """…and of the question's terms that it must hold, where there are so many."""
+    """The number of query terms that the first result must contain, if the query has that many."""
     min_gap: float = 2.0
-    """By how much S2's count must tell apart two results that are both called what was asked for…"""
+    """The least difference in match count between two results whose names both match. Below it, Cairn asks
+    which one is meant."""
     min_confidence: float = field(default=0.3, metadata=SHARE)
-    """…and by what share of the first one's."""
+    """The least difference between two such results as a share of the first one's match count."""
     min_coverage: float = field(default=0.25, metadata=SHARE)
-    """Without vectors, and for names: the share of the question, by the rarity of its terms, that some result must hold."""
+    """The share of the query, weighted by inverse document frequency, that some result must contain. It
+    decides about names, and about every query if there are no vectors."""
     min_evidence: float = field(default=0.05, metadata=SHARE)
-    """With them: how likely the passages found must answer (0 to 1, calibrated), or else the question is refused."""
+    """The calibrated probability that the passages answer the question, below which there is no match. It
+    decides if there are vectors."""
     sure_evidence: float = field(default=0.5, metadata=SHARE)
-    """…and from which it is no weak match, whatever S2's count says."""
+    """The calibrated probability from which a match is never weak, whatever its match count."""
 
 
 @frozen
 class KillSwitchSettings:
-    """When searching steps down by itself, and when it comes back (S2's kill switch; the defaults are S2's where it has any)."""
+    """When searching drops to a lower phase by itself, and when it returns."""
 
     automatic: bool = True
-    """Off: only `retrieval.phase`, `retrieval.enabled` and `cairn phase` decide."""
+    """Whether the phase drops by itself. If not, only `retrieval.phase`, `retrieval.enabled` and `cairn
+    phase` set it."""
     window_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
-    """The window over which percentile and rate are taken."""
+    """The length of the window over which latency and error rate are measured."""
     p95_ms: float = 500.0
-    """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
-    it switches retrieval off."""
+    """The 95th percentile of search latency above which the phase drops by one. If phase 1 stays above it for
+    a whole window, retrieval is switched off."""
     busy_share: float = field(default=0.4, metadata=SHARE)
-    """…unless other programs took more than this share of all cores meanwhile: then the status says so."""
+    """The share of all cores that other programs must use for slow searches not to count. `cairn status` then
+    says that the machine is busy."""
     error_rate: float = field(default=0.05, metadata=SHARE)
-    """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
+    """The share of failed searches above which retrieval is switched off. If only vectors failed, phase 3
+    drops to 2."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))
-    """Searches that the window must hold before anything is concluded from it."""
+    """The number of searches that the window must contain before the phase can drop."""
     recovery_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
-    """After a drop, the next higher phase is tried again after this long; each failed try doubles it, up to 16 times."""
+    """How long after a drop the next higher phase is tried. Each failed try doubles it, up to 16 times the
+    value."""
     recovery_share: float = field(default=0.8, metadata=SHARE)
-    """…if the percentile is below this share of `p95_ms` by then, and nothing failed."""
+    """The higher phase is tried only if the percentile is below this share of `p95_ms`, and no search
+    failed."""
 
 
 @frozen
 class RetrievalSettings:
-    """S2's phases: what is indexed and how much of it takes part in answers."""
+    """The phase of retrieval: how much of the index answers use."""
 
     enabled: bool = True
-    """Off: nothing is indexed, searched or watched; what was answered before is answered again."""
+    """Whether to index, watch and search. If not, only cached answers are given."""
     phase: int = field(default=3, metadata=within(1, 3))
-    """3 makes and compares vectors, 2 uses keywords alone, 1 looks up names and keywords and nothing else."""
+    """3 searches with all legs, 2 with all but vectors, 1 by names and keywords only."""
     kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
 
 
 @frozen
 class DiversitySettings:
-    """What a result's score is multiplied by where better ones are like it; 1 switches a rule off (S5, priority 3).
-
-    S5's 0.8 for a directory and 0.85 for a name cost 0.001 and 0.003 NDCG@10, so they are off (docs/ranking.md).
-    """
+    """Factors for the score of a result that resembles better ones; 1 switches a rule off."""
 
     directory: float = field(default=1.0, metadata=SHARE)
-    """From the third file of a directory on."""
+    """The factor for the third and each further file of a directory. Any factor below 1 cost accuracy."""
     file_name: float = field(default=1.0, metadata=SHARE)
-    """From the second file of a name on, such as `mod.rs`."""
+    """The factor for the second and each further file of the same name, such as `mod.rs`. Any below 1 cost
+    accuracy."""
     file: float = field(default=0.85, metadata=SHARE)
-    """From the second result of a file on; S5's sample counts it as a repeated name."""
+    """The factor for the second and each further result of a file."""
     near_duplicate: float = field(default=0.5, metadata=SHARE)
-    """A copy, or nearly one, of a better result; below 1 it also stands behind all that are none."""
+    """The factor for a copy, or near copy, of a better result. Below 1, copies also rank after all other
+    results."""
     similarity: float = field(default=0.9, metadata=SHARE)
-    """Share of the pairs of adjacent words that two texts have in common, from which one is nearly a copy."""
+    """The Jaccard similarity of word pairs from which two texts are near copies."""
 
 
 class Leg(enum.StrEnum):
-    """The ways in which passages are found."""
+    """The ways to find candidates."""
 
     NAMES = "names"
-    """Definitions of what is asked for by name."""
+    """Definitions of the names in the query."""
     KEYWORDS = "keywords"
     FILES = "files"
-    """Paths, and subjects of commits."""
+    """Paths and commit subjects."""
     EXACT = "exact"
-    """Text as it is written."""
+    """Literal text."""
     MEANING = "meaning"
     """Vectors."""
 
 
 @frozen
 class SearchSettings:
-    """Limits of the retrieval pipeline."""
+    """How a search finds and ranks passages."""
 
     legs: tuple[Leg, ...] = tuple(Leg)
-    """Those that take part; a lower phase leaves some out."""
+    """The legs that search; a lower phase uses fewer."""
 
     candidates: int = field(default=1_000, metadata=within(0, 100_000))
-    """Chunks that keywords may contribute."""
+    """How many chunks the keyword leg may contribute."""
     neighbours: int = field(default=600, metadata=within(0, 100_000))
-    """Chunks that meaning may contribute."""
+    """How many chunks the vector leg may contribute."""
     keyword_rows: int = field(default=200_000, metadata=within(0, 1_000_000))
-    """Chunks that a question's words are looked for in, the rarest words first: more frequent ones are left out, but for the
-    rarest of all."""
+    """How many chunks the keyword leg may read. It reads the rarest words first, leaves out words that would
+    exceed this number, and always reads the rarest one."""
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
-    """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
+    """Your own weights of ranking signals, by name (docs/ranking.md lists them); 0 switches a signal off."""
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))
-    """A leg that takes longer is broken off and counts with what it found until then: milliseconds of its own work, or
-    four times as many with what it waits for the machine."""
+    """The deadline of a leg: milliseconds of its own work, or four times as many including its waits. A leg
+    that is stopped contributes what it has found by then."""
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=ADDS_UP)
-    """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
-    is cut into words, single words after; what was typed is searched for, too."""
+    """Other words that this workspace uses for a word or phrase: `shortcuts = "quick links"`. The original
+    words are searched for, too."""
     feedback: bool = True
-    """Remember which results are opened for which questions, and let that count (docs/ranking.md); off, neither is done."""
+    """Whether to record which results are opened for which queries, and to rank by it."""
     core_concepts: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
-    """Words that the workspace is about: never taken for a typing error, and what one is repaired to."""
+    """Important words of the workspace. They are never corrected, and misspelt words are corrected to
+    them."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
     diversity: DiversitySettings = field(factory=DiversitySettings)
 
 
 @frozen
 class ContextSettings:
-    """Tokens that each part of an assembled context may take; S2's table."""
+    """How many tokens each part of a context (`cairn/context`) may take."""
 
     core_concepts: int = field(default=500, metadata=_TOKENS)
     passages: int = field(default=1500, metadata=_TOKENS)
     editor_state: int = field(default=300, metadata=_TOKENS)
-    """The place, the passage there and the open documents; S2's "UI context"."""
+    """The budget of the cursor's place, the passage there and the list of open documents."""
     diagnostics: int = field(default=200, metadata=_TOKENS)
-    """S2's "widget states"."""
     recent_queries: int = field(default=500, metadata=_TOKENS)
-    """S2's "recent messages"."""
 
 
 @frozen
 class LogSettings:
-    """The log of questions (S2): one line of JSON each, in the workspace's data folder."""
+    """The query log: one line of JSON for each query, in the workspace's data folder."""
 
     queries: bool = field(default=True, metadata=USER_ONLY)
-    """Keep it: times, counts, places of the first results and the phase, from which `cairn status` has its figures."""
+    """Whether to log times, counts, the places of the first results and the phase. `cairn status` computes
+    its figures from the log."""
     query_text: bool = field(default=False, metadata=USER_ONLY)
-    """Write down what was asked, too, and its terms."""
+    """Whether to log the text and the terms of each query, too."""
     max_bytes: int = field(default=1_000_000, metadata=USER_ONLY)
-    """Of the log, and as much again of the one before it."""
+    """The size from which a new log is begun. One older log is kept beside it."""
 
 
 @frozen
 class LspSettings:
-    """What editors are offered beside searching."""
+    """Language features for editors, beside search."""
 
     navigation: tuple[str, ...] = field(default=(), metadata=USER_ONLY)
-    """Languages in which Cairn answers go to definition, find references, find implementations and the call hierarchy, for
-    an editor that has no other server for them: names as the editor or Cairn has them, or `*` for all."""
+    """The languages in which Cairn offers go to definition, find references, find implementations and the
+    call hierarchy: names as the editor or Cairn spells them, or `*` for all. Use it for languages without
+    another language server."""
 
 
 class AgentTool(enum.StrEnum):
@@ -241,45 +257,50 @@ class AgentTool(enum.StrEnum):
 
 @frozen
 class AgentsSettings:
-    """The tools that agents have, over MCP."""
+    """The MCP tools for agents."""
 
     tools: tuple[AgentTool, ...] = field(default=(), metadata=USER_ONLY)
-    """The tools that a client is shown. Empty for search, discover, read, references and status."""
+    """The tools that a client sees. If empty: search, discover, read, references and status."""
     structured: bool = field(default=False, metadata=USER_ONLY)
-    """Give answers as data, for programs, instead of as text, for models. A client can ask for that in a single call, too."""
+    """Whether answers are data for programs instead of text for models. A client can also ask for data in a
+    single call."""
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
-    """Tokens of an answer at most, where a call does not say; 0 for each tool's own number, 1,500 to 3,000."""
+    """The most tokens of an answer, unless a call gives its own limit. With 0, each tool has its own: 1,500
+    to 3,000."""
     idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
-    """How long an engine that `cairn mcp` started in the background stays after its last client; 0 not at all."""
+    """How long a background engine that `cairn mcp` started runs after its last client left. With 0 it ends
+    at once."""
 
 
 @frozen
 class ServeSettings:
-    """`cairn serve`."""
+    """`cairn serve`: the addresses and limits of the server."""
 
     host: str = field(default="127.0.0.1", metadata=USER_ONLY)
-    """An address of another machine's reach needs `--allow-remote` as well."""
+    """The address to listen on. An address that other machines can reach also needs `--allow-remote`."""
     port: int = field(default=7420, metadata=USER_ONLY | within(0, 65_535))
-    """Of REST, MCP and metrics; 0 takes a free one."""
+    """The port of the page, REST, MCP and metrics; 0 takes a free one."""
     lsp_port: int = field(default=7421, metadata=USER_ONLY | within(0, 65_535))
-    """Of the language server; 0 takes a free one."""
+    """The port of the language server; 0 takes a free one."""
     idle_minutes: float = field(default=0.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
-    """Exit after this long without a client; 0 never."""
+    """How long the server runs without a client; with 0 it never ends by itself."""
     max_body_bytes: int = field(default=4_000_000, metadata=USER_ONLY)
-    """Of a request. What the stages take is 500,000 characters of text at most."""
+    """The largest request body. No valid request needs more than the default."""
     request_seconds: float = field(default=30.0, metadata=USER_ONLY | within(0.1, _A_DAY))
-    """A request that takes longer is broken off."""
+    """The deadline of a request."""
     session_hours: float = field(default=168.0, metadata=USER_ONLY | within(0.0001, _TEN_YEARS * 24))
     """How long a browser stays signed in to the page."""
 
 
 @frozen
 class TeamSettings:
-    """A team's index: a clone whose commit is indexed there is answered from it, and only what differs is indexed here."""
+    """A team's index. A clone whose commit is indexed there reads that index, and indexes only its own
+    changes here."""
 
     url: str = field(default="", metadata=USER_ONLY)
-    """Of the team's server, such as `https://cairn.example.org`; empty for none. The token is in `CAIRN_TEAM_TOKEN`, or in the
-    file `team-token` beside the user's settings, which nobody else may read."""
+    """The URL of the team's server, such as `https://cairn.example.org`. The token is read from
+    `CAIRN_TEAM_TOKEN`, or from the file `team-token` beside the user's settings, which no other user may be
+    able to read."""
 
 
 @frozen
@@ -300,7 +321,7 @@ class Settings:
 
 
 def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:
-    """The value of each setting of a tree, by the names from the root on."""
+    """Return the value of each setting in a tree, by its path from the root."""
     found: dict[Keys, Any] = {}
     for attribute in attrs.fields(type(settings)):
         value = getattr(settings, attribute.name)

@@ -1,4 +1,1 @@
-"""What makes a process start fast and stay responsive: memory, threads and imports.
-
-It knows nothing of indexes or questions.
-"""
+"""Memory, threads and signals of a process: fast starts, low latency, clean ends."""

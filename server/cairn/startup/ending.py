@@ -1,4 +1,4 @@
-"""How a process that serves on an event loop learns that it is to end."""
+"""The end of a process that serves on an event loop: signals, and the death of its client."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ from collections.abc import Awaitable, Iterator
 from typing import Any
 
 _LOOK_SECONDS = 2.0
-"""How often to look whether another process is still alive."""
+"""The interval of checks whether another process is still alive."""
 
 
 @contextlib.contextmanager
 def told_to_end() -> Iterator[asyncio.Event]:
-    """Set by SIGINT, SIGTERM and Windows' Ctrl-Break; a second one ends the process as if nobody caught
-    it."""
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    """Yield an event that SIGINT, SIGTERM and Windows' Ctrl-Break set. A second signal kills the process."""
+    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None))}
 
     def end(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
-        loop.call_soon_threadsafe(told.set)
+        loop.call_soon_threadsafe(signalled.set)
 
     for number in before:
         signal.signal(number, end)
     try:
-        yield told
+        yield signalled
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 async def ended(process_id: int) -> None:
-    """Wait until the process has ended: somebody may still hold its end of a pipe."""
+    """Wait for the end of a process by polling, since another process may keep its end of a pipe open."""
     await asyncio.sleep(_LOOK_SECONDS)
-    import psutil  # once the workspace is open
+    import psutil
 
     while psutil.pid_exists(process_id):
         with contextlib.suppress(psutil.Error):
@@ -46,7 +45,7 @@ async def ended(process_id: int) -> None:
 
 
 async def first_of(work: Awaitable[Any], *others: Awaitable[Any]) -> None:
-    """Wait until one of them has ended, and cancel the others. What `work` raised by itself is raised."""
+    """Wait for the first of them to end, and cancel the others. Raise the exception of `work`, if any."""
     tasks = [asyncio.ensure_future(each) for each in (work, *others)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What the process tells the C library and the interpreter: about its memory, and about its threads."""
+"""Options of the C library and the interpreter: memory and threads."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import sys
 from collections.abc import Iterator
 
 _SWITCH_SECONDS = 0.0005
-"""A query gives the interpreter's lock away some twenty times, to read the index, and would wait for the indexing thread up
-to 5 ms, Python's own interval, each time."""
-
+"""A query releases the interpreter's lock about twenty times to read the index. With Python's default
+interval it would wait up to 5 ms for the indexing thread each time."""
 
 _LARGE_BYTES = 8 << 20
-"""What is allocated in one piece from this size on goes back to the system as soon as it is freed. With 1 MB a question about a million
-chunks met 5,400 pages that were new to it instead of 900, a tenth of its time, and one about 14,000 chunks 1,000 instead of 20."""
+"""Allocations from this size on return to the system as soon as they are freed. With 1 MB, a query over a
+million chunks had 5,400 page faults instead of 900, a tenth of its time."""
 _ARENAS = 2
-"""Heaps of the C library. By default each of a dozen threads may have one, with freed memory that no other thread uses."""
+"""The heaps of the C library. By default each thread may have its own, whose freed memory no other thread
+uses."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-"""The options have these numbers in glibc's `malloc.h`."""
+"""The option numbers in glibc's `malloc.h`."""
 
 
 def keep_no_freed_memory() -> None:
-    """Have the C library give large arrays back once they are freed, in a process that answers questions for hours.
+    """Make glibc return large freed arrays to the system, for long-running processes.
 
-    glibc raises its own limits to 32 MB with the arrays that it sees, and keeps twice as much in each heap. A process that had opened
-    an index of a million chunks fell from 517 MB to 462. Elsewhere than with glibc nothing happens.
+    By default glibc raises its thresholds up to 32 MB and keeps twice as much in each heap. A process with an
+    open index of a million chunks shrank from 517 MB to 462 MB. Without glibc this does nothing.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -41,9 +41,9 @@ def keep_no_freed_memory() -> None:
 
 
 def give_back_memory() -> None:
-    """Have the C library let go of what was freed; elsewhere than on Linux that is not needed, or cannot be asked for.
+    """Return all freed memory to the system, on Linux with glibc.
 
-    After 23,000 chunks were read and some embedded, a process of 276 MB fell to 256 MB.
+    After indexing 23,000 chunks, a process shrank from 276 MB to 256 MB.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # musl has no malloc_trim
@@ -52,10 +52,9 @@ def give_back_memory() -> None:
 
 @contextlib.contextmanager
 def made_to_last() -> Iterator[None]:
-    """What is made meanwhile, imported modules above all, stays as long as the process: it is no garbage.
+    """Exempt all objects made inside the block, such as imported modules, from garbage collection.
 
-    The collector took 0.08 of the 0.6 s that a start's imports take, and 45 ms later on whenever it looked
-    through all that they had made.
+    The collector took 0.08 of the 0.6 s of a start's imports, and 45 ms for each later full collection.
     """
     gc.disable()
     try:
@@ -66,5 +65,5 @@ def made_to_last() -> Iterator[None]:
 
 
 def let_queries_in() -> None:
-    """Have threads hand over the interpreter sooner, in the whole process: for one that answers and indexes."""
+    """Make threads release the interpreter's lock sooner, in a process that both answers and indexes."""
     sys.setswitchinterval(_SWITCH_SECONDS)
