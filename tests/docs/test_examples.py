@@ -1,0 +1,78 @@
+"""Examples in the documents work: command lines, settings, REST requests and generated pages."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from cairn.commands import cli
+from cairn.settings.layers import overlay
+from cairn.settings.tree import Settings
+import reference_docs
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "editor_client" / "README.md"]
+BLOCK = re.compile(r"^ *```(console|toml)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+RUN = ("search", "discover", "callers", "config", "doctor")
+"""Commands whose examples are run; those of the others are only parsed, since they serve, install or ask a team's store."""
+
+
+def _blocks(language: str) -> list[str]:
+    texts = [document.read_text(encoding="utf-8") for document in DOCUMENTS]
+    return [block for text in texts for found, block in BLOCK.findall(text) if found == language]
+
+
+def _command_lines() -> list[str]:
+    lines = "\n".join(_blocks("console")).replace("\\\n", " ").splitlines()
+    typed = [line.strip().removeprefix("$ ") for line in lines if line.strip().startswith("$ ")]
+    commands = [part.partition("  #")[0].strip(" &") for line in typed for part in line.split(" && ")]
+    return sorted({command for command in commands if command.startswith("cairn ")})
+
+
+def test_documents_have_examples() -> None:
+    assert len(_command_lines()) > 15
+
+
+@pytest.mark.parametrize("line", _command_lines())
+def test_command_line_parses(line: str) -> None:
+    command: click.Command = cli
+    arguments = shlex.split(line)[1:]
+    context = click.Context(cli, info_name="cairn")
+    while isinstance(command, click.Group):
+        name, found, arguments = command.resolve_command(context, arguments)
+        assert found is not None, name
+        command = found
+        context = click.Context(command, parent=context, info_name=name)
+    paths = [parameter for parameter in command.params if isinstance(parameter.type, click.Path)]
+    for parameter in paths:  # The example's folders are not on this machine.
+        parameter.type = click.STRING
+    command.parse_args(context, arguments)
+
+
+@pytest.mark.parametrize("line", [line for line in _command_lines() if line.split()[1] in RUN])
+def test_command_line_runs(line: str, workspace: Path, bare_data_dir: Path) -> None:
+    arguments = [argument.replace("~/harbour", ".") for argument in shlex.split(line)[1:]]
+    command = [sys.executable, "-m", "cairn", *arguments]
+    done = subprocess.run(command, cwd=workspace, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("block", _blocks("toml"))
+def test_settings_example_is_valid(block: str) -> None:
+    values = tomllib.loads(block)
+    if "mcp_servers" not in values and "language-server" not in values:  # Settings of other programs.
+        assert overlay(Settings(), values, "example")[1] == []
+
+
+@pytest.mark.parametrize("page", ["settings", "protocol"])
+def test_generated_page_is_up_to_date(page: str) -> None:
+    written = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    assert written == getattr(reference_docs, f"{page}_page")(), "run scripts/reference_docs.py"
