@@ -117,8 +117,11 @@ def problems_of(path: Path) -> Iterator[tuple[int, str, str]]:
 def _long_lines(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
     if path.suffix == ".py":  # ruff knows which marks belong to which lines
         return
+    is_prose, is_literal = path.suffix in PROSE_SUFFIXES, False
     for number, line in enumerate(text.splitlines(), 1):
-        is_table = path.suffix in PROSE_SUFFIXES and line.lstrip().startswith("|")
+        if is_prose and line.lstrip().startswith("```"):
+            is_literal = not is_literal
+        is_table = is_prose and (is_literal or line.lstrip().startswith("|"))
         cannot_be_broken = " " not in line.strip().lstrip("#/*->0123456789. ")
         if len(line) > LINE_LENGTH and not is_table and not cannot_be_broken and EXCEPTION not in line:
             yield number, "long line", f"{len(line)} characters"
