@@ -1,4 +1,4 @@
-"""What the documents say of the ranking is what it does."""
+"""The tables of signals in docs/ranking.md have the names and weights of the code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ RANKING = Path(__file__).parents[2] / "docs" / "ranking.md"
 
 
 def test_the_table_of_passages_has_every_signal_with_its_weight() -> None:
-    table = _table("## Passages\n", ["signal", "weight", "what it looks at"])[: len(SIGNALS)]
-    told = [(name, _number(weight)) for name, weight, _ in table]
-    assert told == [(signal.name, signal.weight) for signal in SIGNALS]
+    table = _table("## Passages\n", ["signal", "weight", "value"])[: len(SIGNALS)]
+    listed = [(name, _number(weight)) for name, weight, _ in table]
+    assert listed == [(signal.name, signal.weight) for signal in SIGNALS]
 
 
 def test_the_table_of_reports_has_every_signal_that_weighs_otherwise() -> None:
