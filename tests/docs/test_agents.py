@@ -1,4 +1,4 @@
-"""What the document about agents says that is written is what is written."""
+"""docs/agents.md shows what `cairn install` writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTION = TEXT.partition("## What it writes\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_the_document_shows_what_is_written_for_a_client(client: Client) -> None:
+def test_document_shows_what_is_written_for_a_client(client: Client) -> None:
     shown = re.search(
         rf"^\*\*{client.title}\*\*.*?```(?:json|toml)\n(.*?)```", SECTION, re.DOTALL | re.MULTILINE
     )
@@ -26,7 +26,7 @@ def test_the_document_shows_what_is_written_for_a_client(client: Client) -> None
     assert shown[1] == editor.set("", (client.container, NAME), entry, client.preamble)
 
 
-def test_the_table_names_every_client_and_its_files() -> None:
+def test_table_has_every_client_and_its_files() -> None:
     machine = Machine("linux", Path("~"), {})
     expected = [
         f"| {client.title} | `{client.name}` | `{client.user_file(machine).as_posix()}` | "

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "editor_client" / "README.md"]
 BLOCK = re.compile(r"^ *```(console|toml)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 RUN = ("search", "discover", "callers", "config", "doctor")
-"""Commands whose examples are run; those of the others are only parsed, since they serve, install or ask a team's store."""
+"""Commands whose examples are run; those of the others are only parsed, since they serve, install or ask a
+team's store."""
 
 
 def _blocks(language: str) -> list[str]:

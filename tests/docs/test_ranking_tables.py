@@ -10,20 +10,20 @@ from cairn.retrieval.signals import SIGNALS as SIGNALS_OF_FILES
 RANKING = Path(__file__).parents[2] / "docs" / "ranking.md"
 
 
-def test_the_table_of_passages_has_every_signal_with_its_weight() -> None:
+def test_passages_table_has_every_signal_and_weight() -> None:
     table = _table("## Passages\n", ["signal", "weight", "value"])[: len(SIGNALS)]
     listed = [(name, _number(weight)) for name, weight, _ in table]
     assert listed == [(signal.name, signal.weight) for signal in SIGNALS]
 
 
-def test_the_table_of_reports_has_every_signal_that_weighs_otherwise() -> None:
+def test_reports_table_has_every_changed_weight() -> None:
     expected = [(s.name, s.weight, s.in_reports) for s in SIGNALS_OF_FILES if s.in_reports is not None]
     table = _table("## Reports\n", ["signal", "weight", "in reports"])
     assert [(name, *map(_number, weights)) for name, *weights in table] == expected
 
 
 def _table(heading: str, columns: list[str]) -> list[list[str]]:
-    """The rows from the table with these columns on, in the section of that heading."""
+    """Return the rows from the table with these columns on, in the section of the heading."""
     section = RANKING.read_text(encoding="utf-8").partition(heading)[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if "|" in line]
     return rows[rows.index(columns) + 2 :]

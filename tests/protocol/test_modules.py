@@ -1,4 +1,4 @@
-"""The package has the names of all of its modules, and imports a module when one of its names is asked for."""
+"""The package exports the names of its modules, and imports a module when one of its names is used."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ import pytest
 from cairn import protocol
 
 
-def test_every_class_can_be_had_from_the_package() -> None:
+def test_package_exports_every_class() -> None:
     for module in map(importlib.import_module, (f"cairn.protocol.{name}" for name in protocol._MODULES)):
         for name, found in vars(module).items():
             if isinstance(found, type) and found.__module__ == module.__name__ and not name.startswith("_"):
                 assert getattr(protocol, name) is found
 
 
-def test_what_it_does_not_have_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Searching'"):
         protocol.Searching  # type: ignore[attr-defined] # noqa: B018
 
 
-def test_a_name_loads_no_more_than_its_own_module() -> None:
+def test_name_imports_only_its_module() -> None:
     code = (
         "import sys; from cairn import protocol; protocol.SearchParams; from cairn.protocol import status;"
-        "print([m for m in ('search', 'status', 'stages', 'context') if f'cairn.protocol.{m}' in sys.modules])"
+        "print([m for m in ('search', 'status', 'stages', 'context')"
+        " if f'cairn.protocol.{m}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['search', 'status']"

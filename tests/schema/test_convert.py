@@ -1,4 +1,4 @@
-"""Strict conversion: what fits becomes typed, what does not is named."""
+"""Strict conversion between JSON data and classes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cairn.protocol.chunk_type import ChunkType
 from cairn.schema.convert import structure, structure_value, unstructure
 
 
-def test_defaults_fill_what_is_absent() -> None:
+def test_absent_fields_get_defaults() -> None:
     assert structure({"query": "routing"}, SearchParams) == SearchParams(query="routing")
 
 
-def test_camel_case_keys_and_nested_objects_are_read() -> None:
+def test_structure_reads_camel_case_and_nested_objects() -> None:
     params = structure({"query": "x", "maxBullets": 3, "config": {"broadK": 5}}, DiscoverParams)
     assert (params.max_bullets, params.config) == (3, {"broadK": 5})
 
 
 @pytest.mark.parametrize("value", ["code", ["code"]])
-def test_one_string_will_do_for_a_list(value: Any) -> None:
+def test_structure_accepts_a_string_for_a_list(value: Any) -> None:
     params = structure({"query": "x", "filter": {"type": value}}, SearchParams)
     assert params.filter == SearchFilter(type=(ChunkType.CODE,))
 
@@ -52,14 +52,14 @@ def test_one_string_will_do_for_a_list(value: Any) -> None:
         ("query", ""),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(data: Any, field: str) -> None:
+def test_error_names_the_field(data: Any, field: str) -> None:
     with pytest.raises(InvalidRequestError) as error:
         structure(data, SearchParams)
     assert error.value.field == field
     assert str(error.value).startswith(field)
 
 
-def test_answers_are_plain_json_with_camel_case_keys() -> None:
+def test_unstructure_gives_json_with_camel_case_keys() -> None:
     shown = unstructure(SearchParams(query="x", filter=SearchFilter(type=(ChunkType.CODE,))))
     assert shown["filter"] == {"type": ["code"], "language": [], "path": [], "collection": []}
     assert type(shown["filter"]["type"][0]) is str
@@ -75,7 +75,7 @@ def test_answers_are_plain_json_with_camel_case_keys() -> None:
         ({"anything": [1, None]}, dict[str, Any], {"anything": [1, None]}),
     ],
 )
-def test_an_object_with_any_keys_has_values_of_one_type(value: Any, hint: Any, expected: Any) -> None:
+def test_structure_value_converts_mappings(value: Any, hint: Any, expected: Any) -> None:
     assert structure_value(value, hint) == expected
 
 
@@ -88,6 +88,6 @@ def test_an_object_with_any_keys_has_values_of_one_type(value: Any, hint: Any, e
         (None, "expected an object"),
     ],
 )
-def test_an_object_whose_value_does_not_fit_names_its_key(value: Any, problem: str) -> None:
+def test_error_in_a_mapping_names_the_key(value: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         structure_value(value, dict[str, float])

@@ -1,4 +1,4 @@
-"""JSON schema from the classes: it says what is read and written, and refuses what is refused."""
+"""JSON schemas of classes agree with conversion: they accept and refuse the same data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cairn.settings.tree import Settings, leaves
 
 
 class Colour(enum.StrEnum):
-    """Of a buoy."""
+    """The colour of a buoy."""
 
     RED = "red"
     GREEN = "green"
@@ -46,8 +46,8 @@ class Buoy:
     """
 
     name: str = field(metadata=at_most(chars=5, pattern=r"\S"))
-    """What it is
-    called."""
+    """The name of
+    the buoy."""
     colour: Colour
     weight_kg: float = field(default=1, metadata=within(0, 9.5))
 
@@ -70,7 +70,7 @@ REF = {"$ref": "#/$defs/Buoy"}
 COLOUR = {"$ref": "#/$defs/Colour"}
 
 
-def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
+def test_describer_shows_types_texts_defaults_and_limits() -> None:
     definitions: dict[str, Any] = {}
     described = Describer(definitions).object(Chart)
     word = {"type": "string", "maxLength": 3}
@@ -109,7 +109,7 @@ def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
                     "type": "string",
                     "maxLength": 5,
                     "pattern": r"\S",
-                    "description": "What it is called.",
+                    "description": "The name of the buoy.",
                 },
                 "colour": COLOUR,
                 "weightKg": {"type": "number", "minimum": 0, "maximum": 9.5, "default": 1},
@@ -117,11 +117,11 @@ def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
             "required": ["name", "colour"],
             "additionalProperties": False,
         },
-        "Colour": {"description": "Of a buoy.", "type": "string", "enum": ["red", "green"]},
+        "Colour": {"description": "The colour of a buoy.", "type": "string", "enum": ["red", "green"]},
     }
 
 
-def test_an_answer_has_every_field_and_lists_of_words_are_lists() -> None:
+def test_answer_requires_every_field() -> None:
     definitions: dict[str, Any] = {}
     described = Describer(definitions, whole=True, prefix=COMPONENTS, key_style="snake").object(Chart)
     assert described["required"] == [*described["properties"]]
@@ -131,7 +131,7 @@ def test_an_answer_has_every_field_and_lists_of_words_are_lists() -> None:
 
 
 @pytest.mark.parametrize(("first", "other"), [(False, "Whole"), (True, "Partial")])
-def test_one_document_can_hold_what_is_read_and_what_is_answered(first: bool, other: str) -> None:
+def test_document_has_both_forms_of_a_class(first: bool, other: str) -> None:
     definitions: dict[str, Any] = {}
     for whole in (first, not first, first, not first):
         for cls in (Chart, protocol.Range):
@@ -153,7 +153,7 @@ class OtherBullet:
 OtherBullet.__name__ = "Bullet"
 
 
-def test_two_classes_of_one_name_do_not_hide_each_other() -> None:
+def test_describer_refuses_two_classes_of_one_name() -> None:
     definitions: dict[str, Any] = {}
     Describer(definitions).type(protocol.Bullet)
     listed = Describer(definitions, whole=True).type(tuple[protocol.Bullet, ...])
@@ -162,14 +162,11 @@ def test_two_classes_of_one_name_do_not_hide_each_other() -> None:
         Describer(definitions).type(OtherBullet)
 
 
-# --- the settings ----------------------------------------------------------------------------------------
-
-
 SCHEMA = settings_schema()
 CHECK = Draft202012Validator(SCHEMA)
 
 
-def test_the_schema_of_the_settings_is_sound_and_takes_the_defaults() -> None:
+def test_settings_schema_accepts_the_defaults() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert json.loads(CliRunner().invoke(cli, ["config", "schema"]).stdout) == SCHEMA
     defaults = tree(Settings())
@@ -178,7 +175,7 @@ def test_the_schema_of_the_settings_is_sound_and_takes_the_defaults() -> None:
 
 
 def tree(value: Any) -> dict[str, Any]:
-    """The settings in snake_case, as TOML has them."""
+    """Return the settings in snake_case, as in TOML."""
     return {
         name: tree(part) if attrs.has(type(part)) else unstructure(part)
         for name in attrs.fields_dict(type(value))
@@ -186,7 +183,7 @@ def tree(value: Any) -> dict[str, Any]:
     }
 
 
-def test_each_setting_has_its_default_in_the_schema_and_all_but_a_few_a_text() -> None:
+def test_settings_schema_has_defaults_texts_and_limits() -> None:
     for keys, value in leaves(Settings()).items():
         described = SCHEMA
         for key in keys:
@@ -202,7 +199,7 @@ def test_each_setting_has_its_default_in_the_schema_and_all_but_a_few_a_text() -
 
 
 def values_for(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of which most have the type `hint`, in and out of the limits, and some have none of the kind."""
+    """Generate values, most of the type `hint`, inside and outside of its limits."""
     numbers = st.integers(-2, 4) | st.sampled_from([0.5, 1.5, -0.1, 2**40, 70_000, 10**12, math.inf, 10**400])
     arguments = typing.get_args(hint)
     if hint in (int, float):
@@ -233,12 +230,9 @@ def tables(cls: Any) -> st.SearchStrategy[Any]:
 
 @settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(Settings) | st.sampled_from([{"index": 3}, {"search": []}]))
-def test_the_schema_refuses_what_is_warned_about_and_nothing_else(values: dict[str, Any]) -> None:
+def test_settings_schema_refuses_exactly_what_warns(values: dict[str, Any]) -> None:
     _, warnings = overlay(Settings(), values, "")
     assert CHECK.is_valid(values) is not bool(warnings), (values, warnings)
-
-
-# --- the protocol ----------------------------------------------------------------------------------------
 
 
 MESSAGES = {
@@ -252,7 +246,7 @@ ANSWERS = [cls for name, cls in MESSAGES.items() if name.endswith("Answer")]
 
 
 @pytest.mark.parametrize("key_style", ["camel", "snake"])
-def test_one_document_describes_the_whole_protocol(key_style: KeyStyle) -> None:
+def test_document_describes_the_whole_protocol(key_style: KeyStyle) -> None:
     definitions: dict[str, Any] = {}
     for whole, classes in ((False, PARAMS), (True, ANSWERS)):
         for cls in classes:
@@ -265,7 +259,7 @@ def test_one_document_describes_the_whole_protocol(key_style: KeyStyle) -> None:
     )
 
 
-def is_taken(cls: Any, data: Any) -> bool:
+def is_accepted(cls: Any, data: Any) -> bool:
     try:
         structure(data, cls)
     except InvalidRequestError:
@@ -298,7 +292,7 @@ HASH = "0" * 32
         (protocol.RelatedParams, {**PLACE, "limit": 201}, False),
         (protocol.ContextParams, {**PLACE, "budget": 100_000}, True),
         (protocol.ContextParams, {**PLACE, "budget": 100_001}, False),
-        (protocol.ContextParams, {**PLACE, "diagnostics": [{"range": RANGE, "message": "", "severity": 5}]}, False),
+        (protocol.ContextParams, {**PLACE, "diagnostics": [{"range": RANGE, "message": "", "severity": 5}]}, False),  # noqa: E501
         (protocol.DiscoverParams, {"query": "x", "maxBullets": 1_001}, False),
         (protocol.DiscoverParams, {"query": "x", "config": {"broadK": 3}}, True),
         (protocol.FilterCollectionsParams, {"query": "x", "include": ["a"] * 101}, False),
@@ -315,8 +309,8 @@ HASH = "0" * 32
         (protocol.CompressEvidenceParams, {"chunks": [], "maxPerDoc": 501}, False),
     ],
 )  # fmt: skip
-def test_the_schema_of_a_request_takes_what_is_taken(cls: Any, data: Any, ok: bool) -> None:
+def test_request_schema_accepts_what_conversion_accepts(cls: Any, data: Any, ok: bool) -> None:
     definitions: dict[str, Any] = {}
     described = Describer(definitions).object(cls)
-    assert is_taken(cls, data) is ok
+    assert is_accepted(cls, data) is ok
     assert Draft202012Validator({**described, "$defs": definitions}).is_valid(data) is ok

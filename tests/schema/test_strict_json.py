@@ -1,4 +1,4 @@
-"""JSON as strangers send it: everything that the standard has is read, and nothing else."""
+"""Strict JSON reads all of the standard, and refuses everything else."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_what_is_written_is_read_again(data: object) -> None:
+def test_dumps_and_loads_are_inverse(data: object) -> None:
     assert strict_json.loads(strict_json.dumps(data)) == data
 
 
 @given(st.binary(max_size=200) | st.text('[]{}":,0123456789.eE-+\\untrfals \n', max_size=60).map(str.encode))
-def test_bytes_of_any_kind_are_data_or_refused(body: bytes) -> None:
+def test_loads_parses_or_refuses_any_bytes(body: bytes) -> None:
     try:
         data = strict_json.loads(body)
     except MalformedJsonError:
@@ -55,17 +55,17 @@ def test_bytes_of_any_kind_are_data_or_refused(body: bytes) -> None:
         (b'{"a": 1', "line 1, column 8"),
     ],
 )
-def test_a_refusal_names_what_is_wrong(body: bytes, named: str) -> None:
+def test_refusal_says_what_is_wrong(body: bytes, named: str) -> None:
     with pytest.raises(MalformedJsonError) as refused:
         strict_json.loads(body)
     assert named in str(refused.value)
 
 
-def test_the_deepest_allowed_is_read() -> None:
+def test_loads_accepts_the_deepest_nesting() -> None:
     assert strict_json.loads(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
 
 
-def test_answers_never_hold_what_json_does_not_have() -> None:
+def test_dumps_refuses_nan_and_escapes_surrogates() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         strict_json.dumps({"score": float("nan")})
     assert json.loads(strict_json.dumps("name \udc80")) == "name \udc80"

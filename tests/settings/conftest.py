@@ -1,4 +1,4 @@
-"""Settings files of a user and a workspace of their own."""
+"""Fixtures with settings files of a user and a workspace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.settings.layers import Layers
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes the user's and the workspace's file and gives all layers."""
+    """Return a function that writes the two files and returns all layers."""
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "mine"))
 
     def write(

@@ -1,4 +1,4 @@
-"""The settings by name, for whoever tests them."""
+"""Helpers for tests of settings: fields by path, and the type of a fixture."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
 Write = Callable[..., Layers]
-"""Writes the user's and the workspace's file and gives all layers."""
+"""The fixture `write`: writes the user's and the workspace's file, and returns all layers."""
 
 
 def attributes(cls: Any = Settings, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """The attrs field of each setting, by the names from the root on."""
+    """Return the attrs field of each setting by its path."""
     found: dict[tuple[str, ...], Any] = {}
     for name, attribute in attrs.fields_dict(cls).items():
         default = getattr(cls(), name)

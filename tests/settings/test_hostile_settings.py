@@ -1,4 +1,4 @@
-"""Whatever somebody writes, settings come out valid."""
+"""Any input gives valid settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ hostile = st.recursive(
 
 @st.composite
 def trees(draw: st.DrawFn, cls: Any = Settings) -> dict[str, Any]:
-    """Tables whose names are mostly right and whose values are mostly not."""
+    """Generate tables with mostly valid names and mostly invalid values."""
     values = draw(st.dictionaries(names, hostile, max_size=1))
     default = cls()
     for name in draw(st.sets(st.sampled_from([*attrs.fields_dict(cls)]), max_size=4)):
@@ -49,7 +49,6 @@ def trees(draw: st.DrawFn, cls: Any = Settings) -> dict[str, Any]:
 
 
 def is_valid(settings: Any) -> bool:
-    """Whether each value has the type of the default and lies within the limits."""
     defaults, values = leaves(Settings()), leaves(settings)
     return set(defaults) == set(values) and all(
         type(values[keys]) is type(defaults[keys]) and limits_of(attribute).problem_with(values[keys]) is None
@@ -59,7 +58,7 @@ def is_valid(settings: Any) -> bool:
 
 @hypothesis_settings(max_examples=300)
 @given(trees())
-def test_no_value_for_any_key_stops_the_reading_and_what_comes_out_is_valid(values: dict[str, Any]) -> None:
+def test_any_values_give_valid_settings(values: dict[str, Any]) -> None:
     settings, warnings = overlay(Settings(), values, "cairn")
     assert is_valid(settings)
     assert all(text.isprintable() for text in warnings)
@@ -68,15 +67,15 @@ def test_no_value_for_any_key_stops_the_reading_and_what_comes_out_is_valid(valu
 
 @hypothesis_settings(max_examples=200)
 @given(st.dictionaries(
-    st.lists(st.sampled_from([*NAMES, "x", ""]), min_size=1, max_size=4).map(lambda k: "CAIRN_" + "__".join(k)),
-    st.text(st.characters(codec=None), max_size=20) | st.sampled_from(["[[[", "{a=1}", "1e999", "-1", "nan", "['a']"]),
+    st.lists(st.sampled_from([*NAMES, "x", ""]), min_size=1, max_size=4).map(lambda k: "CAIRN_" + "__".join(k)),  # noqa: E501
+    st.text(st.characters(codec=None), max_size=20) | st.sampled_from(["[[[", "{a=1}", "1e999", "-1", "nan", "['a']"]),  # noqa: E501
     max_size=4,
 ))  # fmt: skip
-def test_no_variable_stops_the_reading(environment: dict[str, str]) -> None:
+def test_any_variables_give_valid_settings(environment: dict[str, str]) -> None:
     assert is_valid(Layers(environment=environment).without_workspace().settings)
 
 
-def test_what_is_nested_too_deeply_is_refused() -> None:
+def test_deep_nesting_is_refused() -> None:
     deep: Any = []
     for _ in range(20_000):
         deep = [deep]

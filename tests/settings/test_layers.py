@@ -1,4 +1,4 @@
-"""One tree of settings in layers: the strongest value wins, what cannot be used is reported and left out."""
+"""Layers of settings: the highest priority wins, and invalid values are reported and ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cairn.settings.sources import user_file
 from cairn.settings.tree import Settings, leaves
 
 
-def test_values_are_laid_over_the_defaults_and_nothing_else_changes() -> None:
+def test_overlay_changes_only_given_values() -> None:
     settings, warnings = overlay(
         Settings(), {"discovery": {"broadK": 7, "render": {"format_style": "json"}}}, ""
     )
@@ -28,14 +28,14 @@ def test_values_are_laid_over_the_defaults_and_nothing_else_changes() -> None:
     assert warnings == []
 
 
-def test_every_setting_can_be_named_in_both_ways() -> None:
+def test_keys_are_snake_case_or_camel_case() -> None:
     for name in {name for keys in attributes() for name in keys}:
         assert snake_case(camel_case(name)) == snake_case(name) == name
     config, warnings = overlay(DiscoveryConfig(), {"focusTopNCollections": 1}, "config")
     assert (config.focus_top_n_collections, warnings) == (1, [])
 
 
-def test_a_table_that_is_named_in_both_ways_counts_twice() -> None:
+def test_tables_in_both_spellings_are_merged() -> None:
     values = {"kill_switch": {"p95_ms": 1}, "killSwitch": {"min_queries": 2}}
     settings, warnings = overlay(Settings(), {"retrieval": values}, "cairn")
     assert (settings.retrieval.kill_switch.p95_ms, settings.retrieval.kill_switch.min_queries) == (1, 2)
@@ -73,42 +73,40 @@ def test_lists_become_typed_tuples() -> None:
             "cairn.retrieval.killSwitch.errorRate: expected 0 to 1, got 3",
         ),
         ({"serve": {"port": 70_000}}, "cairn.serve.port: expected 0 to 65,535, got 70000"),
-        ({"search": {"legDeadlineMs": math.inf}}, "cairn.search.legDeadlineMs: expected 0 to 600,000, got inf"),
+        ({"search": {"legDeadlineMs": math.inf}}, "cairn.search.legDeadlineMs: expected 0 to 600,000, got inf"),  # noqa: E501
         ({"search": {"legDeadlineMs": math.nan}}, "cairn.search.legDeadlineMs: expected a number, got NaN"),
         ({"search": {"synonyms": {"\x1b\n": 3}}}, r"cairn.search.synonyms: \x1b\n: expected a string, got 3"),
         ({"search": {"weights": {"x": -1e9}}}, "cairn.search.weights: x: expected -1,000 to 1,000, got -1"),
-        ({"search": {"weights": {"x": math.inf}}}, "cairn.search.weights: x: expected -1,000 to 1,000, got inf"),
-        ({"search": {"candidates": 16**5000}}, "cairn.search.candidates: expected 0 to 100,000, got one of 20,001 bits"),
+        ({"search": {"weights": {"x": math.inf}}}, "cairn.search.weights: x: expected -1,000 to 1,000, got inf"),  # noqa: E501
+        ({"search": {"candidates": 16**5000}}, "cairn.search.candidates: expected 0 to 100,000, got one of 20,001 bits"),  # noqa: E501
     ],
 )  # fmt: skip
-def test_a_bad_value_is_reported_with_its_place_and_the_default_stays(
-    values: dict[str, object], place: str
-) -> None:
+def test_invalid_value_warns_and_keeps_the_default(values: dict[str, object], place: str) -> None:
     settings, warnings = overlay(Settings(), values, "cairn")
     assert settings == Settings()
     assert len(warnings) == 1
     assert warnings[0].startswith(place)
 
 
-def test_a_bad_value_does_not_hide_the_good_ones_beside_it() -> None:
+def test_invalid_value_does_not_affect_valid_ones() -> None:
     settings, warnings = overlay(Settings(), {"serve": {"port": 70_000, "lspPort": 1}, "x": 1}, "cairn")
     assert (settings.serve.port, settings.serve.lsp_port) == (7420, 1)
     assert len(warnings) == 2
 
 
-def test_every_ranking_signal_may_have_the_weight_that_it_has() -> None:
+def test_weights_accept_those_of_all_signals() -> None:
     weights = {signal.name: signal.weight for signal in SIGNALS}
     assert min(weights.values()) < 0
     settings, warnings = overlay(Settings(), {"search": {"weights": weights}}, "cairn")
     assert (settings.search.weights, warnings) == (weights, [])
 
 
-def test_the_defaults_lie_within_their_limits() -> None:
+def test_defaults_are_within_limits() -> None:
     values = leaves(Settings())
     assert {keys for keys, a in attributes().items() if limits_of(a).problem_with(values[keys])} == set()
 
 
-def test_discovery_defaults_are_those_of_its_specification() -> None:
+def test_discovery_defaults_match_the_specification() -> None:
     config = DiscoveryConfig()
     assert (config.scoring.name_match_weight, config.scoring.term_boost_weight) == (0.4, 0.3)
     assert (config.expansion.max_expansions, config.broad.mmr_lambda, config.broad.dedup_threshold) == (
@@ -136,7 +134,7 @@ def test_discovery_defaults_are_those_of_its_specification() -> None:
         ("workspace", 2, (".cairn.toml",)),
     ],
 )
-def test_the_strongest_place_wins_and_is_known(
+def test_layer_of_highest_priority_wins(
     write: Write, tmp_path: Path, places: str, value: int, origin: tuple[str, ...]
 ) -> None:
     every: dict[str, Any] = {
@@ -153,14 +151,14 @@ def test_the_strongest_place_wins_and_is_known(
     assert set(laid.origins) <= {keys}
 
 
-def test_a_bad_value_leaves_the_one_of_the_weaker_place(write: Write, tmp_path: Path) -> None:
+def test_invalid_value_keeps_that_of_the_lower_layer(write: Write, tmp_path: Path) -> None:
     laid = write(user="[search]\ncandidates = 5\n", editor={"search": {"candidates": -1}}).of(tmp_path)
     assert laid.settings.search.candidates == 5
     assert laid.origins["search", "candidates"] == (str(user_file()),)
     assert laid.texts("editor") == ["cairn.search.candidates: expected 0 to 100,000, got -1"]
 
 
-def test_lists_add_up_in_the_order_of_strength(write: Write, tmp_path: Path) -> None:
+def test_lists_are_joined_in_order_of_priority(write: Write, tmp_path: Path) -> None:
     laid = write(
         user='[index]\nexclude = "a"\n',
         workspace='[index]\nexclude = ["b", "c"]\ninclude = ["x"]\n',
@@ -173,9 +171,7 @@ def test_lists_add_up_in_the_order_of_strength(write: Write, tmp_path: Path) -> 
     assert laid.settings.index.include == ("y",)
 
 
-def test_synonyms_of_several_places_add_up_and_their_keys_stay_as_they_are(
-    write: Write, tmp_path: Path
-) -> None:
+def test_synonyms_are_joined_with_keys_unchanged(write: Write, tmp_path: Path) -> None:
     laid = write(
         user='[search.synonyms]\nhome_page = "home"\na = "b"\n',
         workspace='[search.synonyms]\n"quick links" = "shortcuts"\na = "c"\n',
@@ -185,9 +181,7 @@ def test_synonyms_of_several_places_add_up_and_their_keys_stay_as_they_are(
     assert hash(laid.settings) == hash(laid.settings)
 
 
-def test_a_folder_tells_what_is_wrong_with_its_own_file_alone_and_reads_it_anew(
-    write: Write, tmp_path: Path
-) -> None:
+def test_folder_settings_follow_changes_of_their_file(write: Write, tmp_path: Path) -> None:
     layers = write(user="a = 1\n", workspace="b = 1\n", editor={"search": {"candidates": 3}})
     settings = FolderSettings(layers, tmp_path)
     assert settings.warnings() == [".cairn.toml:1: b: unknown setting"]

@@ -1,4 +1,4 @@
-"""What is done with settings: what they concern, and how `cairn config` shows them."""
+"""Settings on display by `cairn config`, and which of them make a folder be indexed again."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from cairn.settings.tree import Settings
         ({"embedding": {"textTokens": 9}}, True),
     ],
 )
-def test_only_what_concerns_indexing_has_the_folder_read_anew(values: dict[str, Any], concerns: bool) -> None:
+def test_only_indexing_settings_restart_indexing(values: dict[str, Any], concerns: bool) -> None:
     settings, warnings = overlay(Settings(), values, "cairn")
     assert warnings == []
     assert (engine._indexing(settings) != engine._indexing(Settings())) is concerns
 
 
-def test_config_show_says_what_differs_where_it_is_from_and_what_is_wrong(
+def test_config_show_prints_changes_origins_and_warnings(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(STEADY)
@@ -66,7 +66,7 @@ def test_config_show_says_what_differs_where_it_is_from_and_what_is_wrong(
     assert len(answer["warnings"]) == 1
 
 
-def test_config_path_says_where_files_are_looked_for(write: Write, tmp_path: Path) -> None:
+def test_config_path_prints_the_files(write: Write, tmp_path: Path) -> None:
     write()
     (tmp_path / ".cairn.toml").unlink()
     result = CliRunner().invoke(cli, ["config", "path", str(tmp_path)])

@@ -1,4 +1,5 @@
-"""Each place that settings come from: what it says is read, and what is wrong is told with its place."""
+"""Sources of settings: files and environment variables are read, and problems are reported with their
+place."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cairn.settings.tree import Settings, leaves
 
 
 def warnings_of(tmp_path: Path, text: str | bytes) -> list[str]:
-    """About a workspace file."""
+    """Return the warnings about a workspace's file."""
     content = text.encode() if isinstance(text, str) else text
     (tmp_path / ".cairn.toml").write_bytes(content)
     return Layers(environment={}).of(tmp_path).texts()
@@ -56,22 +57,20 @@ DEEP = ".cairn.toml is not used: the key on line 2 has more than 32 parts"
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip
-def test_what_is_wrong_with_a_file_is_told_with_its_line(
-    tmp_path: Path, text: str | bytes, warning: str
-) -> None:
+def test_warning_names_the_line(tmp_path: Path, text: str | bytes, warning: str) -> None:
     found = warnings_of(tmp_path, text)
     assert len(found) == 1
     assert found[0].startswith(warning)
 
 
-def test_a_file_that_is_no_settings_file_does_not_fill_the_screen(tmp_path: Path) -> None:
+def test_number_of_warnings_is_limited(tmp_path: Path) -> None:
     found = warnings_of(tmp_path, "".join(f"indx{n} = 1\n" for n in range(10_000)))
     assert len(found) == 51
     assert found[0] == ".cairn.toml:1: indx0: unknown setting; did you mean index?"
     assert found[-1] == ".cairn.toml: 9,950 more such warnings"
 
 
-def test_a_directory_or_pipe_in_place_of_the_file_is_told(tmp_path: Path) -> None:
+def test_directory_or_pipe_warns(tmp_path: Path) -> None:
     (tmp_path / ".cairn.toml").mkdir()
     assert Layers(environment={}).of(tmp_path).texts() == [
         ".cairn.toml is not used: it is not a regular file"
@@ -84,18 +83,18 @@ def test_a_directory_or_pipe_in_place_of_the_file_is_told(tmp_path: Path) -> Non
         ]
 
 
-def test_a_file_may_name_its_schema(tmp_path: Path) -> None:
+def test_file_may_name_its_schema(tmp_path: Path) -> None:
     assert warnings_of(tmp_path, '"$schema" = "cairn.json"\n') == []
 
 
-def test_a_cross_encoder_is_taken_and_its_want_of_effect_told(write: Write, tmp_path: Path) -> None:
+def test_cross_encoder_warns_that_it_has_no_effect(write: Write, tmp_path: Path) -> None:
     laid = write(workspace="[discovery.focus]\ncross_encoder = true\n").of(tmp_path)
     assert laid.settings.discovery.focus.cross_encoder
-    told = "discovery.focus.cross_encoder has no effect: no cross-encoder comes with Cairn"
-    assert laid.texts(".cairn.toml") == [f".cairn.toml: {told}"]
+    problem = "discovery.focus.cross_encoder has no effect: no cross-encoder comes with Cairn"
+    assert laid.texts(".cairn.toml") == [f".cairn.toml: {problem}"]
 
 
-def test_the_users_file_is_named_by_its_path(write: Write) -> None:
+def test_warning_names_the_users_file(write: Write) -> None:
     laid = write(user="[index]\nexclud = []\n").without_workspace()
     assert laid.texts() == [f"{user_file()}:2: index.exclud: unknown setting; did you mean exclude?"]
 
@@ -119,7 +118,7 @@ def test_the_users_file_is_named_by_its_path(write: Write) -> None:
         ("CAIRN_DISCOVERY__RENDER__TOKENIZER", "", ""),
     ],
 )
-def test_a_variable_sets_a_setting(name: str, text: str, value: Any) -> None:
+def test_variable_sets_a_setting(name: str, text: str, value: Any) -> None:
     laid = Layers(environment={name: text}).without_workspace()
     assert laid.texts() == []
     [(keys, origins)] = laid.origins.items()
@@ -150,13 +149,13 @@ def test_a_variable_sets_a_setting(name: str, text: str, value: Any) -> None:
         ("CAIRN_SEARCH__CANDIDATES", "\udd00", "CAIRN_SEARCH__CANDIDATES: expected a whole number, got '�'"),
     ],
 )
-def test_a_variable_that_cannot_be_used_is_told(name: str, text: str, warning: str) -> None:
+def test_invalid_variable_warns(name: str, text: str, warning: str) -> None:
     laid = Layers(environment={name: text}).without_workspace()
     assert laid.settings == Settings()
     assert len(laid.texts()) == 1
     assert laid.texts()[0].startswith(warning)
 
 
-def test_variables_that_are_no_settings_are_left_alone() -> None:
+def test_other_variables_are_ignored() -> None:
     names = ("CAIRN_DATA_DIR", "CAIRN_CONFIG_DIR", "Cairn_Python", "CAIRN_TEST_BROWSER", "PATH", "CAIRNX")
     assert Layers(environment=dict.fromkeys(names, "x")).without_workspace() == Layered(Settings())

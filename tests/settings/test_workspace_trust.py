@@ -1,4 +1,4 @@
-"""What a workspace's own file may not say, as anybody may have written it."""
+"""A workspace's settings file is not trusted: it cannot set user-only settings or name files outside."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from cairn.settings.marks import NAMES_A_FILE, USER_ONLY, is_marked
 from cairn.settings.sources import user_file
 from cairn.settings.tree import Settings, leaves
 
-KEPT_FROM_WORKSPACES = sorted(
+USER_ONLY_SETTINGS = sorted(
     keys for keys, attribute in attributes().items() if is_marked(attribute, USER_ONLY)
 )
 
 
-@pytest.mark.parametrize("keys", KEPT_FROM_WORKSPACES, ids=".".join)
-def test_a_workspace_cannot_set_what_is_the_users_to_say(
-    write: Write, tmp_path: Path, keys: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("keys", USER_ONLY_SETTINGS, ids=".".join)
+def test_workspace_cannot_set_user_only_settings(write: Write, tmp_path: Path, keys: tuple[str, ...]) -> None:
     default = leaves(Settings())[keys]
     other = (
         (not default)
@@ -53,11 +51,11 @@ def test_a_workspace_cannot_set_what_is_the_users_to_say(
         assert (leaves(laid.settings)[keys], laid.texts()) == (expected, [])
 
 
-def test_what_opens_a_port_or_writes_down_questions_is_the_users_to_say() -> None:
-    assert {("log", "query_text"), ("serve", "host"), ("serve", "port")} <= set(KEPT_FROM_WORKSPACES)
+def test_ports_and_query_log_are_user_only() -> None:
+    assert {("log", "query_text"), ("serve", "host"), ("serve", "port")} <= set(USER_ONLY_SETTINGS)
 
 
-def test_the_only_setting_that_names_a_file_is_marked_so() -> None:
+def test_setting_that_names_a_file_is_marked() -> None:
     marked = {keys for keys, attribute in attributes().items() if is_marked(attribute, NAMES_A_FILE)}
     texts = {keys for keys, value in leaves(Settings()).items() if type(value) is str}
     assert marked == {("discovery", "render", "tokenizer")}
@@ -67,7 +65,7 @@ def test_the_only_setting_that_names_a_file_is_marked_so() -> None:
 @pytest.mark.parametrize(
     "name", ["characters", "", "in/tokenizer.json", "{root}/in/tokenizer.json", "in/../in/link.json"]
 )
-def test_a_workspace_names_a_tokenizer_that_lies_in_it(write: Write, tmp_path: Path, name: str) -> None:
+def test_workspace_may_name_a_tokenizer_inside(write: Write, tmp_path: Path, name: str) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "tokenizer.json").write_text("{}")
     (tmp_path / "in" / "link.json").symlink_to(tmp_path / "in" / "tokenizer.json")
@@ -80,12 +78,12 @@ def test_a_workspace_names_a_tokenizer_that_lies_in_it(write: Write, tmp_path: P
 @pytest.mark.parametrize(
     "name",
     [
-        "../tokenizer.json", "/etc/passwd", "{outside}/tokenizer.json", "link/tokenizer.json", "~/tokenizer.json",
-        "out.json", "missing.json", "circle", "sub", "pipe", "//host/share/tokenizer.json", r"\\host\share\t.json",
+        "../tokenizer.json", "/etc/passwd", "{outside}/tokenizer.json", "link/tokenizer.json", "~/tokenizer.json",  # noqa: E501
+        "out.json", "missing.json", "circle", "sub", "pipe", "//host/share/tokenizer.json", r"\\host\share\t.json",  # noqa: E501
         r"\\?\C:\tokenizer.json", "/dev/zero", "a\0b", "x" * 5_000,
     ],
 )  # fmt: skip
-def test_a_workspace_cannot_point_out_of_itself(write: Write, tmp_path: Path, name: str) -> None:
+def test_workspace_cannot_name_files_outside(write: Write, tmp_path: Path, name: str) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (root, outside, root / "sub"):
         folder.mkdir()
