@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How long `cairn/context` of the real daemon takes over LSP, with everything indexed and warm: does a panel keep up?
+"""How long `cairn/context` of the real daemon takes over LSP, with everything indexed and warm: does a panel
+keep up?
 
     python benchmarks/context_latency.py --workspace FOLDER DATA [--count 300] [--output FILE]
 
-DATA is where the folder's index is kept; it is made first where it is not complete. The cursor jumps to lines all over
-the workspace, moves from line to line in a chunk, stands where something is typed before each request, and jumps with
-a question about the place.
+DATA is where the folder's index is kept; it is made first where it is not complete. The cursor jumps to lines
+all over the workspace, moves from line to line in a chunk, stands where something is typed before each
+request, and jumps with a question about the place.
 """
 
 from __future__ import annotations

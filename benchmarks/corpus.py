@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Builds the corpora that the benchmarks index, from pinned source distributions.
 
-    python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]     NAME: small, medium, large, wide, all
+python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]     NAME: small, medium, large, wide,
+  all
 
 Each distribution is taken with the user's own pip and its configuration, checked against a pinned SHA-256 and
-unpacked into DEST/NAME with modification times of its own, so that the same name gives the same bytes everywhere.
-Then the files are counted against what is pinned here, and the chunks against the least that NAME promises. With
---downloads the archives are kept there and used again.
+unpacked into DEST/NAME with modification times of its own, so that the same name gives the same bytes
+everywhere. Then the files are counted against what is pinned here, and the chunks against the least that NAME
+promises. With --downloads the archives are kept there and used again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the thread.
+"""Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the
+thread.
 
 python benchmarks/frames.py FOLDER
 """

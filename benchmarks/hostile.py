@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Thousands of requests that nobody should send, through every front: does it fail, hang, crash, grow, or tell a secret?
+"""Thousands of requests that nobody should send, through every front: does it fail, hang, crash, grow, or
+tell a secret?
 
     python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
 
-Starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends so many requests of each kind. After
-each batch, something sound must be answered. What is sent is in `hostile_http.py`, `hostile_lsp.py` and `hostile_mcp.py`; the
-same seed sends the same. Exits with 1 if anything but an answer or a refusal came back.
+Starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends so many requests of
+each kind. After each batch, something sound must be answered. What is sent is in `hostile_http.py`,
+`hostile_lsp.py` and `hostile_mcp.py`; the same seed sends the same. Exits with 1 if anything but an answer or
+a refusal came back.
 """
 
 from __future__ import annotations
@@ -101,7 +103,8 @@ def _get(url: str, headers: dict[str, str]) -> Any:
 
 
 _STEADY = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
-"""Eight clients on two cores make searches slow, and nothing would be asked of a switch that stepped down to off."""
+"""Eight clients on two cores make searches slow, and nothing would be asked of a switch that stepped down to
+off."""
 
 
 def main() -> None:

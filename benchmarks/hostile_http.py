@@ -1,8 +1,8 @@
 """Requests over HTTP that nobody should send to `cairn serve`, and how it took them.
 
-Params with wrong values, types and names, paths that lead out of the workspace, text that is no JSON, bodies that are cut
-off, announced wrongly or too large, headers of other hosts and origins, wrong tokens, and bytes that are no HTTP. The same
-seed makes the same requests.
+Params with wrong values, types and names, paths that lead out of the workspace, text that is no JSON, bodies
+that are cut off, announced wrongly or too large, headers of other hosts and origins, wrong tokens, and bytes
+that are no HTTP. The same seed makes the same requests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from hostile_traffic import (
 )
 
 _UNANSWERED = frozenset({"no HTTP", "wrong length", "large"})
-"""Kinds that may be dropped without a word: nobody can tell where such a request ends, or it is too much to read."""
+"""Kinds that may be dropped without a word: nobody can tell where such a request ends, or it is too much to
+read."""
 _NOT_NOW = frozenset({"unavailable", "busy"})
 """The codes with which a 503 is an answer."""
 Judgement = tuple[str, str]

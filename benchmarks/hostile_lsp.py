@@ -1,9 +1,9 @@
 """Messages over LSP's socket that nobody should send to `cairn serve`, and how it took them.
 
-Before `initialize`: bytes that are no LSP, other first messages, wrong tokens. After it: bodies that are no JSON, wrong
-envelopes, unknown methods, ill-typed params of every method of LSP and of Cairn, paths that lead out of the workspace,
-requests that are cancelled at once, the wrong order, frames in pieces; at last what is no frame at all, or a lost
-connection. The same seed makes the same messages.
+Before `initialize`: bytes that are no LSP, other first messages, wrong tokens. After it: bodies that are no
+JSON, wrong envelopes, unknown methods, ill-typed params of every method of LSP and of Cairn, paths that lead
+out of the workspace, requests that are cancelled at once, the wrong order, frames in pieces; at last what is
+no frame at all, or a lost connection. The same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -315,8 +315,8 @@ def framed(body: bytes) -> bytes:
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 4, report: Report | None = None
 ) -> Report:
-    """Send so many messages over connections, some at once, and judge what comes back. Each connection that gets to speak
-    is asked something sound at its end."""
+    """Send so many messages over connections, some at once, and judge what comes back. Each connection that
+    gets to speak is asked something sound at its end."""
     kept, seeds = report or Report(), itertools.count(seed * 1_000_000)
     left = count
 

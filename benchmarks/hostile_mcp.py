@@ -1,7 +1,9 @@
-"""Messages of MCP that nobody should send, over HTTP to `cairn serve` and over stdio to `cairn mcp`, and how they took them.
+"""Messages of MCP that nobody should send, over HTTP to `cairn serve` and over stdio to `cairn mcp`, and how
+they took them.
 
-Arguments with wrong values, types and names for every tool, paths that lead out of the workspace, unknown methods and tools,
-wrong envelopes, text that is no JSON, and messages that are too large or too deep. The same seed makes the same messages.
+Arguments with wrong values, types and names for every tool, paths that lead out of the workspace, unknown
+methods and tools, wrong envelopes, text that is no JSON, and messages that are too large or too deep. The
+same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -269,8 +271,8 @@ async def attack_stdio(
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Report:
-    """Send so many messages to `cairn mcp`, a new process every few hundred; ask each something sound after every batch.
-    `environment` is that of the processes, or else that of this one."""
+    """Send so many messages to `cairn mcp`, a new process every few hundred; ask each something sound after
+    every batch. `environment` is that of the processes, or else that of this one."""
     kept = report or Report()
     for number, sent in enumerate(range(0, count, _MESSAGES_A_PROCESS)):
         attacker = Attacker(workspace, seed * 1_000_000 + number)

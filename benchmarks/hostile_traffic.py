@@ -111,7 +111,8 @@ NO_JSON = (
 
 
 def lay_secret(workspace: Path) -> None:
-    """Put the file that must not be read beside the workspace, with a link to it inside where links can be made."""
+    """Put the file that must not be read beside the workspace, with a link to it inside where links can be
+    made."""
     secret = workspace.parent / "secret.txt"
     secret.write_text(SECRET, encoding="utf-8")
     with suppress(OSError):
@@ -131,7 +132,8 @@ class Report:
     outcomes: Counter[str] = field(factory=Counter)
     """Statuses of HTTP, codes of JSON-RPC, `result`, `closed`."""
     failures: int = 0
-    """Answers that say something went wrong that should not have: 5xx, and what JSON-RPC calls an internal error."""
+    """Answers that say something went wrong that should not have: 5xx, and what JSON-RPC calls an internal
+    error."""
     hangs: int = 0
     times: list[float] = field(factory=list)
     """Seconds."""

@@ -3,9 +3,9 @@
 
     python benchmarks/index_engine.py ROW CORPORA [--corpus FOLDER] [--data DIR] [--output FILE] ...
 
-CORPORA is the folder in which `corpus.py` made the corpora; each row has its own, and --corpus takes any other
-folder instead. A row works on a copy. With --data the copy and its index are kept there and used again, so that
-`prepare`, which makes all vectors, is done once for the rows that need them.
+CORPORA is the folder in which `corpus.py` made the corpora; each row has its own, and --corpus takes any
+other folder instead. A row works on a copy. With --data the copy and its index are kept there and used again,
+so that `prepare`, which makes all vectors, is done once for the rows that need them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What the vectors of each model are worth to Cairn's own ranking, and alone, on several question sets.
 
-    python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
+python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
 
-A set is a folder of questions, the folder of its checkouts, and what is indexed, `folder` or `checkout`, as in
-`benchmarks/retrieval`. Indexes are made by the daemon in `--data` and copied for each table: files are read and cut once.
-Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same files; with `--model`, the
-installed model with all of its vectors, and the first table to find what they are compared with.
+A set is a folder of questions, the folder of its checkouts, and what is indexed, `folder` or `checkout`, as
+in `benchmarks/retrieval`. Indexes are made by the daemon in `--data` and copied for each table: files are
+read and cut once. Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same
+files; with `--model`, the installed model with all of its vectors, and the first table to find what they are
+compared with.
 """
 
 from __future__ import annotations

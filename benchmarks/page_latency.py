@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How long the page of `cairn serve` takes in a real browser: until something is seen, and from a keystroke to its rows.
+"""How long the page of `cairn serve` takes in a real browser: until something is seen, and from a keystroke
+to its rows.
 
     python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
 
-Measured in a headless Chromium against a real `cairn serve`. DATA is where the folder's index is kept; it is made first where it
-is not complete. Each load has a browser context of its own, and so nothing in the browser's cache.
+Measured in a headless Chromium against a real `cairn serve`. DATA is where the folder's index is kept; it is
+made first where it is not complete. Each load has a browser context of its own, and so nothing in the
+browser's cache.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from page_browser import is_indexed, launched, sign_in, until  # noqa: E402
 LONGEST = 25
 """Characters of a question that are typed."""
 _SPACINGS_MS = (250, 120, 60)
-"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke counts."""
+"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke
+counts."""
 _WARMING_UP = 3
 """Loads of each view, and questions, before those that count: what is read from the disk is there then."""
 _SETTLE_MS = 1_000

@@ -3,9 +3,9 @@
 
     python benchmarks/palette_latency.py --workspace FOLDER DATA [--output FILE]
 
-Measured in a real workbench (code-server and a headless Chromium), with the packaged extension and the real daemon:
-debounce, request, answer, extension host and drawing are all in it. DATA is where the folder's index is kept; it is made
-first where it is not complete. Needs what `scripts/test-editor package` makes.
+Measured in a real workbench (code-server and a headless Chromium), with the packaged extension and the real
+daemon: debounce, request, answer, extension host and drawing are all in it. DATA is where the folder's index
+is kept; it is made first where it is not complete. Needs what `scripts/test-editor package` makes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ import system_packages  # noqa: E402
 LONGEST = 25
 """Characters of a question that are typed."""
 _SPACINGS_MS = (250, 120, 60)
-"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke counts."""
+"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke
+counts."""
 _WARMING_UP = 5
 """Questions that are typed before, unmeasured: what is read from the disk is there then."""
 

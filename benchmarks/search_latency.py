@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How long searches of the real daemon take over LSP, with everything indexed and warm, and while somebody types.
+"""How long searches of the real daemon take over LSP, with everything indexed and warm, and while somebody
+types.
 
-    python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...] [--output FILE] ...
+python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...] [--output FILE] ...
 
-DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from the
-index (names, commit subjects, first sentences of comments), or are the lines of a file. Then the first of them are
-typed, character by character, each keystroke cancelling the request before it. With `--reports` the questions are the
-texts of issues of at least 5,000 characters, cut there, of any project, and nothing is typed.
+DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from
+the index (names, commit subjects, first sentences of comments), or are the lines of a file. Then the first of
+them are typed, character by character, each keystroke cancelling the request before it. With `--reports` the
+questions are the texts of issues of at least 5,000 characters, cut there, of any project, and nothing is
+typed.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list
 
 
 def _uncached() -> dict[str, Any]:
-    """Params that no question was asked with before: an answer that is there already takes next to no time."""
+    """Params that no question was asked with before: an answer that is there already takes next to no
+    time."""
     return {"limit": next(_limits)}
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Eight clients at once on one `cairn serve` (LSP, REST and MCP), while files are saved: does it err, does it grow?
+"""Eight clients at once on one `cairn serve` (LSP, REST and MCP), while files are saved: does it err, does it
+grow?
 
     python benchmarks/soak.py FOLDER [--minutes 10] [--clients 8] [--output FILE]
 
@@ -31,8 +32,8 @@ _SAVE_SECONDS = 1.0
 _SAMPLE_SECONDS = 5.0
 _MINUTE = 60.0
 _FLAT = 0.10
-"""How far the mean of a later minute may be from that of the second. Single samples say more of when the garbage was
-collected."""
+"""How far the mean of a later minute may be from that of the second. Single samples say more of when the
+garbage was collected."""
 _KINDS = ("lsp", "rest", "mcp")
 _METHODS = {"search": 60, "discover": 10, "related": 10, "fetchPage": 10, "status": 5, "expandQueries": 5}
 """Requests of a hundred."""

@@ -4,9 +4,9 @@
     python benchmarks/speed.py FOLDER [--runs 3] [--output results.json]
 
 Prints the medians of several runs, each with an index made from nothing: milliseconds from the start of the
-process to the answer of `initialize`, to the first keyword answer, to all files indexed and to `ready`; files and
-chunks per second from the moment indexing began (searches go on meanwhile), vectors per second after that; then
-search p50 and p95 in ms, measured at the client with everything warm.
+process to the answer of `initialize`, to the first keyword answer, to all files indexed and to `ready`; files
+and chunks per second from the moment indexing began (searches go on meanwhile), vectors per second after
+that; then search p50 and p95 in ms, measured at the client with everything warm.
 """
 
 from __future__ import annotations

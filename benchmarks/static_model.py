@@ -3,9 +3,9 @@
 
     python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
 
-FOLDER's files are cut into chunks as the indexer does it, and what is embedded is what the indexer embeds, words and pieces
-included, in pages like its own. Skeletons are the texts of code, with the code below them and without (`alone`). Each run is
-a fresh process, so that no word is remembered.
+FOLDER's files are cut into chunks as the indexer does it, and what is embedded is what the indexer embeds,
+words and pieces included, in pages like its own. Skeletons are the texts of code, with the code below them
+and without (`alone`). Each run is a fresh process, so that no word is remembered.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """How fast the nearest static vectors are found, by which path, and how many of them.
 
-    python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...] [--rows 10000 100000 500000]
+python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...] [--rows 10000 100000
+  500000]
 
-DATA holds a complete index with static vectors, which is only read. Of it come the vectors: a sample for fewer rows, and
-for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length. Questions are those of the
-sets and the subjects of commits, embedded by the same static table. All paths answer one question before any answers the
-next, so that what else the machine does falls on all of them alike.
+DATA holds a complete index with static vectors, which is only read. Of it come the vectors: a sample for
+fewer rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.
+Questions are those of the sets and the subjects of commits, embedded by the same static table. All paths
+answer one question before any answers the next, so that what else the machine does falls on all of them
+alike.
 """
 
 from __future__ import annotations
@@ -221,7 +223,8 @@ def _float32(vectors: Int8) -> Path_:
 
 
 def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
-    """The first words of the product's own code: two are the signs of the numbers, four those after a rotation, too."""
+    """The first words of the product's own code: two are the signs of the numbers, four those after a
+    rotation, too."""
     codes = Codes(vectors[::16].mean(axis=0, dtype=np.float32), len(vectors))
     codes.add(0, vectors)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
@@ -246,7 +249,8 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
     return found[np.argsort(distances[found], kind="stable")][:wanted]
 
 
-# --- the index itself -----------------------------------------------------------------------------------------
+# --- the index itself
+# -----------------------------------------------------------------------------------------
 
 
 class _AnyVersion(IndexReader):
@@ -305,7 +309,8 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
     }
 
 
-# --- what all of it needs ----------------------------------------------------------------------------------------
+# --- what all of it needs
+# ----------------------------------------------------------------------------------------
 
 
 def _resized(vectors: Int8, rows: int) -> Int8:

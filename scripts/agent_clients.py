@@ -1,4 +1,5 @@
-"""The agents' clients that `scripts/test-agents` runs: pinned, installed from npm on first use, and how each is driven.
+"""The agents' clients that `scripts/test-agents` runs: pinned, installed from npm on first use, and how each
+is driven.
 
 They lie in `.agents` of this checkout, or where CAIRN_AGENT_CLIENTS points; that takes 1.3 GB.
 """
@@ -28,7 +29,8 @@ _NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_p
 
 @dataclass(frozen=True)
 class Client:
-    """A client: which one, its settings for a model at an address, and the commands that show and use its servers."""
+    """A client: which one, its settings for a model at an address, and the commands that show and use its
+    servers."""
 
     name: str
     """What `cairn install` calls it."""
@@ -200,7 +202,8 @@ def prepare() -> None:
 
 
 def variables(client: Client, home: Path, data: Path, url: str) -> dict[str, str]:
-    """An environment with an empty home, in which a client finds Cairn, and its model at `url`, and no network."""
+    """An environment with an empty home, in which a client finds Cairn, and its model at `url`, and no
+    network."""
     node = editor_tools.environment()["PATH"].split(os.pathsep)[0]
     path = [
         str(environment.tool("cairn").parent),

@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/agent_greeting.py
 
-Run it after a change to the tools that agents have or to their manuals. A test compares the file with what the server proper answers.
+Run it after a change to the tools that agents have or to their manuals. A test compares the file with what
+the server proper answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Check what a machine can check of the project's English: long lines, docstrings that start in mid-sentence, banned words.
+"""Check what a machine can check of the project's English: long lines, docstrings that start in mid-sentence,
+banned words.
 
-`scripts/check_prose.py [PATH ...]` checks the tracked files below the paths, or all of them. `scripts/test` runs it.
+`scripts/check_prose.py [PATH ...]` checks the tracked files below the paths, or all of them. `scripts/test`
+runs it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the editor client's tests run in: Node, code-server, a browser and Neovim, made on first use.
 
-Everything but the browser and Neovim lies in `editor_client/.tools` and `editor_client/node_modules`. Needs nothing of
-the Python environment, so that it can be made while other tests run.
+Everything but the browser and Neovim lies in `editor_client/.tools` and `editor_client/node_modules`. Needs
+nothing of the Python environment, so that it can be made while other tests run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _NPM_INSTALL = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
 
 
 def prepare(workbench: bool) -> None:
-    """Make Node and the packages, and for the workbench's and Neovim's tests all else, unless they are there and current.
+    """Make Node and the packages, and for the workbench's and Neovim's tests all else, unless they are there
+    and current.
 
     Exits with a message where that fails.
     """
@@ -75,7 +76,8 @@ def environment() -> dict[str, str]:
 
 
 def workbench_variables(browser: str) -> dict[str, str]:
-    """What tells the workbench's tests where the parts are that they run in; those of the Python environment included."""
+    """What tells the workbench's tests where the parts are that they run in; those of the Python environment
+    included."""
     cairn = python_environment.tool("cairn")
     data = [python_environment.tool("python"), "-c", "from cairn.paths import data_dir; print(data_dir())"]
     found = subprocess.run(data, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()

@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/package_model.py TABLE
 
-TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` says what they hold); with them
-goes a description that has their digest.
+TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` says what they hold);
+with them goes a description that has their digest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A browser that is signed in to the page of a running `cairn serve`: for its tests, its measurements and its pictures."""
+"""A browser that is signed in to the page of a running `cairn serve`: for its tests, its measurements and its
+pictures."""
 
 from __future__ import annotations
 

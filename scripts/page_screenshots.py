@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Take pictures of each view of the page over a folder: light and dark, wide and on a phone.
 
-    .venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT] [--ask TEXT ...]
+.venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT] [--ask TEXT
+  ...]
 
-PICTURES gets a PNG of each, such as `search-dark-phone.png`. `CAIRN_DATA_DIR` says where the folder's index is kept.
+PICTURES gets a PNG of each, such as `search-dark-phone.png`. `CAIRN_DATA_DIR` says where the folder's index
+is kept.
 """
 
 from __future__ import annotations

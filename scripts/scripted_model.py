@@ -1,8 +1,8 @@
 """A stand-in for the APIs of language models, on loopback: it asks for Cairn's search tool once, then ends.
 
-It speaks as much of the four APIs as agents' clients need: Anthropic's messages, OpenAI's responses and chat completions, and
-Gemini's generateContent. Every request is kept, so that tests can look at the tools that a client offered and at the tool's
-result that it sent back.
+It speaks as much of the four APIs as agents' clients need: Anthropic's messages, OpenAI's responses and chat
+completions, and Gemini's generateContent. Every request is kept, so that tests can look at the tools that a
+client offered and at the tool's result that it sent back.
 """
 
 from __future__ import annotations

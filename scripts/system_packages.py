@@ -1,4 +1,5 @@
-"""The browser and Neovim: what tests need of the system, and get from Debian where it is missing and that can be done.
+"""The browser and Neovim: what tests need of the system, and get from Debian where it is missing and that can
+be done.
 
 Needs nothing but Python, so that it can run while the environments are made.
 """
@@ -21,7 +22,8 @@ def browser() -> str | None:
 
 
 def headless_browser() -> str | None:
-    """The path of Chromium without its windows, where there is one: the same engine, which takes a third of the time for a page; else of a browser."""
+    """The path of Chromium without its windows, where there is one: the same engine, which takes a third of
+    the time for a page; else of a browser."""
     return shutil.which(HEADLESS) or browser()
 
 
@@ -31,7 +33,8 @@ def neovim() -> str | None:
 
 
 def install(*needed: str) -> None:
-    """Get the packages of Debian that are missing, whose programs have their names or other usual ones; else go without."""
+    """Get the packages of Debian that are missing, whose programs have their names or other usual ones; else
+    go without."""
     found = {"chromium": browser, "neovim": neovim}
     wanted = [name for name in needed if not found.get(name, lambda name=name: shutil.which(name))()]
     if not wanted or not shutil.which("apt-get"):

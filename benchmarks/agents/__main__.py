@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep, semble.
 
-    python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR] [--semble PYTHON] [--output FILE]
+python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR] [--semble PYTHON]
+  [--output FILE]
 
-Of each system's loops the one is taken that costs least on half of the questions of `--sets`; the other half and the questions of
-`--held-out` check it.
+Of each system's loops the one is taken that costs least on half of the questions of `--sets`; the other half
+and the questions of `--held-out` check it.
 """
 
 from __future__ import annotations
@@ -125,7 +126,8 @@ def _traces(followed: Followed, loop: str, ids: Sequence[str]) -> list[Trace]:
 
 
 def _loops(followed: Followed) -> Figures:
-    """By loop and half: the tokens until the headline's share, the cap where it is not reached, as the two kinds of mean."""
+    """By loop and half: the tokens until the headline's share, the cap where it is not reached, as the two
+    kinds of mean."""
     return {
         name: {
             side: [round(mean(those, followed.definitions[name])) for mean in (cost, mean_cost)]

@@ -30,14 +30,16 @@ class Server:
     _portal: BlockingPortal
     _client: Client
     definitions: str
-    """What a model is given of it before any call: its instructions, and the name, description and arguments of each tool."""
+    """What a model is given of it before any call: its instructions, and the name, description and arguments
+    of each tool."""
     listing_bytes: int
     """The length of the answer to `tools/list`, in UTF-8."""
     _known: dict[str, str] = field(factory=dict)
     """Answers by the call: loops repeat the calls of others, and the same call has the same answer."""
 
     def call(self, tool: str, **arguments: Any) -> str:
-        """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it failed."""
+        """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it
+        failed."""
         key = json.dumps([tool, arguments])
         if key in self._known:
             return self._known[key]

@@ -1,4 +1,5 @@
-"""What traces come to: facts over tokens, tokens and calls until shares of the facts, and one system against another."""
+"""What traces come to: facts over tokens, tokens and calls until shares of the facts, and one system against
+another."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ HEADLINE = 0.8
 CURVE = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 60_000)
 """Tokens at which the mean share of the facts is told."""
 SESSION = 5
-"""Questions of one session, among which the definitions of the tools are shared in the figures for sessions."""
+"""Questions of one session, among which the definitions of the tools are shared in the figures for
+sessions."""
 
 
 def summary(traces: Sequence[Trace], definitions: float) -> Figures:
@@ -29,7 +31,8 @@ def summary(traces: Sequence[Trace], definitions: float) -> Figures:
 
 
 def cost(traces: Sequence[Trace], definitions: float) -> float:
-    """What loops are chosen by: the geometric mean of the tokens until the headline's share, the cap where it is not reached.
+    """What loops are chosen by: the geometric mean of the tokens until the headline's share, the cap where it
+    is not reached.
 
     Questions count by ratios, so a few that need the whole cap do not decide alone.
     """
@@ -48,7 +51,8 @@ def compared(
     their_definitions: float,
     share: float = HEADLINE,
 ) -> Figures:
-    """Our tokens by theirs until a share of the facts, question by question; both sequences have the same questions."""
+    """Our tokens by theirs until a share of the facts, question by question; both sequences have the same
+    questions."""
     pairs = [
         (a.tokens_until(share, our_definitions), b.tokens_until(share, their_definitions))
         for a, b in zip(ours, theirs, strict=True)

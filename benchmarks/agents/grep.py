@@ -1,4 +1,5 @@
-"""Loops that have no index: an agent's grep and whole files, and windows around the densest hits of one that is tuned."""
+"""Loops that have no index: an agent's grep and whole files, and windows around the densest hits of one that
+is tuned."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ DEFINITIONS = (
         },
     },
 )
-"""The tools of an agent without an index, in the form and about half the length in which coding agents describe them."""
+"""The tools of an agent without an index, in the form and about half the length in which coding agents
+describe them."""
 
 
 class Tree:
@@ -170,7 +172,8 @@ def read_file(tree: Tree, path: str) -> Iterator[Step]:
 
 @frozen
 class Usual:
-    """Grep for the rarest words, names first; then read the files with the most hits whole, and grep for the next words."""
+    """Grep for the rarest words, names first; then read the files with the most hits whole, and grep for the
+    next words."""
 
     words: int = 2
     """Words that are looked for before files are read."""
@@ -202,7 +205,8 @@ class Usual:
                 yield from read_file(tree, path)
 
     def _grep(self, tree: Tree, terms: Sequence[Term]) -> tuple[Step, Mapping[str, int]]:
-        """Lines that hold any of the terms, by path, as many as `head`; and how many of each path are shown."""
+        """Lines that hold any of the terms, by path, as many as `head`; and how many of each path are
+        shown."""
         lines: dict[str, set[int]] = defaultdict(set)
         for term in terms:
             for path, numbers in tree.hits(term.pattern).items():
@@ -232,11 +236,12 @@ class Window:
 
 @frozen
 class Tuned:
-    """Windows around the densest hits of the best files, wider ones of the same files, and then the next files.
+    """Windows around the densest hits of the best files, wider ones of the same files, and then the next
+    files.
 
-    Files and windows are ranked by the inverse document frequency of the distinct terms that they hold. The counting is free:
-    only what is shown is charged. The defaults are the best of 150 random settings and of their neighbours on half `a` of the
-    development questions.
+    Files and windows are ranked by the inverse document frequency of the distinct terms that they hold. The
+    counting is free: only what is shown is charged. The defaults are the best of 150 random settings and of
+    their neighbours on half `a` of the development questions.
     """
 
     around: int = 5

@@ -33,7 +33,8 @@ Place = tuple[str, int, int]
 
 
 def places_in(answer: str) -> list[Place]:
-    """The places that stand at the beginnings of lines, each once; those that are named as further ones of a file come last."""
+    """The places that stand at the beginnings of lines, each once; those that are named as further ones of a
+    file come last."""
     first: list[Place] = []
     further: list[Place] = []
     path = ""
@@ -64,7 +65,8 @@ def without_numbers(answer: str) -> str:
 
 @frozen
 class CairnLoop:
-    """Cairn's tools: answers of `discover`, answers of `search`, and `read` of the places that were shown, in their order."""
+    """Cairn's tools: answers of `discover`, answers of `search`, and `read` of the places that were shown, in
+    their order."""
 
     discoveries: int = 1
     """Answers of `discover` that are taken before anything else, by its cursor; 0 for none."""
@@ -133,7 +135,8 @@ class CairnLoop:
 
 
 def _read(server: Server, place: str) -> Iterator[Step]:
-    """What stands there, in as many answers as it takes; nothing for a line of code that only looks like a place."""
+    """What stands there, in as many answers as it takes; nothing for a line of code that only looks like a
+    place."""
     while place:
         try:
             step = _asked(server, "read", path=place)
@@ -177,7 +180,8 @@ class SembleLoop:
     content: str = "all"
     """What the server indexes: `code`, its default, or `all`."""
     then: str = "windows"
-    """What follows: `windows` around the results, `files` whole, `more` results, or `related` chunks of the results."""
+    """What follows: `windows` around the results, `files` whole, `more` results, or `related` chunks of the
+    results."""
     margin: int = 20
 
     def steps(self, server: Server, tree: Tree, question: str) -> Iterator[Step]:

@@ -1,6 +1,7 @@
 """What a loop of tool calls costs until the facts of a question have been received.
 
-A loop is an iterator of steps. It decides by rules alone, from the question and from what its tools returned so far.
+A loop is an iterator of steps. It decides by rules alone, from the question and from what its tools returned
+so far.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Trace:
 
     question: FactQuestion
     spent: tuple[float, ...]
-    """Tokens after each call: the question, all calls and all answers so far, but not the definitions of the tools."""
+    """Tokens after each call: the question, all calls and all answers so far, but not the definitions of the
+    tools."""
     have: tuple[tuple[bool, ...], ...]
     """After each call, for each fact, whether it has been received."""
 

@@ -30,7 +30,8 @@ class Followed:
     definitions: dict[str, float] = field(factory=dict)
 
     def chosen(self, questions: Sequence[FactQuestion]) -> str:
-        """The loop that costs least on half `a` of these questions; of all of them where that half is empty."""
+        """The loop that costs least on half `a` of these questions; of all of them where that half is
+        empty."""
         ids = {each.id for each in questions if half(each) == "a"} or {each.id for each in questions}
 
         def on_half(name: str) -> float:

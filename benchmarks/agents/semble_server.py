@@ -1,4 +1,5 @@
-"""Semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are not in its package.
+"""Semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are not in
+its package.
 
 Run by an interpreter that has semble 0.7.0 with its extra `mcp`, attrs, cattrs and platformdirs:
 

@@ -1,10 +1,13 @@
-"""Agents on one workspace that share an engine: whether its death fails an answer, and what an agent and an engine take.
+"""Agents on one workspace that share an engine: whether its death fails an answer, and what an agent and an
+engine take.
 
-    .venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR] [--output FILE]
+.venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR] [--output
+  FILE]
 
-Each agent is a real `cairn mcp` process, driven by MCP's own client, which asks searches, discoveries and reads without pause. Meanwhile
-the engine's process is killed (SIGKILL) at random, every 5 to 25 seconds. An answer fails if it is an error, empty, or does not come
-within 60 seconds; the index is damaged if SQLite's own check finds something in the end.
+Each agent is a real `cairn mcp` process, driven by MCP's own client, which asks searches, discoveries and
+reads without pause. Meanwhile the engine's process is killed (SIGKILL) at random, every 5 to 25 seconds. An
+answer fails if it is an error, empty, or does not come within 60 seconds; the index is damaged if SQLite's
+own check finds something in the end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""From the start of a process to its first answer: `cairn mcp` and `cairn search`, with an engine that runs and without.
+"""From the start of a process to its first answer: `cairn mcp` and `cairn search`, with an engine that runs
+and without.
 
     .venv/bin/python benchmarks/agents/starting.py FOLDER [--runs 9] [--output FILE]
 
-Also what ten agents and an editor on one workspace take: the editor is a real `cairn lsp`, whose engine the agents share.
+Also what ten agents and an editor on one workspace take: the editor is a real `cairn lsp`, whose engine the
+agents share.
 """
 
 from __future__ import annotations

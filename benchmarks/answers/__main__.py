@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How many of the facts that an answer needs the real daemon hands over, at several budgets; ripgrep and semble beside it.
+"""How many of the facts that an answer needs the real daemon hands over, at several budgets; ripgrep and
+semble beside it.
 
     python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
 
-A set is a folder of `facts.json` with `repos.tsv` in it or in its parent. Whole checkouts are indexed with the code model
-that comes with Cairn, and never written to.
+A set is a folder of `facts.json` with `repos.tsv` in it or in its parent. Whole checkouts are indexed with
+the code model that comes with Cairn, and never written to.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
 def results(
     asked: Asked, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
 ) -> Figures:
-    """What is kept: conditions, repositories, and of each system its figures and what it found of each question."""
+    """What is kept: conditions, repositories, and of each system its figures and what it found of each
+    question."""
     measured = {name: each for name, each in asked.handed.items() if name not in asked.unavailable}
     models = {figures["model"] for figures in asked.indexes.values()}
     return {

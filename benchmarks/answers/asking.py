@@ -73,7 +73,8 @@ def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Hand
 
 
 def passages_text(passages: Iterable[tuple[str, int, int, str]]) -> str:
-    """Passages (path, first and last line from 1, text) in their order, path and lines in a line before each."""
+    """Passages (path, first and last line from 1, text) in their order, path and lines in a line before
+    each."""
     return "".join(f"{path}:{first}-{last}\n{text.rstrip()}\n\n" for path, first, last, text in passages)
 
 

@@ -24,7 +24,8 @@ SEMBLE, SEMBLE_CODE = "semble", "semble, code alone"
 RIPGREP: Mapping[str, int | None] = {RIPGREP_FEW: 5, RIPGREP_ALL: None}
 """The files whose windows are handed over, the best first; None is all until the budget is full."""
 SEMBLES: Mapping[str, Sequence[str]] = {SEMBLE: ("code", "docs", "config"), SEMBLE_CODE: ("code",)}
-"""What semble indexes. Code alone is its default, and the checkout with documents is what Cairn is asked about."""
+"""What semble indexes. Code alone is its default, and the checkout with documents is what Cairn is asked
+about."""
 
 _AROUND = 3
 _LIMIT = 50
@@ -38,7 +39,8 @@ _HELPER = Path(__file__).with_name("semble_chunks.py")
 def ask_ripgrep(
     index: IndexFile, tree: Path, questions: Sequence[FactQuestion], files: int | None
 ) -> list[Handed]:
-    """Windows of the files that hold the most words of each question. Raises UnavailableError without `rg`."""
+    """Windows of the files that hold the most words of each question. Raises UnavailableError without
+    `rg`."""
     ripgrep, handed = Ripgrep(index, tree), []
     for question in questions:
         began = time.perf_counter()
@@ -58,7 +60,8 @@ def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
 
 
 def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
-    """First and last lines, from 1, of the windows around sorted hits in a file of so many lines; none overlap."""
+    """First and last lines, from 1, of the windows around sorted hits in a file of so many lines; none
+    overlap."""
     merged: list[tuple[int, int]] = []
     for hit in hits:
         first, last = max(1, hit - _AROUND), min(lines, hit + _AROUND)

@@ -1,4 +1,5 @@
-"""Whether cited lines stand in their files: excerpts of an answer, and fenced lines of a prompt under their heading."""
+"""Whether cited lines stand in their files: excerpts of an answer, and fenced lines of a prompt under their
+heading."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def lines_shown(path: str, lines: Mapping[str, Any], text: str) -> Cited:
 def cited_in_prompt(prompt: str) -> Iterator[Cited]:
     """What stands in a fence below a line with `path#Lfirst-Llast`. A fence that does not end holds no line.
 
-    What is quoted may itself look like a heading, as links of a README do: no citation is looked for within a fence.
+    What is quoted may itself look like a heading, as links of a README do: no citation is looked for within a
+    fence.
     """
     lines = lines_of(prompt)
     number = 0

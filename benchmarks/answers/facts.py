@@ -46,8 +46,8 @@ class FactQuestion:
     """The folder's name."""
     repository: Repository
     kind: str
-    """`how`, `where`, `why`, `error`, `constant`, `callers`, `flow`, `config`, `tests`, `change`, `compare` or
-    `unanswerable`."""
+    """`how`, `where`, `why`, `error`, `constant`, `callers`, `flow`, `config`, `tests`, `change`, `compare`
+    or `unanswerable`."""
     text: str
     facts: tuple[Fact, ...]
     """Empty where the repository has no answer."""
@@ -60,7 +60,8 @@ class FactQuestion:
 def read_fact_sets(
     folders: Sequence[Path], only: Sequence[str] = (), file: str = FACTS_FILE
 ) -> list[FactQuestion]:
-    """All questions of the sets, or those about the repositories named by `only`; `file` is that of a set in its folder.
+    """All questions of the sets, or those about the repositories named by `only`; `file` is that of a set in
+    its folder.
 
     Raises SetError for what cannot be read, for an id that is there twice, and for unknown names.
     """

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes, for tuning.
+"""The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes,
+for tuning.
 
-    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR [--explain ID ...] ...
+python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR [--explain
+  ID ...] ...
 
-Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and the kill
-switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes in the others, too.
+Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and
+the kill switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes
+in the others, too.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ SYSTEMS = (*CAIRN, *RIPGREP, *SEMBLES)
 
 @frozen
 class Asked:
-    """What the systems handed over, by name; why a system could not; and figures of the indexes by repository."""
+    """What the systems handed over, by name; why a system could not; and figures of the indexes by
+    repository."""
 
     handed: dict[str, list[Handed]] = field(factory=lambda: defaultdict(list))
     translated: dict[str, dict[str, list[Handed]]] = field(
@@ -40,7 +41,8 @@ def measure(
     semble: Path | None,
     translations: Mapping[str, Mapping[str, str]],
 ) -> Asked:
-    """Ask everything. `semble` is an interpreter that has it; `translations` has questions by language and id.
+    """Ask everything. `semble` is an interpreter that has it; `translations` has questions by language and
+    id.
 
     A system that cannot be asked about one of the places has no figures.
     """

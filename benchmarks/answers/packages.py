@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""In workspaces of several packages: whether the package that a question is about comes first in what `cairn/discover` hands over.
+"""In workspaces of several packages: whether the package that a question is about comes first in what
+`cairn/discover` hands over.
 
-    python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON] [--output FILE]
+python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
+  [--output FILE]
 
-A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its `package`. They are
-put to Cairn in this process (`in_process.py`), over indexes that the daemon makes where they are missing.
+A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its
+`package`. They are put to Cairn in this process (`in_process.py`), over indexes that the daemon makes where
+they are missing.
 """
 
 from __future__ import annotations

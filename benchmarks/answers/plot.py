@@ -11,7 +11,8 @@ from answers.facts import BUDGETS
 
 
 def svg(systems: Mapping[str, Figures]) -> str:
-    """The plot: share from 0 to 1 over budgets, which are logarithmic; systems without figures are left out."""
+    """The plot: share from 0 to 1 over budgets, which are logarithmic; systems without figures are left
+    out."""
     measured = {name: figures["facts"] for name, figures in systems.items() if figures.get("facts")}
     curves = {name: {budget: facts[str(budget)] for budget in BUDGETS} for name, facts in measured.items()}
     title = "share of the facts that an answer needs"

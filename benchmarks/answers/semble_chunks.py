@@ -4,8 +4,8 @@ Run by an interpreter that has semble 0.7.0, attrs, cattrs and platformdirs, whi
 
     PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
 
-The request is JSON, `{tree, questions, limit, content}`; so is the answer, `{version, questions: [{ms, chunks}]}`, each chunk
-`[path, first line, last line, text]` with lines from 1.
+The request is JSON, `{tree, questions, limit, content}`; so is the answer, `{version, questions: [{ms,
+chunks}]}`, each chunk `[path, first line, last line, text]` with lines from 1.
 """
 
 from __future__ import annotations

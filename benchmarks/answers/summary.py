@@ -41,7 +41,8 @@ def summary(handed: Sequence[Handed]) -> Figures:
 
 
 def mean_share(handed: Iterable[Handed], budget: int, *, vital: bool = False) -> float | None:
-    """Mean share of the facts that are found, over the questions that have any; None without such questions."""
+    """Mean share of the facts that are found, over the questions that have any; None without such
+    questions."""
     shares = [share for each in handed if (share := each.share(budget, vital=vital)) is not None]
     return round(statistics.fmean(shares), 4) if shares else None
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Whether the verdict refuses what a repository has nothing about, and answers the rest; and the fit of its rule.
+"""Whether the verdict refuses what a repository has nothing about, and answers the rest; and the fit of its
+rule.
 
     python benchmarks/answers/verdicts.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
         [--absent FILE] [--projects DIR] [--relevance DIR] [--fit]
 
-In process, over indexes that the daemon makes in `--data` where there are none. Asked are the questions of sets of facts,
-of `--absent` (topics that are absent from real repositories, and present ones in the same words), with `--projects` those for
-discovery, and with `--relevance` searches, which all have an answer. `--fit` fits the rule's weights: on all, on each half of
-the repositories to be shown on the other, and on all but an eighth at a time.
+In process, over indexes that the daemon makes in `--data` where there are none. Asked are the questions of
+sets of facts, of `--absent` (topics that are absent from real repositories, and present ones in the same
+words), with `--projects` those for discovery, and with `--relevance` searches, which all have an answer.
+`--fit` fits the rule's weights: on all, on each half of the repositories to be shown on the other, and on all
+but an eighth at a time.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ _ABSENT = Path(__file__).parent / "sets/absent/questions.json"
 _DISCOVERY = Path(__file__).parents[1] / "discovery/questions"
 _SETTINGS = SearchSettings(leg_deadline_ms=60_000.0)
 _WORTH = {"relevance": 0.3, "present": 0.6}
-"""What a question of these sets counts in the fit, beside 1; then answerable ones and others count the same in all."""
+"""What a question of these sets counts in the fit, beside 1; then answerable ones and others count the same
+in all."""
 WANTED_ANSWERED = 0.95
 """Of the answerable questions that are not searches."""
 _SMOOTHING = 1.0
@@ -202,7 +205,8 @@ def fit(
     worth: NDArray[np.float64],
     own: NDArray[np.bool_],
 ) -> Rule:
-    """Logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED are to be answered."""
+    """Logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED are to be
+    answered."""
     worth = worth.copy()
     for side in (answerable, ~answerable):
         worth[side] *= len(rows) / 2 / worth[side].sum()
@@ -222,7 +226,8 @@ def fit(
 
 
 def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
-    """Print the rule fitted on all questions that it judges, and what rules say to repositories they were not fitted on."""
+    """Print the rule fitted on all questions that it judges, and what rules say to repositories they were not
+    fitted on."""
     kept = [
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
     ]

@@ -1,4 +1,5 @@
-"""Whole checkouts with an index each, which the real daemon makes with the code model that comes with Cairn."""
+"""Whole checkouts with an index each, which the real daemon makes with the code model that comes with
+Cairn."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Workplace:
 
 
 def workplaces(questions: Sequence[FactQuestion], checkouts: Sequence[Path], data: Path) -> list[Workplace]:
-    """One for each repository, in the order of the questions; those in none of the folders `checkouts` go to the first.
+    """One for each repository, in the order of the questions; those in none of the folders `checkouts` go to
+    the first.
 
     Raises CheckoutError as `checkout` does.
     """

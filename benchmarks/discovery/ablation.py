@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What each stage of discovery is worth: required citations, facts and packages found with the stage at its default, and without it.
+"""What each stage of discovery is worth: required citations, facts and packages found with the stage at its
+default, and without it.
 
-    python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR [--sets tuned] [--output FILE]
+python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR [--sets tuned]
+  [--output FILE]
 
-In this process, over indexes that the daemon makes where they are missing, with the code model that comes with Cairn. The
-questions are those for discovery (bullets and excerpts that cite what is required) and those about packages.
+In this process, over indexes that the daemon makes where they are missing, with the code model that comes
+with Cairn. The questions are those for discovery (bullets and excerpts that cite what is required) and those
+about packages.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How long `cairn/discover` of the real daemon takes over LSP, with everything indexed and warm, beside S1's targets.
+"""How long `cairn/discover` of the real daemon takes over LSP, with everything indexed and warm, beside S1's
+targets.
 
     python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
 
-DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from the index,
-a quarter of them "what is NAME", which have the most variations; or they are the lines of a file. In each run one
-process is asked all of them with a `partialResultToken` and another one without: no process is asked anything twice,
-as it would remember what it has read of the passages.
+DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from
+the index, a quarter of them "what is NAME", which have the most variations; or they are the lines of a file.
+In each run one process is asked all of them with a `partialResultToken` and another one without: no process
+is asked anything twice, as it would remember what it has read of the passages.
 """
 
 from __future__ import annotations
@@ -184,7 +185,8 @@ def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tupl
 
 
 def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random) -> list[str]:
-    """At most `count` questions about the project and about names that are plain words: others have fewer variations."""
+    """At most `count` questions about the project and about names that are plain words: others have fewer
+    variations."""
     names = [
         name for name in index.defined_names() if len(name) > 3 and name.isalpha() and name[1:].islower()
     ]

@@ -1,4 +1,5 @@
-"""The projects that questions are asked about: their pinned archives, their trees, and what answers must cite."""
+"""The projects that questions are asked about: their pinned archives, their trees, and what answers must
+cite."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Project:
 
 
 def read_projects(folder: Path) -> list[Project]:
-    """The projects of a set, by name. Raises ProjectError for a folder without any, or a file of another form."""
+    """The projects of a set, by name. Raises ProjectError for a folder without any, or a file of another
+    form."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ProjectError(f"{folder} has no question sets (NAME.json).")

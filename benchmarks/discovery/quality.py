@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How much of what a brief must cite `cairn/discover` finds, and whether its evidence, answers and prompts hold.
+"""How much of what a brief must cite `cairn/discover` finds, and whether its evidence, answers and prompts
+hold.
 
     python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
 
-Each project of the sets is fetched (an sdist by pip, a package by npm; SHA-256 checked) and unpacked into --projects
-where it is not there, and indexed by the real daemon until it is `ready`. Each question is asked over LSP with each
-of --bullets, again of the same process, and of a second process on the same index. Some are asked for prompts in each
-format and several budgets of tokens.
+Each project of the sets is fetched (an sdist by pip, a package by npm; SHA-256 checked) and unpacked into
+--projects where it is not there, and indexed by the real daemon until it is `ready`. Each question is asked
+over LSP with each of --bullets, again of the same process, and of a second process on the same index. Some
+are asked for prompts in each format and several budgets of tokens.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], co
     wanted = [(question, most) for most in bullets for question in project.questions]
     with indexed(tree, data) as (daemon, index):
         first = [_ask(daemon, question, most) for question, most in wanted]
-        # Spelt out, the default is another request, which is answered anew: an answer that was kept would prove nothing.
+        # Spelt out, the default is another request, which is answered anew: an answer that was kept would
+        # prove nothing.
         spelt_out = {"render": {"includeSources": True}}
         again = [_ask(daemon, question, most, config=spelt_out) for question, most in wanted]
         prompts = [

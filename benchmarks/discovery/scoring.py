@@ -1,4 +1,5 @@
-"""What an answer of `cairn/discover` is worth: required citations found, text that stands where it is cited, sameness."""
+"""What an answer of `cairn/discover` is worth: required citations found, text that stands where it is cited,
+sameness."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from cairn.text.verbatim import lines_of, stands_in
 from discovery.projects import Place, Question
 
 _VARYING = frozenset({"metrics", "index"})
-"""Parts of an answer that tell of the run and not of the evidence: times, and when the index was last changed."""
+"""Parts of an answer that tell of the run and not of the evidence: times, and when the index was last
+changed."""
 
 
 @frozen
@@ -54,7 +56,8 @@ def score(
     prompt_tokens: int,
     ms: float,
 ) -> Scored:
-    """Score the first of `answers`; the others are to the same question. `prompt_tokens` are those of its prompt."""
+    """Score the first of `answers`; the others are to the same question. `prompt_tokens` are those of its
+    prompt."""
     answer = answers[0]
     return Scored(
         question=question,
@@ -73,7 +76,8 @@ def score(
 
 
 def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
-    """Required citations of which some alternative shares a line with one of the bullets, excerpts or chunks shown."""
+    """Required citations of which some alternative shares a line with one of the bullets, excerpts or chunks
+    shown."""
     kept = list(shown)
     return sum(
         any(overlaps(each, place) for each in kept for place in alternatives)
@@ -110,8 +114,9 @@ def fingerprint(answer: Mapping[str, Any]) -> str:
 def figures(scored: Sequence[Scored]) -> dict[str, Any]:
     """Figures of some questions, each of which was asked with the same numbers of bullets.
 
-    `found` is by `maxBullets`; `bullets`, `standing` and `same_bytes` are of all answers, the others of those with the
-    first number: chunks and verdicts hardly depend on it, and what is asked a second time takes less time.
+    `found` is by `maxBullets`; `bullets`, `standing` and `same_bytes` are of all answers, the others of those
+    with the first number: chunks and verdicts hardly depend on it, and what is asked a second time takes less
+    time.
     """
     settings = list(dict.fromkeys(each.max_bullets for each in scored))
     with_setting = {most: [each for each in scored if each.max_bullets == most] for most in settings}

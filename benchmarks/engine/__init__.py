@@ -1,1 +1,2 @@
-"""The rows of the index engine's benchmark, and what they share: the daemon, the working copy, the figures."""
+"""The rows of the index engine's benchmark, and what they share: the daemon, the working copy, the
+figures."""

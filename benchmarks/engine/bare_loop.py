@@ -1,7 +1,7 @@
 """The peer of the transformer's pass: the model run by onnxruntime over texts, and nothing else.
 
-Reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. One thread;
-texts sorted by length and in batches of 16, which is what embedding them fast comes to anywhere.
+Reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. One
+thread; texts sorted by length and in batches of 16, which is what embedding them fast comes to anywhere.
 """
 
 from __future__ import annotations

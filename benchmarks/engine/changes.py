@@ -28,7 +28,8 @@ _PATIENCE = 3 * 3600.0
 
 
 def save(options: Options) -> Figures:
-    """From the moment a file is written until a search has the new text; announced by didSave, and not at all."""
+    """From the moment a file is written until a search has the new text; announced by didSave, and not at
+    all."""
     figures: Figures = {}
     with place_for(options.corpus, options.data) as place:
         for announced in (True, False):
@@ -64,8 +65,8 @@ def _only_vectors_left(status: dict[str, Any]) -> bool:
 def saves(
     daemon: Daemon, place: Place, files: Sequence[Path], count: int, seed: int, *, announced: bool, alpha: int
 ) -> Figures:
-    """Milliseconds from each of `count` saves until a search finds it: of one of `files` by keyword, with `alpha` 1 of a new file
-    by meaning."""
+    """Milliseconds from each of `count` saves until a search finds it: of one of `files` by keyword, with
+    `alpha` 1 of a new file by meaning."""
     chance = random.Random(f"{seed} {announced} {alpha}")
     words = vocabulary(place.tree, chance)
     took, lost = [], 0
@@ -76,9 +77,10 @@ def saves(
         token = f"saved{chance.randrange(10**9)}"
         about = sentence(words, chance)
         if alpha:
-            # A file of its own, since of a long one not all is embedded, and in a folder of source files, since
-            # documents and tests are held back whatever their vectors say. Its words are never the same, or it would
-            # have the vector that the model made in an earlier run; and none is a number, which says nothing.
+            # A file of its own, since of a long one not all is embedded, and in a folder of source files,
+            # since documents and tests are held back whatever their vectors say. Its words are never the
+            # same, or it would have the vector that the model made in an earlier run; and none is a number,
+            # which says nothing.
             about = sentence(words, random.Random())
             named = "_".join(about.split()[:4])
             path = place.tree / "made" / f"{named}.py"

@@ -1,4 +1,5 @@
-"""Row: the daemon killed at random moments, while files change, and what its index is like each time and at the end."""
+"""Row: the daemon killed at random moments, while files change, and what its index is like each time and at
+the end."""
 
 from __future__ import annotations
 

@@ -20,9 +20,11 @@ def curves_svg(
     axis: str,
     right: int,
 ) -> str:
-    """The plot: by system, shares from 0 to 1 over tokens, which are logarithmic. Points without a share are left out.
+    """The plot: by system, shares from 0 to 1 over tokens, which are logarithmic. Points without a share are
+    left out.
 
-    `labelled` are the tokens that the axis names, the first and the last of all; `right` is where the plot ends, in pixels.
+    `labelled` are the tokens that the axis names, the first and the last of all; `right` is where the plot
+    ends, in pixels.
     """
     least, most = math.log(labelled[0]), math.log(labelled[-1])
 

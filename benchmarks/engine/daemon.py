@@ -1,7 +1,7 @@
 """A real `cairn lsp` process, driven over its protocol.
 
-A client of its own instead of pygls's: that one makes a named tuple class for every object of an answer, which
-took 3.2 ms for ten results instead of 0.05, and would do so on the cores that are measured.
+A client of its own instead of pygls's: that one makes a named tuple class for every object of an answer,
+which took 3.2 ms for ten results instead of 0.05, and would do so on the cores that are measured.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Pending:
         self._daemon.notify("$/cancelRequest", {"id": self._number})
 
     def result(self, patience: float = PATIENCE_SECONDS) -> Any:
-        """The result, once. Raises RequestError, DaemonDiedError, or TimeoutError after `patience` seconds."""
+        """The result, once. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
+        seconds."""
         try:
             message = self._inbox.get(timeout=patience)
         except queue.Empty:

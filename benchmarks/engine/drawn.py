@@ -17,7 +17,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n\s*\n")
 
 
 def drawn_questions(workspace: Path, index: IndexFile, count: int, chance: random.Random) -> list[str]:
-    """At most `count` different questions, a third of each kind, or more of the others where one has too few."""
+    """At most `count` different questions, a third of each kind, or more of the others where one has too
+    few."""
     kinds = [
         [name for name in index.defined_names() if len(name) > 2],
         _commit_subjects(workspace),

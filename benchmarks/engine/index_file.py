@@ -1,6 +1,7 @@
 """Looks into the index file from outside the daemon, where asking it would disturb what is measured.
 
-This is the one place of the benchmark that knows the tables; what they no longer hold raises UnavailableError.
+This is the one place of the benchmark that knows the tables; what they no longer hold raises
+UnavailableError.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ class IndexFile:
         return {**used, "(free)": free}
 
     def faults(self) -> list[str]:
-        """What SQLite's, FTS5's and the foreign keys' own checks find; the connection must be a writing one."""
+        """What SQLite's, FTS5's and the foreign keys' own checks find; the connection must be a writing
+        one."""
         found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         found += [f"foreign key: {row}" for row in self.rows("PRAGMA foreign_key_check")]
         for table in self.tables(using="fts5"):

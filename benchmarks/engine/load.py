@@ -30,8 +30,9 @@ _COPIES = "copied"
 def latency(options: Options) -> Figures:
     """Search times of a daemon that indexes, over those of an idle one on a copy of the same complete index.
 
-    The same questions are asked of both by turns; the indexing one is stopped while the idle one answers, so that
-    idle means an idle machine. First while every file is read anew, then while copied files are embedded.
+    The same questions are asked of both by turns; the indexing one is stopped while the idle one answers, so
+    that idle means an idle machine. First while every file is read anew, then while copied files are
+    embedded.
     """
     settings = options.settings(embedding=True)
     with place_for(options.corpus, options.data) as place:
@@ -101,10 +102,11 @@ def _is_copy(place: Place, path: Path) -> bool:
 
 
 def readers(options: Options) -> Figures:
-    """Keyword searches of a second daemon on the folder while the first one writes, each against its usual time.
+    """Keyword searches of a second daemon on the folder while the first one writes, each against its usual
+    time.
 
-    Usual is the mean of the same search before and after. Beside a process that only burns CPU, the same is done
-    as a control: what is longer there is for want of a core, not because of a write.
+    Usual is the mean of the same search before and after. Beside a process that only burns CPU, the same is
+    done as a control: what is longer there is for want of a core, not because of a write.
     """
     settings = options.settings(embedding=False)
     with (

@@ -23,7 +23,8 @@ _QUESTION = "where are errors handled"
 
 
 def cold(options: Options) -> Figures:
-    """From the start of the process on a folder without index: to the first keyword answer, to all of them."""
+    """From the start of the process on a folder without index: to the first keyword answer, to all of
+    them."""
 
     def once(place: Place) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:

@@ -53,7 +53,8 @@ def type_questions(
 
 def _type(daemon: Daemon, question: str, spacing: float, params: Mapping[str, Any], typed: Typed) -> None:
     asked: list[tuple[Pending, float | None]] = []
-    """Requests of the keystrokes before the latest, with the time at which they were cancelled, if they were."""
+    """Requests of the keystrokes before the latest, with the time at which they were cancelled, if they
+    were."""
     began = time.perf_counter()
     current: Pending | None = None
     for place in range(1, len(question) + 1):

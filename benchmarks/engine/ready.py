@@ -1,4 +1,5 @@
-"""A daemon that has nothing left to do: every file is read, every chunk has its vectors, and nothing is cold."""
+"""A daemon that has nothing left to do: every file is read, every chunk has its vectors, and nothing is
+cold."""
 
 from __future__ import annotations
 

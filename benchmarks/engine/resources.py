@@ -95,7 +95,8 @@ def size(options: Options) -> Figures:
 
 
 def _memory(daemon: Daemon) -> Figures:
-    """MB of the process: resident, of these its own alone, and resident pages of files (the mapped index among them)."""
+    """MB of the process: resident, of these its own alone, and resident pages of files (the mapped index
+    among them)."""
     full = daemon.process.memory_full_info()
     figures = {"rss_mb": full.rss, "uss_mb": full.uss}
     if hasattr(full, "shared"):

@@ -1,7 +1,7 @@
 """Row: the pass that makes the transformer's vectors, against a bare onnxruntime loop over the same texts.
 
-Daemon and loop take turns of some seconds, each stopped while the other runs, so that what else the machine does
-falls on both.
+Daemon and loop take turns of some seconds, each stopped while the other runs, so that what else the machine
+does falls on both.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def transformer(options: Options) -> Figures:
 
 
 def _daemon_turn(daemon: Daemon, index: IndexFile) -> tuple[int, int, Turn]:
-    """From one commit of vectors to the first after the turn's length; the embeddings' ids before and after."""
+    """From one commit of vectors to the first after the turn's length; the embeddings' ids before and
+    after."""
     after, began = _next_commit(index)
     cpu = daemon.cpu()
     until, ended = after, began

@@ -54,7 +54,8 @@ def sentence(words: Sequence[str], chance: random.Random) -> str:
 
 
 def addition(path: Path, token: str, about: str) -> str:
-    """Text to add to the file at `path` that makes a passage of its own: it has the word `token` and is about `about`."""
+    """Text to add to the file at `path` that makes a passage of its own: it has the word `token` and is about
+    `about`."""
     if path.suffix in (".md", ".rst", ".txt"):
         rule = "" if path.suffix == ".md" else "\n" + "=" * len(token)
         return f"\n\n{'# ' if path.suffix == '.md' else ''}{token}{rule}\n\n{about.capitalize()}.\n"

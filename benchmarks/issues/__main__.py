@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside it.
+"""Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside
+it.
 
-    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N] [--store URL]
+python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N]
+  [--store URL]
         [--output FILE]
 
-`DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each issue is made in
-`--data` and kept: 4 to 20 s and 5 to 100 MB each; with `--store` it is published into a team's database as well, and asked there. Nothing but the text of the issue is asked, in this process, without deadlines.
+`DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each
+issue is made in `--data` and kept: 4 to 20 s and 5 to 100 MB each; with `--store` it is published into a
+team's database as well, and asked there. Nothing but the text of the issue is asked, in this process, without
+deadlines.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 
 
 def fix_of(issue: Issue, clone: Path) -> str | None:
-    """The commit on the issue's revision that changed its files, and no other file of code but tests; None where none did."""
+    """The commit on the issue's revision that changed its files, and no other file of code but tests; None
+    where none did."""
     rows = git(clone, "rev-list", "--all", "--parents", "--ancestry-path", f"^{issue.revision}")
     for row in rows.splitlines():
         commit, *parents = row.split()

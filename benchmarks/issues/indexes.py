@@ -44,7 +44,8 @@ class Indexes:
         return self.data / "indexes" / issue.id
 
     def made(self, issues: Iterable[Issue]) -> Iterator[Issue]:
-        """Each of the issues once its index is there; those of a repository in the order of their revisions' dates.
+        """Each of the issues once its index is there; those of a repository in the order of their revisions'
+        dates.
 
         Raises CloneError where a revision is missing.
         """

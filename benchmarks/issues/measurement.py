@@ -1,4 +1,5 @@
-"""Asks Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in this process."""
+"""Asks Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in
+this process."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def found(
 ) -> Iterator[tuple[str, Found]]:
     """What each of the systems finds for each issue, with the system's name.
 
-    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED; "" asks none.
+    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED; ""
+    asks none.
     """
     meaning = StaticMeaning(load_packaged())
     for issue in indexes.made(issues):

@@ -37,7 +37,8 @@ class Issue:
 
 
 def read_issues(path: Path, only: Collection[str] = (), every: int = 1) -> list[Issue]:
-    """The issues of a set, of the repositories `only` where any are given; of each repository every `every`th one.
+    """The issues of a set, of the repositories `only` where any are given; of each repository every `every`th
+    one.
 
     Raises SetError where the file cannot be read.
     """

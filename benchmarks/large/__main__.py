@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""How well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and kill switch.
+"""How well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and kill
+switch.
 
-    python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA [--sentences kernel=DEST/kernel ...] [--output FILE]
+python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA [--sentences kernel=DEST/kernel
+  ...] [--output FILE]
 
-`DATA/TREE` has the index of each tree, or will have it: half an hour for the kernel. `DEST` is what `sentences.py` made.
+`DATA/TREE` has the index of each tree, or will have it: half an hour for the kernel. `DEST` is what
+`sentences.py` made.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ _EVERY = 50
 
 
 def search_settings(changed: str | None) -> SearchSettings:
-    """`search` settings as JSON (`{"weights": {"name": 1}, "candidates": 400}`) over the defaults, without a deadline.
+    """`search` settings as JSON (`{"weights": {"name": 1}, "candidates": 400}`) over the defaults, without a
+    deadline.
 
     Raises InvalidRequestError for what is no setting.
     """
@@ -45,7 +46,8 @@ def search_settings(changed: str | None) -> SearchSettings:
 def answers_in_process(
     data: Path, questions: Iterable[Question], settings: SearchSettings, *, vectors: bool = True
 ) -> Iterator[Answer]:
-    """Answers from the one index in the data folder `data`: the daemon's query, legs and signals, but no kill switch.
+    """Answers from the one index in the data folder `data`: the daemon's query, legs and signals, but no kill
+    switch.
 
     `settings.weights` may name tried signals. Times are of the ranking and the SHOWN results alone.
     """
@@ -76,8 +78,8 @@ def answers_in_process(
 def answers_of_daemon(daemon: Daemon, questions: Iterable[Question], kept: Counter[str]) -> Iterator[Answer]:
     """Answers over LSP, with the daemon's own deadlines and kill switch.
 
-    Each question is asked twice with other params, so that what is timed is computed, but read from memory. `kept` counts in
-    which phases questions were answered, what stood in, and what was broken off, of both.
+    Each question is asked twice with other params, so that what is timed is computed, but read from memory.
+    `kept` counts in which phases questions were answered, what stood in, and what was broken off, of both.
     """
     for number, question in enumerate(questions, 1):
         _note(daemon.search(question.query, limit=SHOWN + 1, context=0), kept)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How long a checkout takes to be indexed, beside semble with the same table of token vectors.
 
-    python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2] [--output FILE.json]
+python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2] [--output
+  FILE.json]
 
-Each run is a process of its own from its start to its end, by turns: `cairn index` into an empty data folder (words, names, references, static
-vectors and history, on disk), and semble's index of code, documents and configuration, in memory; grammars are unpacked before. Printed are medians: seconds, and
-seconds of CPU of the process and its children. PYTHON has semble 0.7.0, attrs, cattrs and platformdirs.
+Each run is a process of its own from its start to its end, by turns: `cairn index` into an empty data folder
+(words, names, references, static vectors and history, on disk), and semble's index of code, documents and
+configuration, in memory; grammars are unpacked before. Printed are medians: seconds, and seconds of CPU of
+the process and its children. PYTHON has semble 0.7.0, attrs, cattrs and platformdirs.
 """
 
 from __future__ import annotations

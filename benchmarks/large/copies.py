@@ -15,10 +15,11 @@ from cairn.paths import workspace_dir
 
 
 def linked_copy(source: Path, target: Path, changed: Mapping[str, bytes]) -> None:
-    """A copy of `source` whose files are hard links to its own, times included, but for the `changed` ones, which are new.
+    """A copy of `source` whose files are hard links to its own, times included, but for the `changed` ones,
+    which are new.
 
-    Nothing may write into a file of such a copy, or the source changes with it. Where the file system has no hard links,
-    files are copied. Raises FileExistsError where `target` is there.
+    Nothing may write into a file of such a copy, or the source changes with it. Where the file system has no
+    hard links, files are copied. Raises FileExistsError where `target` is there.
     """
     target.mkdir(parents=True)
     for folder, folders, files in os.walk(source):
@@ -47,10 +48,11 @@ def _link(file: Path, copy: Path) -> None:
 
 
 def take_index(source: Path, tree: Path, data: Path) -> None:
-    """Give `tree`, a copy of the tree whose index is in the data folder `source`, that index, in a data folder of its own.
+    """Give `tree`, a copy of the tree whose index is in the data folder `source`, that index, in a data
+    folder of its own.
 
-    A daemon on `tree` then reads what differs in size or time, and nothing else. Raises UnavailableError where `source` has
-    no index.
+    A daemon on `tree` then reads what differs in size or time, and nothing else. Raises UnavailableError
+    where `source` has no index.
     """
     index = index_path(source)
     make_data_folder(data, with_model=False)

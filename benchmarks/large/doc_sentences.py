@@ -1,7 +1,8 @@
 """Short descriptions of documented definitions, as questions whose answer is the file that has them.
 
-kernel-doc says `name - short description` in the first line of a comment, Javadoc says it in the first sentence. They are weak
-labels: other files may answer as well. The sentence must be taken out of the file before it is asked (`without`).
+kernel-doc says `name - short description` in the first line of a comment, Javadoc says it in the first
+sentence. They are weak labels: other files may answer as well. The sentence must be taken out of the file
+before it is asked (`without`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def encoded(text: str) -> bytes:
 
 
 def doc_sentences(path: str, text: str) -> Iterator[DocSentence]:
-    """Those of one file that read as a question: 6 to 30 words in ASCII, without the name of what they are about."""
+    """Those of one file that read as a question: 6 to 30 words in ASCII, without the name of what they are
+    about."""
     find = _javadoc if path.endswith(".java") else _kernel_doc
     for block in _BLOCK.finditer(text):
         found = find(text, block)
@@ -83,7 +85,8 @@ def without(text: str, sentences: Iterable[DocSentence]) -> str:
 
 
 def drawn(tree: str, folder: Path, count: int, seed: int) -> list[DocSentence]:
-    """`count` sentences of the tree, evenly over its folders and one of a file at most; no two definitions have the same."""
+    """`count` sentences of the tree, evenly over its folders and one of a file at most; no two definitions
+    have the same."""
     by_file = {
         path: list(doc_sentences(path, read_text(folder / path))) for path in _files(folder, _SUFFIXES[tree])
     }

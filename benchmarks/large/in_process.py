@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Ask an index that is there, in this process: no daemon, no deadline, no kill switch.
 
-    python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--sentences kernel=DEST/kernel ...] [--half tuned]
+python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--sentences kernel=DEST/kernel
+  ...] [--half tuned]
         [--kind how ...] [--settings JSON] [--no-vectors] [--output FILE.jsonl] [--compare FILE.jsonl]
 
-`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `DEST` is what `sentences.py` made.
+`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `DEST` is what `sentences.py`
+made.
 """
 
 from __future__ import annotations

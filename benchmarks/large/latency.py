@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""How long a real daemon takes to answer about a large tree, idle and beside busy processes, and what memory it holds then.
+"""How long a real daemon takes to answer about a large tree, idle and beside busy processes, and what memory
+it holds then.
 
-    python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1] [--memory 1000]
+python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1] [--memory
+  1000]
         [--saves 20] [--seed 1] [--output FILE]
 
 `DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. The figures, all of them unless some are named:
 
-- `questions`: the questions of the sets in which no name is asked for, each asked twice with other params; `first` is from an index
-  that is merely open, `again` once what the question needs is in memory; then again beside `--busy` processes that burn a core each.
+- `questions`: the questions of the sets in which no name is asked for, each asked twice with other params;
+  `first` is from an index
+that is merely open, `again` once what the question needs is in memory; then again beside `--busy` processes
+  that burn a core each.
 - `discover`: the same questions, answered with a prompt.
 - `memory`: resident and own memory of a fresh daemon after each tenth of `--memory` different questions.
-- `saves`: seconds from a save until it is found, by keyword and by meaning alone, in a copy whose unchanged files are hard links.
-- `cold`: seconds from the start of a process without any index until keywords are answered with something; it is stopped then.
+- `saves`: seconds from a save until it is found, by keyword and by meaning alone, in a copy whose unchanged
+  files are hard links.
+- `cold`: seconds from the start of a process without any index until keywords are answered with something; it
+  is stopped then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Draws from what a tree has, evenly over its folders, the same with every run; and says which half a file belongs to."""
+"""Draws from what a tree has, evenly over its folders, the same with every run; and says which half a file
+belongs to."""
 
 from __future__ import annotations
 
@@ -13,18 +14,21 @@ from large.sets import KEPT, TUNED
 Item = TypeVar("Item")
 
 _DEPTH = 2
-"""Parts of a path that name its folder: `drivers/net`, `fs/ext4`; of Java the module comes first, so two more."""
+"""Parts of a path that name its folder: `drivers/net`, `fs/ext4`; of Java the module comes first, so two
+more."""
 _JAVA_DEPTH = 4
 
 
 def folder_of(path: str) -> str:
-    """The folder that stands for the subject of a file: `drivers/net` of the kernel, `java.base/java/util` of the JDK."""
+    """The folder that stands for the subject of a file: `drivers/net` of the kernel, `java.base/java/util` of
+    the JDK."""
     depth = _JAVA_DEPTH if path.endswith(".java") else _DEPTH
     return "/".join(path.split("/")[:-1][:depth])
 
 
 def half_of(path: str) -> str:
-    """`tuned` or `kept`, by a hash of the file's folder, so that one half says nothing about the other's subjects."""
+    """`tuned` or `kept`, by a hash of the file's folder, so that one half says nothing about the other's
+    subjects."""
     return (TUNED, KEPT)[hashlib.sha256(folder_of(path).encode()).digest()[0] % 2]
 
 

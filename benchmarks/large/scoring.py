@@ -1,4 +1,5 @@
-"""What answers are worth: the place of the first right result, and shares of the questions by kind, half and tree."""
+"""What answers are worth: the place of the first right result, and shares of the questions by kind, half and
+tree."""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ def figures_of(answers: Sequence[Answer]) -> Figures:
 
 
 def grouped(answers: Iterable[Answer]) -> dict[str, Figures]:
-    """Figures by `tree half kind`, and by `tree half` of the written questions, the symbols and the sentences."""
+    """Figures by `tree half kind`, and by `tree half` of the written questions, the symbols and the
+    sentences."""
     by: dict[str, list[Answer]] = {}
     for answer in answers:
         asked = answer.question
@@ -150,7 +152,8 @@ def write_lines(answers: Iterable[Answer], file: Path) -> None:
 
 
 def compared(answers: Sequence[Answer], earlier: Path) -> str:
-    """What is better and worse than in `earlier`, which `write_lines` made: shares of the questions in both, and each change."""
+    """What is better and worse than in `earlier`, which `write_lines` made: shares of the questions in both,
+    and each change."""
     lines = [json.loads(line) for line in earlier.read_text(encoding="utf-8").splitlines()]
     before: dict[str, dict[str, Any]] = {line["id"]: line for line in lines}
     both = [answer for answer in answers if answer.question.id in before]

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Weakly labelled questions: what doc comments say of 300 definitions, asked of a copy of the tree that does not say it.
+"""Weakly labelled questions: what doc comments say of 300 definitions, asked of a copy of the tree that does
+not say it.
 
-    python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300] [--seed 1]
+python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300]
+  [--seed 1]
 
-Makes in DEST the copy (`kernel/tree`), its index (`kernel/data`) and the questions (`kernel/sets`), which `in_process.py --sentences
-kernel=DEST/kernel` asks. The sentences are the trees' own text, so they are drawn anew and not kept with the benchmark. Files that
-stay as they are, are hard links; the index is a copy of the tree's, of which a daemon reads the changed files alone.
+Makes in DEST the copy (`kernel/tree`), its index (`kernel/data`) and the questions (`kernel/sets`), which
+`in_process.py --sentences kernel=DEST/kernel` asks. The sentences are the trees' own text, so they are drawn
+anew and not kept with the benchmark. Files that stay as they are, are hard links; the index is a copy of the
+tree's, of which a daemon reads the changed files alone.
 """
 
 from __future__ import annotations

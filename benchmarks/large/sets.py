@@ -1,4 +1,5 @@
-"""Question sets about large trees: `sets/HALF/TREE-KIND.json`, each a list of `{id, query, kind, relevant, secondary}`."""
+"""Question sets about large trees: `sets/HALF/TREE-KIND.json`, each a list of `{id, query, kind, relevant,
+secondary}`."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ SETS = Path(__file__).with_name("sets")
 TREES = ("kernel", "jdk")
 TUNED, KEPT, LAST = "tuned", "kept", "last"
 HALVES = (TUNED, KEPT, LAST)
-"""Who tunes the ranking reads and asks `tuned` alone; `kept` checks that it was no accident; `last` is asked once, at the end."""
+"""Who tunes the ranking reads and asks `tuned` alone; `kept` checks that it was no accident; `last` is asked
+once, at the end."""
 
 
 class SetError(Exception):

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""A large tree under questions, saves and branch switches for hours: does it err, does it grow, does it step down a phase?
+"""A large tree under questions, saves and branch switches for hours: does it err, does it grow, does it step
+down a phase?
 
-    python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4] [--switched 2000] [--every 120]
+python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4] [--switched 2000]
+  [--every 120]
         [--pause 4] [--kept DIR] [--output FILE]
 
-Works on a copy of FOLDER that is a git repository with two branches, which differ in `--switched` files; every `--every` seconds it
-is switched to the other one. A save a second is made and undone. `--index` is a data folder with an index of FOLDER, which the copy takes over; otherwise it is
-indexed first, half an hour for the kernel. `--kept` keeps copy and index for the next run. Ends by itself.
+Works on a copy of FOLDER that is a git repository with two branches, which differ in `--switched` files;
+every `--every` seconds it is switched to the other one. A save a second is made and undone. `--index` is a
+data folder with an index of FOLDER, which the copy takes over; otherwise it is indexed first, half an hour
+for the kernel. `--kept` keeps copy and index for the next run. Ends by itself.
 """
 
 from __future__ import annotations
@@ -61,7 +64,8 @@ _FULL = 3
 
 
 class LargeSoak(Soak):
-    """One run. Neither what the index leaves out is saved, nor what the branches differ in: git would not switch."""
+    """One run. Neither what the index leaves out is saved, nor what the branches differ in: git would not
+    switch."""
 
     def __init__(
         self,
@@ -166,7 +170,8 @@ def switched_files(repository: Path) -> list[str]:
 
 
 def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -> None:
-    """Make `tree` a git repository whose branch `other` has a word more in each of `count` files, drawn at random."""
+    """Make `tree` a git repository whose branch `other` has a word more in each of `count` files, drawn at
+    random."""
     git(tree, "init", "--quiet", "--initial-branch", _BRANCHES[0])
     files = sorted(
         path.relative_to(tree).as_posix()
@@ -188,7 +193,8 @@ def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -
 def place_of(
     tree: str, folder: Path, index: Path | None, kept: Path | None, count: int, seed: int
 ) -> Iterator[Place]:
-    """The copy with its branches and its data folder, in `kept` or nowhere; its files are as they were at the end."""
+    """The copy with its branches and its data folder, in `kept` or nowhere; its files are as they were at the
+    end."""
     with tempfile.TemporaryDirectory(prefix="cairn-soak-") as temporary:
         home = (kept or Path(temporary)).resolve() / f"{tree}-{count}"
         place = Place(home / "tree" / folder.name, home / "data")
@@ -208,7 +214,8 @@ def place_of(
 
 
 def growth(samples: Sequence[Figures]) -> float:
-    """How much more memory, as a share, the last third of the samples has than the middle one; 0 for fewer than three."""
+    """How much more memory, as a share, the last third of the samples has than the middle one; 0 for fewer
+    than three."""
     third = len(samples) // 3
     if not third:
         return 0.0

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Questions for names that a tree defines exactly once, drawn at random: `sets/HALF/TREE-symbols.json`.
 
-    python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1] [--sets DIR]
+python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1] [--sets
+  DIR]
 
-Needs Universal Ctags. Declarations, prototypes, members, parameters and local variables are not definitions; what is defined
-in several places, be it twice in one file under different conditions, is left out.
+Needs Universal Ctags. Declarations, prototypes, members, parameters and local variables are not definitions;
+what is defined in several places, be it twice in one file under different conditions, is left out.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def definitions(tree: str, folder: Path) -> Iterator[Definition]:
 
 
 def defined_once(found: Iterable[Definition]) -> list[Definition]:
-    """Those whose name nothing else has in any case of letters, in the order of paths and lines; names that are too short or a
-    plain word are left out.
+    """Those whose name nothing else has in any case of letters, in the order of paths and lines; names that
+    are too short or a plain word are left out.
 
     A constructor has the name of its class, and is none of it.
     """
@@ -101,7 +102,8 @@ def defined_once(found: Iterable[Definition]) -> list[Definition]:
 
 
 def sampled(tree: str, once: Iterable[Definition], count: int, seed: int) -> list[Definition]:
-    """`count` of them, as many of each kind that is asked as of the others, and within a kind evenly over the folders."""
+    """`count` of them, as many of each kind that is asked as of the others, and within a kind evenly over the
+    folders."""
     chance, wanted = random.Random(seed), _ASKED[tree]
     by_kind: defaultdict[str, list[Definition]] = defaultdict(list)
     for each in once:

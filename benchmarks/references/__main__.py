@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How many of the calls that a language server knows `cairn/references` finds, and how many it claims are calls; `rg -w` beside it.
+"""How many of the calls that a language server knows `cairn/references` finds, and how many it claims are
+calls; `rg -w` beside it.
 
     python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
 
@@ -64,7 +65,8 @@ def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
 
 
 def measured(truth: CallerSet, tree: Path, data: Path, show: int = 0) -> Figures:
-    """The figures of one repository; `show` functions are printed with what was missed of them and what is wrong."""
+    """The figures of one repository; `show` functions are printed with what was missed of them and what is
+    wrong."""
     if not data.exists():
         make_data_folder(data, with_model=False)
     with indexed(tree, data) as (daemon, index):

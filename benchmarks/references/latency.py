@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How long `cairn/references` of the real daemon takes over LSP, with everything indexed and warm; and until it has what was saved.
+"""How long `cairn/references` of the real daemon takes over LSP, with everything indexed and warm; and until
+it has what was saved.
 
-    python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30] [--output FILE]
+python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
+  [--output FILE]
 
-DATA is where the folder's index is kept; it is made first, without a model, where there is none. Functions are drawn from the
-whole index. Saves are made in a copy of the folder.
+DATA is where the folder's index is kept; it is made first, without a model, where there is none. Functions
+are drawn from the whole index. Saves are made in a copy of the folder.
 """
 
 from __future__ import annotations
@@ -88,7 +90,8 @@ def _ask(daemon: Daemon, **params: Any) -> tuple[float, dict[str, Any]]:
 
 
 def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
-    """Milliseconds from a save that adds a call until `cairn/references` has it; `lost` are those it never had."""
+    """Milliseconds from a save that adds a call until `cairn/references` has it; `lost` are those it never
+    had."""
     with place_for(workspace, data.with_name(f"{data.name}-saves")) as place:
         with Daemon(place.tree, place.data, {"embedding": {"enabled": False}}) as daemon:
             daemon.until(all_files_indexed, _PATIENCE, every=0.5)

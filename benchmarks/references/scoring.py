@@ -48,7 +48,8 @@ class Score:
     def add(self, truth: Sampled, found: Found, covered: frozenset[str]) -> tuple[list[Site], list[Site]]:
         """Count one function; the calls that were missed, and those that are wrong.
 
-        Calls on the lines of the function's own head are left out: servers differ in whether a default value there calls it.
+        Calls on the lines of the function's own head are left out: servers differ in whether a default value
+        there calls it.
         """
         known = {site for site in truth.callers if site.path in covered}
         claimed = {

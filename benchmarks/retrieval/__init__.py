@@ -1,1 +1,2 @@
-"""How well the daemon's answers are ranked: question sets over public repositories, metrics, ablations, baselines."""
+"""How well the daemon's answers are ranked: question sets over public repositories, metrics, ablations,
+baselines."""

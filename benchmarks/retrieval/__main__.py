@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How well the real daemon ranks, on question sets over public repositories; plain BM25 and ripgrep beside it.
+"""How well the real daemon ranks, on question sets over public repositories; plain BM25 and ripgrep beside
+it.
 
     python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
 
-A set is a folder of NAME.json with `repos.tsv` in it or in its parent. Repositories are taken from the folder of
-checkouts or cloned into it, and never written to.
+A set is a folder of NAME.json with `repos.tsv` in it or in its parent. Repositories are taken from the folder
+of checkouts or cloned into it, and never written to.
 """
 
 from __future__ import annotations

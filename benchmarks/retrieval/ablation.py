@@ -1,7 +1,7 @@
 """Variants of the ranking: every signal taken away, or a further one tried, on its own.
 
-A variant needs no other index: the weights are a setting, and `alpha` belongs to the question. Signals that the product does
-not have any more are tried in this process.
+A variant needs no other index: the weights are a setting, and `alpha` belongs to the question. Signals that
+the product does not have any more are tried in this process.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def signals() -> list[Variant]:
 
 
 def configure(daemon: Daemon, variant: Variant) -> None:
-    """Have the daemon rank so from the next question on, and wait for the look at the folder that this sets off.
+    """Have the daemon rank so from the next question on, and wait for the look at the folder that this sets
+    off.
 
     Raises UnavailableError where this version cannot.
     """

@@ -1,4 +1,5 @@
-"""What stands beside the daemon: plain BM25, and a word search with ripgrep, over the files the daemon indexed.
+"""What stands beside the daemon: plain BM25, and a word search with ripgrep, over the files the daemon
+indexed.
 
 Both run in this process or as its children, so their times hold no LSP.
 """
@@ -78,8 +79,8 @@ class BM25:
 class Ripgrep:
     """Files by how many different words of the question they hold, then by how often.
 
-    Words of less than three letters and function words are left out; a word also matches inside longer ones. A whole
-    file is the result, which covers any lines of it: more than a chunk can claim.
+    Words of less than three letters and function words are left out; a word also matches inside longer ones.
+    A whole file is the result, which covers any lines of it: more than a chunk can claim.
     """
 
     def __init__(self, index: IndexFile, workspace: Path) -> None:
@@ -92,7 +93,8 @@ class Ripgrep:
         return [Span(path) for path, _ in self.ranked(query)[:DEPTH]]
 
     def ranked(self, query: str) -> list[tuple[str, list[int]]]:
-        """All files that hold a word of the question, best first, each with the lines that do, from 1 and sorted."""
+        """All files that hold a word of the question, best first, each with the lines that do, from 1 and
+        sorted."""
         words = searched_words(query)
         held: dict[str, Counter[str]] = defaultdict(Counter)
         lines: dict[str, set[int]] = defaultdict(set)

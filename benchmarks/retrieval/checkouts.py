@@ -1,4 +1,5 @@
-"""Repositories at their pinned revisions: found where they are, or cloned. They are read and never written to."""
+"""Repositories at their pinned revisions: found where they are, or cloned. They are read and never written
+to."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Cairn's own ranking over an index that is complete, without a daemon, so that the source of the vectors can be chosen.
+"""Cairn's own ranking over an index that is complete, without a daemon, so that the source of the vectors can
+be chosen.
 
-The daemon's searches differ in nothing else: the same query, legs and signals. Its chunks are cut once, whatever is compared.
+The daemon's searches differ in nothing else: the same query, legs and signals. Its chunks are cut once,
+whatever is compared.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ def copied_index(data: Path, folder: Path) -> Path:
 
 
 def use_table(folder: Path, table: StaticTable) -> None:
-    """Give every chunk of the index in `folder` a vector of the table, in place of static vectors that it has."""
+    """Give every chunk of the index in `folder` a vector of the table, in place of static vectors that it
+    has."""
     writer = IndexWriter(folder)
     try:
         store = VectorStore(writer.db)
@@ -97,7 +100,8 @@ class OpenIndex:
         meaning: Meaning | None,
         weights: Mapping[str, float] | None = None,
     ) -> list[Answer]:
-        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0. `weights` may name tried signals."""
+        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0. `weights` may name tried
+        signals."""
         signals = (*SIGNALS, *tried_signals(self.reader)) if weights else SIGNALS
         settings = SearchSettings(weights=dict(weights or {}), leg_deadline_ms=60_000.0)
         answers = []

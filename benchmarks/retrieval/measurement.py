@@ -84,7 +84,8 @@ def _measure(
 ) -> tuple[Answers, Figures]:
     answers = Answers()
     with indexed(workspace, data) as (daemon, figures):
-        # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be there, too.
+        # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be
+        # there, too.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
         for variant in (FULL, *variants):
             if variant.is_tried:

@@ -1,7 +1,7 @@
 """Ranking metrics of one question, from its ranked results and the targets that answer it.
 
-A target counts once, at the first result that covers it. Gains are binary, and relevant and secondary targets weigh
-the same but for `mrr` and `critical_at_3`, which look at relevant ones alone.
+A target counts once, at the first result that covers it. Gains are binary, and relevant and secondary targets
+weigh the same but for `mrr` and `critical_at_3`, which look at relevant ones alone.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class Scores:
     """Metrics of one question, 0 to 1 each."""
 
     ndcg_at_10: float
-    """Discounted by log2(1 + rank); the ideal has all targets first. A result that covers two targets counts for both,
-    and the sum is cut at the ideal."""
+    """Discounted by log2(1 + rank); the ideal has all targets first. A result that covers two targets counts
+    for both, and the sum is cut at the ideal."""
     precision_at_3: float
-    """Targets covered by the first three results, divided by 3: a second passage on the same target adds nothing."""
+    """Targets covered by the first three results, divided by 3: a second passage on the same target adds
+    nothing."""
     precision_at_10: float
     attainable_precision_at_3: float
     """…divided by what can be reached, which is the number of targets where that is less than 3."""

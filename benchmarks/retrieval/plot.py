@@ -1,4 +1,5 @@
-"""Quality against latency as a small SVG file: a colour a system, filled for the folder, hollow for the checkout."""
+"""Quality against latency as a small SVG file: a colour a system, filled for the folder, hollow for the
+checkout."""
 
 from __future__ import annotations
 

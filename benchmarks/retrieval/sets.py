@@ -85,7 +85,8 @@ def _read(folder: Path, only: Sequence[str]) -> list[Question]:
 
 
 def repositories_of(folder: Path) -> dict[str, Repository]:
-    """Those that the set in `folder` may ask about, by name. Raises SetError where `repos.tsv` is missing or wrong."""
+    """Those that the set in `folder` may ask about, by name. Raises SetError where `repos.tsv` is missing or
+    wrong."""
     for place in (folder, folder.parent):
         file = place / REPOSITORIES_FILE
         if file.exists():

@@ -1,4 +1,5 @@
-"""Ranking signals that were tried and did nothing, or harm (docs/ranking.md), so that Cairn does not have them.
+"""Ranking signals that were tried and did nothing, or harm (docs/ranking.md), so that Cairn does not have
+them.
 
 Each stays what its document says, as a number that is added: a factor there is its logarithm here.
 """
@@ -79,7 +80,8 @@ def _often(facts: _Facts) -> float:
 
 
 def _words_in_path(asked: Asked) -> Floats:
-    """S5, priority 2: 1.4 for each word of the question that the path contains, 1.2 more where a folder does."""
+    """S5, priority 2: 1.4 for each word of the question that the path contains, 1.2 more where a folder
+    does."""
     words = [word for word in asked.query.text.lower().split() if len(word) > 3]
 
     def value(file: FileCandidate) -> float:
@@ -113,7 +115,8 @@ def _patterns(asked: Asked, file: FileCandidate, text: str) -> float:
 
 
 def _documents_by_content(asked: Asked, file: FileCandidate, text: str) -> float:
-    """S5, priority 4, where 1 is a document that counts nothing: specifications, READMEs, then texts without code."""
+    """S5, priority 4, where 1 is a document that counts nothing: specifications, READMEs, then texts without
+    code."""
     if file.kind != FileKind.DOCS:
         return 0.0
     if _README.search(file.path):

@@ -3,8 +3,9 @@
 
     python benchmarks/retrieval/words.py CHECKOUT ... [--words 30] [--data DIR] [--output FILE]
 
-The words are drawn from each kind of file, whatever else they are part of. Plain words count as they are written, though
-their stems may stand in many files: who asks for "Closes" may well want what closes something.
+The words are drawn from each kind of file, whatever else they are part of. Plain words count as they are
+written, though their stems may stand in many files: who asks for "Closes" may well want what closes
+something.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def main() -> None:
 
 
 def places_of_words(checkout: Path, data: Path, count: int, seed: int) -> dict[str, list[int]]:
-    """By kind of file, the places of the files of `count` words, from 1; 0 where one is not among the first ten."""
+    """By kind of file, the places of the files of `count` words, from 1; 0 where one is not among the first
+    ten."""
     chance = random.Random(seed)
     with indexed(checkout, data) as (daemon, _):
         with opened(data) as index:

@@ -43,7 +43,8 @@ def environment_of(data: Path) -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Start it on free ports; asked to end at the end, and waited for. `settings` are environment variables."""
+    """Start it on free ports; asked to end at the end, and waited for. `settings` are environment
+    variables."""
     environment = {**environment_of(data), **(settings or {})}
     command = (
         sys.executable,

@@ -3,7 +3,8 @@
 
     python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
 
-Each question of the sets is about one repository, which the store has by that name; it is asked of all that the reader may see.
+Each question of the sets is about one repository, which the store has by that name; it is asked of all that
+the reader may see.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Whether a team's database answers as the index files do that it was made from.
 
-    python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER] [--output FILE]
+python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
+  [--output FILE]
 
-KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions. Each index is published into
-the database at URL (its owner's), unless it is there, and every question is ranked over the file and over the database. Indexes
-that have no vectors are copied into FOLDER, by default a temporary one, and are given those of the packaged table there.
+KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions. Each
+index is published into the database at URL (its owner's), unless it is there, and every question is ranked
+over the file and over the database. Indexes that have no vectors are copied into FOLDER, by default a
+temporary one, and are given those of the packaged table there.
 """
 
 from __future__ import annotations

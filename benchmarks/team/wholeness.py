@@ -1,4 +1,5 @@
-"""Whether all that refs of a store name is there, and nothing half: counts, lists and orphans, straight from the tables."""
+"""Whether all that refs of a store name is there, and nothing half: counts, lists and orphans, straight from
+the tables."""
 
 from __future__ import annotations
 
@@ -124,7 +125,8 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
 def _list_problems(
     owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]
 ) -> list[str]:
-    """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their segments."""
+    """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their
+    segments."""
     listed: Counter[int] = Counter()
     found = []
     for number, packed in owner.execute(

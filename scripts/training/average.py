@@ -2,7 +2,8 @@
 
     average.py DEST MODEL MODEL ...
 
-A piece's vector is the mean of theirs, with the weights that it has in texts; its weight in questions the geometric mean.
+A piece's vector is the mean of theirs, with the weights that it has in texts; its weight in questions the
+geometric mean.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def main() -> int:
 
 
 def _weighted(model: Path) -> tuple[Floats, Floats]:
-    """The vectors as they count in texts, of length 1 on average; and what counts in questions beside that, as logarithms."""
+    """The vectors as they count in texts, of length 1 on average; and what counts in questions beside that,
+    as logarithms."""
     with np.load(model / "model.npz") as trained:
         text, query = trained["text_weights"], trained["query_weights"]
         vectors = trained["vectors"] * np.exp(text)[:, None]

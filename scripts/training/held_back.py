@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Question sets with weak labels from repositories that no model is trained on: commits to come, and doc comments.
+"""Question sets with weak labels from repositories that no model is trained on: commits to come, and doc
+comments.
 
     python scripts/training/held_back.py --sources DIR --checkouts DIR --sets DIR [--only NAME ...]
 
-`held_back.tsv` pins the repositories. Each is taken from `--sources`, or cloned into it. In `--checkouts/NAME` it is
-put back to before its latest commits, with the comments that ask taken out in a commit on top; `--sets` gets the
-questions and a `repos.tsv` that pins those commits, as `benchmarks/retrieval` reads them. Equal input gives equal
-questions and equal commits.
+`held_back.tsv` pins the repositories. Each is taken from `--sources`, or cloned into it. In
+`--checkouts/NAME` it is put back to before its latest commits, with the comments that ask taken out in a
+commit on top; `--sets` gets the questions and a `repos.tsv` that pins those commits, as
+`benchmarks/retrieval` reads them. Equal input gives equal questions and equal commits.
 """
 
 from __future__ import annotations
@@ -134,7 +135,8 @@ def _usable(
 
 
 def _is_plain(path: str, indexed: Iterable[str]) -> bool:
-    """Whether no other path ends with this one, or the other way round: the metrics would take one for the other."""
+    """Whether no other path ends with this one, or the other way round: the metrics would take one for the
+    other."""
     return not any(
         other != path and (other.endswith(f"/{path}") or path.endswith(f"/{other}")) for other in indexed
     )
@@ -170,7 +172,8 @@ def _sampled(questions: list[_Q], kind: str) -> list[_Q]:
 def _commit(place: Path, base: str) -> str:
     """Commit what changed; the commit.
 
-    It has two parents: a ranking by history leaves merges out, so the commit says nothing about the files it touched.
+    It has two parents: a ranking by history leaves merges out, so the commit says nothing about the files it
+    touched.
     """
     git(place, "add", "--update")
     tree = git(place, "write-tree", "--missing-ok").strip()

@@ -1,4 +1,5 @@
-"""Questions from doc comments that are taken out of the code: the first sentence asks, the definition answers."""
+"""Questions from doc comments that are taken out of the code: the first sentence asks, the definition
+answers."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ _PLAIN = re.compile(r"[a-z0-9]+")
 
 @frozen
 class CommentQuestion:
-    """A sentence, and the lines of the definition it was about, from 1 and inclusive, once all comments are out."""
+    """A sentence, and the lines of the definition it was about, from 1 and inclusive, once all comments are
+    out."""
 
     query: str
     path: str
@@ -113,7 +115,8 @@ def comment_questions(
 
 
 def _allowed(path: str, documented: int) -> int:
-    """How many comments of a file may go: one in _SHARE, with the remainder left to a throw by the file's path."""
+    """How many comments of a file may go: one in _SHARE, with the remainder left to a throw by the file's
+    path."""
     whole, rest = divmod(documented, _SHARE)
     return whole + (hashlib.sha256(path.encode()).digest()[0] % _SHARE < rest)
 
@@ -148,7 +151,8 @@ def question_of(sentence: str, chunk: Chunk) -> str:
 
 
 def comment_lines(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The lines `[start, end)` of the file that hold the chunk's comment and nothing else; None if none do."""
+    """The lines `[start, end)` of the file that hold the chunk's comment and nothing else; None if none
+    do."""
     first = chunk.comment.partition("\n")[0]
     wanted = " ".join(chunk.comment.split())[:_SAME]
     # A long comment is in a chunk of its own, before the definition's; the nearest counts.

@@ -1,4 +1,5 @@
-"""Questions from commits that a checkout has not seen yet: the subject asks, the code files it changed answer."""
+"""Questions from commits that a checkout has not seen yet: the subject asks, the code files it changed
+answer."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _STEP = 50
 """Commits by which the checkout is moved back until there are enough questions."""
 _MOST_STEPS = 60
 _OLDEST_SHARE = 0.5
-"""Of the main line, at most, lies after the checkout: a young repository must have a history left to rank by."""
+"""Of the main line, at most, lies after the checkout: a young repository must have a history left to rank
+by."""
 _TARGETS = 3
 _CHANGED_FILES = 12
 """A commit that touches more files, of any kind, is about none of them."""
@@ -49,7 +51,8 @@ _ROUTINE = re.compile(
         \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""What keeps a project in order rather than changing what it does: no question anyone would ask of the code."""
+"""What keeps a project in order rather than changing what it does: no question anyone would ask of the
+code."""
 _PREFIX = re.compile(
     r"""^(?:\s*\[[^\]]{1,30}\]\s* |
         (?:feat(?:ure)?|fix(?:es|ed)?|perf|refactor(?:ing)?|bug(?:fix)?|hotfix|improv(?:e|ement)|enhancement|change|add|new)

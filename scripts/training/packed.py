@@ -67,7 +67,8 @@ class Packed:
     texts: Side
     bodies: Side
     right: NDArray[np.int64]
-    """int64[pairs, 3]: a pair's question, text and place. What shares one of them with another is no wrong answer there."""
+    """int64[pairs, 3]: a pair's question, text and place. What shares one of them with another is no wrong
+    answer there."""
     order: NDArray[np.int64]
     """Pairs by repository…"""
     bounds: NDArray[np.int64]
@@ -79,7 +80,8 @@ class Packed:
 
     @classmethod
     def read(cls, folder: Path, text_tokens: int, without: str = "", repeat: str = "") -> Packed:
-        """Without the sources named, separated by commas; `NAME=3`, and more after commas, draws a source thrice as often."""
+        """Without the sources named, separated by commas; `NAME=3`, and more after commas, draws a source
+        thrice as often."""
         with np.load(folder / "pairs.npz") as file:
             data = {name: file[name] for name in file.files}
         pieces = read_pieces(folder / "vocabulary.txt")

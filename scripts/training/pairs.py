@@ -313,7 +313,8 @@ def clean_body(below: str) -> str:
 
 
 def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
-    """Each subject of a commit of few files, alone and with the text below it, and the definitions that the commit changed."""
+    """Each subject of a commit of few files, alone and with the text below it, and the definitions that the
+    commit changed."""
     for subject, below, changes in _commits(log):
         query = clean_subject(subject)
         message = f"{query}. {below}" if (below := clean_body(below)) else ""

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""What weights of the ranking signals many kinds of questions would choose together, judged on repositories left out.
+"""What weights of the ranking signals many kinds of questions would choose together, judged on repositories
+left out.
 
     python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
-    python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N] [--output FILE]
+python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
+  [--output FILE]
 
-The repositories of all sets are dealt into five parts; weights are fitted on four of them and judged on the fifth, each set
-counting as much as any other. With `--issues` the weights for reports are fitted so, by project. A file's score is a sum
-of signals times weights; the fit minimises the listwise softmax loss of the files that answer among all candidates, keeps
-every sign, and holds on to the present weights where the questions say nothing. Nothing is written to `signals.py`.
+The repositories of all sets are dealt into five parts; weights are fitted on four of them and judged on the
+fifth, each set counting as much as any other. With `--issues` the weights for reports are fitted so, by
+project. A file's score is a sum of signals times weights; the fit minimises the listwise softmax loss of the
+files that answer among all candidates, keeps every sign, and holds on to the present weights where the
+questions say nothing. Nothing is written to `signals.py`.
 """
 
 from __future__ import annotations
@@ -166,8 +169,8 @@ def _span(stored: object) -> Span:
 def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats:
     """Weights with the signs of `present`: the least loss, plus `hold` times their squared relative change.
 
-    Projected gradient descent with momentum over sizes relative to the present weights, none below 0; shown on the scale
-    of the present ones, for a ranking has no scale.
+    Projected gradient descent with momentum over sizes relative to the present weights, none below 0; shown
+    on the scale of the present ones, for a ranking has no scale.
     """
     told = [each for each in candidates if each.answers.any() and not each.answers.all()]
     loss = _Loss(told, present, hold)
@@ -189,7 +192,8 @@ def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats
 
 
 class _Loss:
-    """The mean of −log of the share, by softmax, that the files that answer have; and what holds. Each set counts the same."""
+    """The mean of −log of the share, by softmax, that the files that answer have; and what holds. Each set
+    counts the same."""
 
     def __init__(self, told: Sequence[Candidate], present: Floats, hold: float) -> None:
         self._values = np.concatenate([each.values * present for each in told])
@@ -256,7 +260,8 @@ def _part(repository: Repository) -> str:
 
 
 def reached(candidate: Candidate, weights: Floats) -> tuple[float, float]:
-    """NDCG@10 with one result a file, before near-duplicates make room for others; and whether all that answer come first."""
+    """NDCG@10 with one result a file, before near-duplicates make room for others; and whether all that
+    answer come first."""
     best = np.argsort(-(candidate.values @ weights), kind="stable")[:DEPTH]
     shown = [candidate.shown[file] for file in best.tolist()]
     question = candidate.question

@@ -111,7 +111,8 @@ class Repository:
             process.stdin.close()
 
     def log(self) -> Iterator[str]:
-        """Lines of the newest commits with what they added: as many bytes as take some seconds, not minutes."""
+        """Lines of the newest commits with what they added: as many bytes as take some seconds, not
+        minutes."""
         command = self._command(
             *("log", "--no-merges", f"--max-count={_LOG_COMMITS}", "--format=%x01%s%x02%b%x03"),
             *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=AM", self.revision),

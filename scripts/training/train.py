@@ -56,8 +56,8 @@ def _sums(table: torch.Tensor, rows: Rows) -> torch.Tensor:
 def block_loss(
     queries: torch.Tensor, texts: torch.Tensor, right: torch.Tensor, size: int, temperature: float
 ) -> torch.Tensor:
-    """The mean loss of both directions over blocks of `size` rows; of two that share a number in `right`, int64[rows, n],
-    neither is a wrong answer to the other."""
+    """The mean loss of both directions over blocks of `size` rows; of two that share a number in `right`,
+    int64[rows, n], neither is a wrong answer to the other."""
     blocks = len(queries) // size
     asked, told = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
     products = torch.bmm(asked, told.transpose(1, 2)) / temperature
