@@ -320,6 +320,20 @@ class Settings:
     team: TeamSettings = field(factory=TeamSettings)
 
 
+_BY_EVIDENCE = "has no effect any more; use min_evidence and sure_evidence"
+RETIRED: Mapping[Keys, str] = {
+    **{
+        ("search", "verdict", name): _BY_EVIDENCE
+        for name in (
+            *("min_lead", "min_similarity", "sure_similarity"),
+            *("min_static_similarity", "sure_static_similarity"),
+        )
+    },
+    ("retrieval", "drill_ms"): "has no effect any more",
+}
+"""Settings of 0.1.0 that no longer exist, and what a warning says of each."""
+
+
 def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:
     """Return the value of each setting in a tree, by its path from the root."""
     found: dict[Keys, Any] = {}
