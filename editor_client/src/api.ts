@@ -1,4 +1,4 @@
-// What Cairn's server can be asked and told. Nothing else in the extension knows the names of its methods.
+// The requests and notifications of Cairn's server. Only this module knows the names of its methods.
 
 import { CancellationError, type CancellationToken, type Disposable } from "vscode";
 import {
@@ -39,7 +39,7 @@ interface ProgressTokens {
   readonly workDoneToken?: string;
 }
 
-/** How far a discovery is: what is done now, and the percentage that is done. */
+/** The progress of a discovery: the current stage, and the percentage done. */
 export interface Stage {
   readonly message: string;
   readonly percentage: number;
@@ -70,7 +70,7 @@ export class Api {
     return this.#client.sendRequest(methods.context, params, token);
   }
 
-  /** `onStage` hears of each stage of the work until the answer is there. */
+  /** Calls `onStage` for each stage until the answer arrives. */
   async discover(
     params: protocol.DiscoverParams,
     token: CancellationToken,
@@ -103,19 +103,19 @@ export class Api {
     await this.#client.sendRequest(methods.resume);
   }
 
-  /** Have the server look for changes that nobody reported. */
+  /** Make the server look for changes without notifications. */
   async refresh(): Promise<void> {
     await this.#client.sendRequest(methods.execute, { command: "cairn.refresh", arguments: [] });
   }
 
-  /** Forget which results were opened; how many choices there were. */
+  /** Delete the record of opened results, and return its size. */
   async resetFeedback(): Promise<number> {
     const request = { command: "cairn.resetFeedback", arguments: [] };
     return ((await this.#client.sendRequest(methods.execute, request)) as protocol.ResetFeedbackAnswer)
       .forgotten;
   }
 
-  /** Tell what was done with a result of `query`. */
+  /** Report what the user did with a result of `query`. */
   tellFeedback(query: string, result: protocol.SearchResult, action: protocol.FeedbackAction): void {
     if (!query.trim()) return;
     const { contentHash, path, folder } = result;
@@ -127,7 +127,7 @@ export class Api {
   }
 }
 
-/** Whether a request ended because nobody wants its answer any more. */
+/** Whether a request was cancelled. */
 export function isCancelled(problem: unknown): boolean {
   if (problem instanceof CancellationError) return true;
   const codes: number[] = [LSPErrorCodes.RequestCancelled, LSPErrorCodes.ServerCancelled];

@@ -1,4 +1,4 @@
-// The commands: each takes what the editor knows of the moment and hands it on.
+// The commands: each passes the editor's current state to a feature.
 
 import {
   commands,
@@ -85,7 +85,7 @@ export function registerCommands(
   return Object.entries(all).map(([name, command]) => commands.registerCommand(name, command));
 }
 
-/** Do it and say in the status bar what was done; where it cannot be done, say why. */
+/** Run an action and show its result, or why it failed, in the status bar. */
 async function asking(server: Server, work: (api: Api) => Promise<string>): Promise<void> {
   if (!server.api) {
     explain(server.health);
@@ -123,7 +123,9 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
   });
 }
 
-/** Who calls what the name at the cursor means, or the function around it, in the editor's own view of references. */
+/**
+ * Show the callers of the name at the cursor, or of the function around it, in the editor's references view.
+ */
 async function showCallers(server: Server): Promise<void> {
   const editor = window.activeTextEditor;
   if (!editor) {
@@ -163,14 +165,16 @@ async function install(context: ExtensionContext, server: Server, log: LogOutput
   await server.restart();
 }
 
-/** The path by which a search is kept to a folder: after the name of its workspace folder where several are open. */
+/**
+ * The path that limits a search to a folder; it begins with the workspace folder's name if several are open.
+ */
 function pathInWorkspace(resource: Uri): string {
   const folder = workspace.getWorkspaceFolder(resource);
   const name = folder && folderName(folder.uri.toString());
   return [name, relativePath(resource)].filter(Boolean).join("/");
 }
 
-/** Relative to its workspace folder, with `/`; "" for the folder itself. */
+/** The path relative to its workspace folder, with `/`; "" for the folder itself. */
 function relativePath(resource: Uri): string {
   const folder = workspace.getWorkspaceFolder(resource);
   if (!folder || folder.uri.path === resource.path) return "";

@@ -1,4 +1,4 @@
-// Puts the parts together. What each does stands in its own module.
+// The composition of all parts.
 
 import { commands, Disposable, type ExtensionContext, window, workspace } from "vscode";
 
@@ -30,7 +30,7 @@ export async function activate(context: ExtensionContext): Promise<void> {
     ...registerCommands(context, running, palette, discoveries, log),
     ...restartWhereNeeded(running),
     tellWhetherPaused(running),
-    // What changed while the window was in the background may not have been reported.
+    // Changes while the window was in the background may have sent no notification.
     window.onDidChangeWindowState(({ focused }) => {
       if (focused) running.api?.refresh().catch(() => undefined);
     }),

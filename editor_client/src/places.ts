@@ -1,4 +1,4 @@
-// Opens what was found, and puts back what was there before somebody looked around.
+// Opens results, and restores the editor's former state after a preview.
 
 import {
   commands,
@@ -24,11 +24,11 @@ import type { Range as ProtocolRange } from "./protocol.ts";
 export interface Place {
   readonly uri: string;
   readonly range: ProtocolRange;
-  /** The line to go to; the first of `range` when absent. */
+  /** The line to go to; the first line of `range` if absent. */
   readonly selectionRange?: ProtocolRange;
 }
 
-/** How long lines that were gone to stand out. */
+/** How long opened lines are highlighted. */
 const MARKED_MS = 1500;
 
 const mark = window.createTextEditorDecorationType({
@@ -36,7 +36,7 @@ const mark = window.createTextEditorDecorationType({
   backgroundColor: new ThemeColor("editor.rangeHighlightBackground"),
 });
 
-/** Open it with the cursor at the line that counts. Rejects where there is no such file any more. */
+/** Open a place with the cursor at its line. Rejects if the file no longer exists. */
 export async function open(place: Place, beside = false): Promise<void> {
   const viewColumn = beside ? ViewColumn.Beside : ViewColumn.Active;
   const editor = await show(place, { preview: true, viewColumn });
@@ -48,7 +48,7 @@ export async function open(place: Place, beside = false): Promise<void> {
 async function show(place: Place, options: TextDocumentShowOptions): Promise<TextEditor> {
   const editor = await window.showTextDocument(Uri.parse(place.uri), options);
   const { document } = editor;
-  // It may have become shorter since it was indexed.
+  // The file may be shorter than when it was indexed.
   const number = Math.min((place.selectionRange ?? place.range).start.line, document.lineCount - 1);
   const line = document.lineAt(number);
   const cursor = line.range.start.translate(0, line.firstNonWhitespaceCharacterIndex);
@@ -63,7 +63,7 @@ function wholeLines({ start, end }: ProtocolRange): Range {
   return new Range(start.line, 0, Math.max(start.line, last), 0);
 }
 
-/** The range as the editor has it. */
+/** The range as the editor's type. */
 export function editorRange({ start, end }: ProtocolRange): Range {
   return new Range(start.line, start.character, end.line, end.character);
 }
@@ -75,23 +75,23 @@ export function protocolRange({ start, end }: Range): ProtocolRange {
   };
 }
 
-/** Shows places while somebody looks through them, and then puts back what was in the editor before. */
+/** Previews places, and then restores the editor's former state. */
 export class Preview {
   readonly #editor = window.activeTextEditor;
   readonly #column = window.tabGroups.activeTabGroup.viewColumn;
   readonly #tab = window.tabGroups.activeTabGroup.activeTab;
   readonly #wasPreview = this.#tab?.isPreview ?? false;
-  /** The one tab of the group that gives way to what is shown here; it need not be the active one. */
+  /** The tab of the group that previews replace; it need not be the active one. */
   readonly #givesWay = window.tabGroups.activeTabGroup.tabs.find((tab) => tab.isPreview);
   readonly #selections = this.#editor?.selections ?? [];
   readonly #visible = this.#editor?.visibleRanges[0];
   readonly #open = new Set(textTabs().map(({ uri }) => uri));
-  /** Shows and the end of them, one after the other. */
+  /** The queue of previews and their ends. */
   #turn: Promise<unknown> = Promise.resolve();
   #latest: Place | undefined;
   #shown: TextEditor | undefined;
 
-  /** Show it unless another one was asked for meanwhile. */
+  /** Preview a place, unless another preview was requested meanwhile. */
   show(place: Place): Promise<void> {
     this.#latest = place;
     return this.#inTurn(async () => {
@@ -100,7 +100,7 @@ export class Preview {
     });
   }
 
-  /** What is shown stays. */
+  /** Keep the preview open. */
   keep(): Promise<void> {
     this.#latest = undefined;
     return this.#inTurn(() => {
@@ -109,10 +109,10 @@ export class Preview {
     });
   }
 
-  /** Put back what was there, where it was scrolled to, as far as it is there still. */
+  /** Restore the former editor and its scroll position, if it still exists. */
   async restore(): Promise<void> {
     await this.keep();
-    // A file that is gone keeps nobody from what they do next.
+    // A missing file must not block the next action.
     if (this.#shown) await this.#putBack().catch(() => undefined);
   }
 
@@ -143,7 +143,7 @@ export class Preview {
   }
 }
 
-/** A tab without a text editor that gave way to the preview. */
+/** A tab without a text editor that the preview replaced. */
 async function reopen(tab: Tab | undefined, viewColumn: ViewColumn): Promise<void> {
   if (tab?.input instanceof TabInputCustom) {
     await commands.executeCommand("vscode.openWith", tab.input.uri, tab.input.viewType, viewColumn);
@@ -158,7 +158,7 @@ function textTabs(): { readonly tab: Tab; readonly uri: string }[] {
     .flatMap((tab) => (tab.input instanceof TabInputText ? [{ tab, uri: tab.input.uri.toString() }] : []));
 }
 
-/** The folder's name where there are several; by the URI that results carry. */
+/** The folder's name, if several are open, by the URI in results. */
 export function folderName(uri: string): string | undefined {
   const folders = workspace.workspaceFolders ?? [];
   if (folders.length < 2) return undefined;

@@ -1,4 +1,4 @@
-// What was thrown, for somebody to read.
+// Error messages for users.
 
 export function messageOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);

@@ -1,4 +1,4 @@
-// The life of the server's process: found, started, watched, started again when it crashed.
+// The server's process: finding, starting, watching, and restarting after a crash.
 
 import { homedir } from "node:os";
 import {
@@ -27,16 +27,16 @@ import { describe, type Health } from "./status_text.ts";
 export type { Health };
 
 const RESTARTS = 3;
-/** A server that crashed more often than RESTARTS times in this long is left alone until somebody asks for it. */
+/** After more than RESTARTS crashes within this time, only the user restarts the server. */
 const RESTARTS_WITHIN_MS = 3 * 60_000;
-/** Settings come one by one while somebody edits them; one restart is enough for all. */
+/** The user changes settings one by one; one restart is enough for all. */
 const COALESCE_MS = 500;
 
 export class Server implements Disposable {
   readonly #context: ExtensionContext;
   readonly #log: LogOutputChannel;
   readonly #healthChanged = new EventEmitter<Health>();
-  /** Starts and stops, one after the other. */
+  /** The queue of starts and stops. */
   #turn: Promise<void> = Promise.resolve();
   #client: LanguageClient | undefined;
   #api: Api | undefined;
@@ -56,17 +56,17 @@ export class Server implements Disposable {
     return this.#health;
   }
 
-  /** Which command serves, once one was found. */
+  /** The command that was found. */
   get found(): FoundServer | undefined {
     return this.#found;
   }
 
-  /** What to ask; undefined while nothing serves. */
+  /** The API; undefined while no server runs. */
   get api(): Api | undefined {
     return this.#health.state === "running" ? this.#api : undefined;
   }
 
-  /** Why there is nothing to ask, for somebody who tried. */
+  /** Why no server runs, as a message. */
   whyNot(): string {
     const { detail } = describe(this.#health);
     return `Cairn cannot answer now: ${detail || "it is starting…"}`;
@@ -76,7 +76,7 @@ export class Server implements Disposable {
     return this.#inTurn(() => this.#start());
   }
 
-  /** Stop and start anew, with the server that is found now. */
+  /** Stop, find the server again, and start it. */
   restart(): Promise<void> {
     clearTimeout(this.#pendingRestart);
     return this.#inTurn(async () => {
@@ -86,7 +86,7 @@ export class Server implements Disposable {
     });
   }
 
-  /** `restart`, once for all that is asked soon after each other. */
+  /** Restart once for several requests in quick succession. */
   restartSoon(why: string): void {
     clearTimeout(this.#pendingRestart);
     this.#pendingRestart = setTimeout(() => {
@@ -95,13 +95,13 @@ export class Server implements Disposable {
     }, COALESCE_MS);
   }
 
-  /** Start anew if another server is found now than the one that serves. */
+  /** Restart if a different server is found now. */
   async lookAgain(): Promise<void> {
     try {
       const found = await findServer(this.#context, this.#log);
       if (found?.command !== this.#found?.command) this.restartSoon("another server was found");
     } catch (problem) {
-      this.#log.warn(String(problem)); // the setting is wrong; whoever starts the server is told
+      this.#log.warn(String(problem)); // The setting is wrong. `start` reports it.
     }
   }
 
@@ -132,7 +132,7 @@ export class Server implements Disposable {
       this.#log.info(`starting ${this.#found.command} (found by: ${this.#found.from})`);
       this.#client = this.#makeClient(this.#found);
       const api = (this.#api = new Api(this.#client));
-      // Once: what is registered here outlives crashes of the process.
+      // Register once: registrations survive crashes of the process.
       api.onStatusChanged((status) => {
         if (api === this.#api) this.#become({ state: "running", status });
       });
@@ -159,7 +159,7 @@ export class Server implements Disposable {
     try {
       await client?.dispose();
     } catch (problem) {
-      this.#log.warn(`stopping: ${String(problem)}`); // it had crashed, or did not answer in time and was killed
+      this.#log.warn(`stopping: ${String(problem)}`); // It had crashed, or was killed after a timeout.
     }
   }
 
@@ -167,7 +167,7 @@ export class Server implements Disposable {
     const run = {
       command: found.command,
       args: ["lsp"],
-      // Never the workspace: nothing that lies there may be picked up instead of what was meant.
+      // The server must not load code from the workspace.
       options: { cwd: homedir(), env: pythonEnvironment({ env: process.env }) },
     };
     const client = new QuietClient("cairn", "Cairn", { run, debug: run }, this.#clientOptions());
@@ -194,7 +194,8 @@ export class Server implements Disposable {
       initializationFailedHandler: () => false,
       middleware: {
         workspace: {
-          // The server asks for its section; it gets what was set there, and none of the extension's own settings.
+          // The server requests its section. It gets the values that the user set, without the extension's
+          // own settings.
           configuration: (params) => params.items.map(() => serverSettings(this.#context)),
         },
       },
@@ -215,9 +216,9 @@ export class Server implements Disposable {
     );
   }
 
-  /** The process is gone without having been told to go. */
+  /** The process ended unexpectedly. */
   #closed() {
-    // One that never answered is not tried again: `start` says why.
+    // A server that never answered is not restarted; `start` reports why.
     if (!this.#client || this.#health.state === "starting") {
       return { action: CloseAction.DoNotRestart, handled: true };
     }
@@ -242,14 +243,14 @@ export class Server implements Disposable {
   }
 }
 
-/** Writes into the log what goes wrong; what somebody is to be told of it, `trouble.ts` tells once. */
+/** Logs errors; `trouble.ts` shows them to the user once. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
 }
 
-/** Whether a change of settings needs another process; all others the server takes in while it runs. */
+/** Whether a change of settings needs a restart. The server applies all other changes while it runs. */
 export function needsRestart(event: { affectsConfiguration(section: string): boolean }): boolean {
   return event.affectsConfiguration("cairn.path");
 }

@@ -1,15 +1,16 @@
-// The settings that concern the server, as somebody set them in the editor.
+// The settings of the server that the user set in the editor.
 
 import { type ExtensionContext, workspace } from "vscode";
 
-/** Settings of the extension itself, which the server does not know. */
+/** The settings of the extension itself. */
 const OWN = ["path", "palette", "panel", "trace"];
 
-/** Settings as the server takes them: a tree, without the section's name. */
+/** A tree of settings, without the section's name. */
 export type SettingsTree = Record<string, unknown>;
 
 /**
- * Defaults are left out: they would hide the settings files of the user and the workspace, which are weaker than the editor.
+ * Defaults are omitted, because they would hide the user's and the workspace's settings files, which have a
+ * lower priority.
  */
 export function serverSettings(context: ExtensionContext): SettingsTree {
   const tree: SettingsTree = {};

@@ -1,4 +1,4 @@
-// How Cairn is, where an editor shows how languages are, and as a list with what can be done about it.
+// Cairn's state in the language status item, and as a list with remedies.
 
 import {
   Disposable,
@@ -41,7 +41,7 @@ interface Action extends QuickPickItem {
   readonly command?: string;
 }
 
-/** The command that was picked, if one was. */
+/** The picked command, if any. */
 export async function showStatus(server: Server): Promise<string | undefined> {
   const status = await freshStatus(server);
   const health: Health = status ? { state: "running", status } : server.health;

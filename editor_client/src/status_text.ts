@@ -1,8 +1,8 @@
-// How Cairn is, in words.
+// Cairn's state in words.
 
 import type { StatusAnswer } from "./protocol.ts";
 
-/** How the server's process is; `status` is what it says itself, once it said it. */
+/** The state of the server's process; `status` is the server's own report, once it has one. */
 export type Health =
   | { readonly state: "stopped" | "starting" | "restarting" | "missing" }
   | { readonly state: "running"; readonly status: StatusAnswer | undefined }
@@ -88,7 +88,7 @@ function modelInFull({ model }: StatusAnswer): string {
     : model.name;
 }
 
-/** Everything there is to know, a line each. */
+/** All details, one per line. */
 export function lines(
   health: Health,
   found: { readonly command: string; readonly from: string } | undefined,

@@ -1,4 +1,4 @@
-// Says what is wrong with the server, and offers what helps.
+// Shows problems of the server, with remedies.
 
 import { commands, type Disposable, window } from "vscode";
 
@@ -17,7 +17,7 @@ const PATH = { label: "Set Path", command: "cairn.openSettings", argument: "cair
 const RESTART = { label: "Restart", command: "cairn.restart" };
 const LOG = { label: "Show Log", command: "cairn.showLog" };
 
-/** Tell of troubles as they come up, each once. */
+/** Show each new problem once. */
 export function tellTroubles(server: Server): Disposable {
   let told: Health["state"] | undefined;
   const tell = (health: Health): void => {
@@ -30,7 +30,7 @@ export function tellTroubles(server: Server): Disposable {
   return server.onDidChangeHealth(tell);
 }
 
-/** Why nothing can be asked now, with what can be done about it. */
+/** Why no request is possible now, with remedies. */
 export function explain(health: Health): void {
   switch (health.state) {
     case "missing":

@@ -634,7 +634,7 @@ def test_a_home_folder_is_not_indexed(start: Start, tmp_path: Path) -> None:
     neovim.run_later("CairnPrompt")
     neovim.said("there is no prompt")
     neovim.run_later("Cairn berth")
-    neovim.said("is no project")
+    neovim.said("is not a project")
     assert neovim.children() == []
 
 

@@ -1,4 +1,4 @@
-// Discover: a question in; what answers it as a Markdown preview, and a prompt for the clipboard, a tab or a chat, out.
+// Discover: answers a question with a Markdown preview, and a prompt for the clipboard, a tab or a chat.
 
 import {
   commands,
@@ -24,20 +24,20 @@ import { discoveryAsMarkdown } from "./markdown.ts";
 
 const SCHEME = "cairn-discovery";
 const CHAT = "workbench.action.chat.open";
-/** Answers that can be gone back to; older ones say that the question is to be asked anew. */
+/** How many answers are kept; an older preview tells the user to ask again. */
 const MOST_KEPT = 20;
 const LONGEST_NAME = 60;
 
 interface Discovery {
   readonly question: string;
   readonly answer: DiscoverAnswer;
-  /** The path of the document that is the prompt. */
+  /** The path of the prompt's document. */
   readonly promptPath: string;
 }
 
 export class Discoveries implements TextDocumentContentProvider, Disposable {
   readonly #server: Server;
-  /** By the path of their documents, the latest last. */
+  /** The answers by the path of their documents, the latest last. */
   readonly #kept = new Map<string, Discovery>();
   readonly #listening: Disposable;
   #asked = 0;
@@ -71,7 +71,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";
   }
 
-  /** Ask for a question unless one is given, then show what was found. */
+  /** Ask the user for a question if none is given, then show the answer. */
   async discover(given?: string): Promise<void> {
     const question = given ?? (await askForQuestion());
     if (!question?.trim()) return;
@@ -79,7 +79,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     if (!answer) return;
     const [folder, name] = [`/${++this.#asked}`, fileName(question)];
     const uri = Uri.from({ scheme: SCHEME, path: `${folder}/${name}.md` });
-    // No Markdown to the editor: the preview would follow, and show that instead of the excerpts.
+    // The prompt's language is not Markdown, because the preview would follow it.
     this.#keep(uri.path, { question, answer, promptPath: `${folder}/Prompt, ${name}.txt` });
     await commands.executeCommand("markdown.showPreview", uri);
     this.#tellWhatIsShown();
@@ -133,7 +133,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     setContext("hasDiscovery", true);
   }
 
-  /** The one that is shown, or else the latest. */
+  /** The visible answer, or else the latest. */
   #current(): Discovery | undefined {
     const discovery = this.#shown() ?? [...this.#kept.values()].at(-1);
     if (!discovery) void window.showInformationMessage("Cairn: ask a question first, with Cairn: Discover.");
@@ -152,7 +152,10 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
   }
 }
 
-/** Whether the tab is the document, its prompt or its preview, which has no address but its name. */
+/**
+ * Whether the tab is the document, its prompt, or its preview, which has no URI and is identified by its
+ * name.
+ */
 function shows({ input, label }: Tab, path: string, { promptPath }: Discovery): boolean {
   if (input instanceof TabInputText || input instanceof TabInputCustom) {
     return input.uri.scheme === SCHEME && [path, promptPath].includes(input.uri.path);
@@ -174,7 +177,7 @@ async function askForQuestion(): Promise<string | undefined> {
   });
 }
 
-/** What is selected in the editor, if it is one line. */
+/** The selection in the editor, if it is within one line. */
 export function selectedText(): string {
   const editor = window.activeTextEditor;
   if (!editor?.selection.isSingleLine) return "";

@@ -1,17 +1,18 @@
-// A discovery as Markdown that a person can read: excerpts as code, the most useful first, each below a link to its lines,
-// then further places. What is quoted is fenced or escaped, so that it looks as in its file and loads nothing.
+// A discovery as Markdown: excerpts as code, the most useful first, each below a link to its lines, then
+// further places. Quoted text is fenced or escaped, so that it looks as in its file and loads nothing.
 
 import type { Bullet, DiscoverAnswer, Excerpt, Range, SearchResult } from "../protocol.ts";
 
-/** A column behind the end of any line, to which the editor goes back: all of the last line is selected, too. */
+/** A column behind the end of any line. The editor clips it, so that the whole last line is selected. */
 const LINE_END = 9999;
-/** Places that are shown though nothing matches. */
+/** How many places are shown if nothing matches. */
 const NEAREST_PLACES = 5;
 const SECTION_GAP = "\n\n";
 
 /**
- * `root` is the URI of the first workspace folder: the preview follows no link to another scheme, and takes what begins
- * with `/` as relative to that. `folderName` tells workspace folders apart by their URI; undefined where there is one only.
+ * `root` is the URI of the first workspace folder: the preview follows no links to other schemes, and
+ * resolves links that begin with `/` against it. `folderName` names workspace folders by URI; undefined if
+ * there is only one.
  */
 export function discoveryAsMarkdown(
   question: string,
@@ -40,7 +41,7 @@ export function discoveryAsMarkdown(
   return parts.join(SECTION_GAP) + "\n";
 }
 
-/** What the verdict says before the evidence: that it is weak, that it is the nearest alone, or a question back. */
+/** The verdict before the evidence: weak evidence, only the nearest places, or a question back. */
 function decision({ verdict, excerpts }: DiscoverAnswer): string[] {
   const { action, message, candidates } = verdict;
   if (action === "answer") return message ? [`*${escape(message)}*`] : [];
@@ -64,7 +65,7 @@ function count(number: number, noun: string): string {
   return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
 }
 
-/** The plan's sections, where the prompt has them or there is nothing else: they lead where an overview is asked for. */
+/** The plan's sections, if the prompt has them or there is nothing else. Overviews begin with them. */
 function leadingSections({ plan, excerpts, chunks, answerPrompt }: DiscoverAnswer, root: string): string[] {
   const lead = excerpts.length === 0 || plan.sections.some(({ title }) => answerPrompt.includes(title));
   const isCode = codeRanges(chunks);
@@ -74,7 +75,7 @@ function leadingSections({ plan, excerpts, chunks, answerPrompt }: DiscoverAnswe
   ]);
 }
 
-/** A link to the lines, what they belong to and why they are shown, and the lines themselves. */
+/** A link to the lines, their definition, the reason, and the lines themselves. */
 function excerptParts(excerpt: Excerpt, root: string, folder = ""): string[] {
   const title = excerpt.headerPath || excerpt.symbol;
   const about = [
@@ -104,7 +105,7 @@ function passage(result: SearchResult, index: number, root: string): string {
   return `${index + 1}. ${link(place, result, root)}${title ? ` ${escape(title)}` : ""}`;
 }
 
-/** Whether a piece of evidence stands in a passage of code. */
+/** Whether a piece of evidence is in code. */
 function codeRanges(chunks: readonly SearchResult[]): (bullet: Bullet) => boolean {
   const ofCode = chunks.filter(({ type }) => type === "code" || type === "api");
   return ({ uri, range }) =>
@@ -122,7 +123,7 @@ function link(text: string, to: { readonly uri: string; readonly range: Range },
   return `[${escape(text)}](<${relative(to.uri, root)}#L${start.line + 1}-L${last},${LINE_END}>)`;
 }
 
-/** From `/`, which stands for the root, to a URI: `/src/app.py`, `/../other/src/app.py`. */
+/** The path from `/`, which means the root, to a URI: `/src/app.py`, `/../other/src/app.py`. */
 function relative(uri: string, root: string): string {
   const [from, to] = [root.replace(/\/$/, "").split("/"), uri.split("/")];
   let common = 0;
@@ -130,7 +131,7 @@ function relative(uri: string, root: string): string {
   return `/${[...from.slice(common).map(() => ".."), ...to.slice(common)].join("/")}`;
 }
 
-/** As a span of code, whatever backquotes there are in it. */
+/** A code span, with any backquotes in the text. */
 export function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const quotes = "`".repeat(longest + 1);
@@ -138,14 +139,14 @@ export function code(text: string): string {
   return `${quotes}${pad}${text}${pad}${quotes}`;
 }
 
-/** As a block of code that ends where it should; what names the language may have been written in the file. */
+/** A code block that ends in the right place. The language name may come from the file. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language.replace(/[^\w+#.-]/g, "")}\n${text}\n${fence}`;
 }
 
-/** Text in which Markdown sees nothing but text. */
+/** Text without Markdown syntax. */
 export function escape(text: string): string {
   return text.replace(/[!-/:-@[-`{-~]/g, (mark) =>
     mark === "&" ? "&amp;" : mark === "<" ? "&lt;" : `\\${mark}`,

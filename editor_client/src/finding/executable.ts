@@ -1,4 +1,4 @@
-// Files that can be started: whether a path is one, and where the PATH has one.
+// Executable files: checks a path, and searches the PATH.
 
 import { constants } from "node:fs";
 import { access, lstat, stat } from "node:fs/promises";
@@ -6,14 +6,17 @@ import { access, lstat, stat } from "node:fs/promises";
 import { pathsOf, type Surroundings, variable } from "./surroundings.ts";
 import { isInUntrustedFolder } from "./trust.ts";
 
-/** What Windows itself can start. Batch files need a shell, which would interpret their arguments. */
+/**
+ * The extensions that Windows itself can start. Batch files need a shell, which would interpret their
+ * arguments.
+ */
 const WINDOWS_PROGRAMS = [".exe", ".com"];
 
 export type Kind = "executable" | "missing" | "folder" | "not executable" | "batch file";
 
-/** What `path` is, as far as starting it is concerned. */
+/** Whether `path` can be started. */
 export async function kindOf(path: string, platform: NodeJS.Platform): Promise<Kind> {
-  // Python from the Microsoft Store is a reparse point, which Windows starts but does not let anybody follow.
+  // Python from the Microsoft Store is a reparse point, which Windows starts but cannot resolve.
   const found = await stat(path).catch(() => lstat(path).catch(() => undefined));
   if (!found) return "missing";
   if (found.isDirectory()) return "folder";
@@ -22,7 +25,7 @@ export async function kindOf(path: string, platform: NodeJS.Platform): Promise<K
     if (WINDOWS_PROGRAMS.includes(extension)) return "executable";
     return [".bat", ".cmd"].includes(extension) ? "batch file" : "not executable";
   }
-  if (found.isSymbolicLink()) return "missing"; // it leads nowhere
+  if (found.isSymbolicLink()) return "missing"; // The link is broken.
   if (!found.isFile()) return "not executable";
   const allowed = await access(path, constants.X_OK).then(
     () => true,
@@ -35,7 +38,7 @@ export async function isExecutable(path: string, platform: NodeJS.Platform): Pro
   return (await kindOf(path, platform)) === "executable";
 }
 
-/** The PATH's folders. Empty and relative entries mean the current folder or something in it, and are left out. */
+/** The folders of the PATH, without empty and relative entries, which depend on the current folder. */
 export function pathFolders(surroundings: Pick<Surroundings, "env" | "platform">): string[] {
   const paths = pathsOf(surroundings.platform);
   const entries = (variable(surroundings, "PATH") ?? "").split(paths.delimiter);
@@ -44,13 +47,13 @@ export function pathFolders(surroundings: Pick<Surroundings, "env" | "platform">
     .filter((entry) => isWholePath(entry, surroundings.platform));
 }
 
-/** Absolute, and on Windows with its drive: `\tools` is on whichever drive is the current one. */
+/** Whether the path is absolute, on Windows with a drive: `\tools` depends on the current drive. */
 export function isWholePath(path: string, platform: NodeJS.Platform): boolean {
   const paths = pathsOf(platform);
   return paths.isAbsolute(path) && (platform !== "win32" || paths.parse(path).root.length > 1);
 }
 
-/** The names of files that `command` may mean. */
+/** The file names that `command` may mean. */
 export function fileNames(command: string, surroundings: Pick<Surroundings, "env" | "platform">): string[] {
   if (surroundings.platform !== "win32") return [command];
   const extensions = (variable(surroundings, "PATHEXT") ?? "").toLowerCase().split(";");
@@ -58,7 +61,7 @@ export function fileNames(command: string, surroundings: Pick<Surroundings, "env
   return wanted.map((extension) => command + extension);
 }
 
-/** All executables called `command` on the PATH, in its order, but for those that must not be started. */
+/** All executables called `command` on the PATH, in order, except those that must not be started. */
 export async function onPath(command: string, surroundings: Surroundings): Promise<string[]> {
   const { platform, log } = surroundings;
   const found: string[] = [];

@@ -1,4 +1,4 @@
-// Where the `cairn` command is, for the editor as it is now.
+// Finds the `cairn` command in the current state of the editor.
 
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import type { Surroundings } from "./surroundings.ts";
 export { FindingError, type FoundServer } from "./found_server.ts";
 export { onDidChangePython } from "./python_extension.ts";
 
-/** What finding needs of a log. */
+/** The part of a log that finding needs. */
 export interface Log {
   info(line: string): void;
 }
 
 /**
- * The first of: the setting `cairn.path`, the Python extension's environment, the PATH, the managed environment.
- * Undefined where there is none. Throws FindingError where the setting names something that cannot be started.
- * The log gets a line for whatever was found and not used.
+ * The first of: the setting `cairn.path`, the Python extension's environment, the PATH, the managed
+ * environment. Undefined if there is none. Throws FindingError if the setting names something that cannot be
+ * started. The log gets a line for each candidate that is not used.
  */
 export async function findServer(context: ExtensionContext, log?: Log): Promise<FoundServer | undefined> {
   const surroundings = surroundingsNow((line) => log?.info(line));
@@ -53,7 +53,7 @@ export function surroundingsNow(log: (line: string) => void): Surroundings {
   };
 }
 
-/** What the extension brings along to install from; undefined in one that was built without. */
+/** The packaged server to install; undefined in a build without one. */
 export function bundleOf({ extension, extensionPath }: ExtensionContext) {
   const { version } = extension.packageJSON as { version: string };
   return readBundle(extensionPath, version);

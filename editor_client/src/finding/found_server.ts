@@ -1,12 +1,12 @@
-// What finding the server ends with: a command that can be started, or an error that says what to do.
+// The result of finding the server: a command, or an error that says what to do.
 
-/** A server that can be started. */
+/** A command that starts the server. */
 export interface FoundServer {
-  /** Absolute path of an executable. */
+  /** The absolute path of the executable. */
   readonly command: string;
-  /** Which rule found it, for the log and the status. */
+  /** The rule that found it, for the log and the status. */
   readonly from: "setting" | "python" | "path" | "managed";
-  /** What it said its version is, where it was asked; a server that the user named is not. */
+  /** Its version, if known; it is not checked for a command that the user set. */
   readonly version?: string;
 }
 

@@ -1,4 +1,4 @@
-// Makes an environment that holds the server: Python's venv, and packages checked by their digests.
+// Makes an environment with the server: Python's venv, and packages checked by their digests.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export interface Installation {
   /** Interpreters that the user chose in the editor. */
   readonly chosenPythons: readonly string[];
   readonly surroundings: Surroundings;
-  /** Told what is done now. */
+  /** Receives a description of each step. */
   readonly report: (stage: string) => void;
   readonly signal: AbortSignal;
 }
@@ -39,14 +39,14 @@ export interface Installed {
 /** The message says what failed and what to do. */
 export class InstallError extends Error {}
 
-/** They would have pip install to another place, or something else. */
+/** Options that would make pip install other packages, or to another place. */
 const PIP_VARIABLES = ["TARGET", "PREFIX", "ROOT", "USER", "PYTHON", "REQUIREMENT", "CONSTRAINT", "EDITABLE"];
-/** How many of the last lines of a failed program are searched for its reason. */
+/** How many of the last lines of a failed program are searched for the error. */
 const LAST_LINES = 60;
 
 /**
- * Raises InstallError, NoPythonError, or `signal`'s reason; nothing is left behind then. Of several that are asked for at
- * once, in whichever window, one works and the others wait for what it makes.
+ * Throws InstallError, NoPythonError, or `signal`'s reason; nothing remains then. Of several concurrent
+ * installations, in any window, one works and the others wait for its result.
  */
 export async function install(installation: Installation): Promise<Installed> {
   const { bundle, environments, surroundings, report, signal } = installation;
@@ -83,7 +83,7 @@ export async function install(installation: Installation): Promise<Installed> {
     for (const old of await otherEnvironments(environments, bundle.name)) {
       log(`removing ${old}`);
       await removeEnvironment(old).catch((problem: unknown) => {
-        log(`not removed: ${String(problem)}`); // Windows keeps what is running
+        log(`not removed: ${String(problem)}`); // Windows keeps running programs.
       });
     }
     return { command, version };
@@ -106,7 +106,7 @@ async function makeEnvironment(folder: string, installation: Installation): Prom
 
   report("Installing packages");
   const pip = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
-  // No source distributions: they would run code that fetches packages which no digest was given for.
+  // Source distributions are excluded, because they run code that fetches packages without digests.
   const strict = ["--no-deps", "--only-binary", ":all:", "--progress-bar", "off"];
   const python = commandIn(folder, surroundings.platform, "python");
   const failed = (lines: readonly string[]) => packagesFailed(lines, interpreter, surroundings.platform);
@@ -116,7 +116,10 @@ async function makeEnvironment(folder: string, installation: Installation): Prom
   return interpreter.base;
 }
 
-/** Run a program with its output in the log. Raises InstallError with what `explain` makes of its last lines. */
+/**
+ * Run a program with its output in the log. Throws InstallError with the result of `explain` for its last
+ * lines.
+ */
 async function runStep(
   command: string,
   args: readonly string[],
@@ -145,7 +148,10 @@ async function runStep(
   if (code !== 0) throw new InstallError(explain(lines));
 }
 
-/** The user's own configuration of pip (mirrors, proxies, certificates) stays, but for what would misplace packages. */
+/**
+ * The user's pip configuration (mirrors, proxies, certificates), without options that would misplace
+ * packages.
+ */
 export function installEnvironment(surroundings: Pick<Surroundings, "env">): NodeJS.ProcessEnv {
   const misplacing = PIP_VARIABLES.map((name) => `PIP_${name}`);
   const kept = Object.entries(pythonEnvironment(surroundings)).filter(
@@ -154,7 +160,7 @@ export function installEnvironment(surroundings: Pick<Surroundings, "env">): Nod
   return Object.fromEntries(kept);
 }
 
-/** The line that says why a program failed: the last that is marked as an error, else the last. */
+/** The line that says why a program failed: the last one marked as an error, else the last. */
 export function reasonIn(lines: readonly string[]): string {
   const written = lines.map((line) => line.trim()).filter((line) => line && !line.startsWith("[notice]"));
   const last = written.findLast((line) => /^error:/i.test(line)) ?? written.at(-1);

@@ -1,5 +1,5 @@
-// A lock file, so that of two windows only one makes an environment. It outlives nobody: a lock whose owner ended, or
-// shows no life, is taken over.
+// A lock file, so that only one of two windows makes an environment. If the owner ended or shows no life,
+// another window takes the lock over.
 
 import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -7,17 +7,17 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface LockOptions {
-  /** How often to look whether the lock is free. */
+  /** How often to check whether the lock is free. */
   readonly pollMs?: number;
   readonly signal?: AbortSignal;
-  /** Called once if another has the lock. */
+  /** Called once if another window has the lock. */
   readonly onWait?: () => void;
 }
 
 export interface Lock {
-  /** Whether there was nobody to wait for. */
+  /** Whether the lock was free at once. */
   readonly atOnce: boolean;
-  /** Whether it is still held: a computer may have slept for longer than others wait. */
+  /** Whether the lock is still ours: it may have been taken over while the computer slept. */
   isHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
@@ -29,15 +29,15 @@ interface Owner {
 }
 
 const POLL_MS = 1_000;
-/** The owner touches the file this often; it may be on another computer with the same home folder. */
+/** How often the owner touches the file. The owner may be on another computer with the same home folder. */
 const TOUCH_MS = 5_000;
 /**
- * After so many looks at an untouched file its owner counts as gone. Looks are counted, not seconds: while a computer
- * sleeps, neither the owner nor those who wait get on.
+ * After this number of checks of an untouched file, its owner counts as gone. Checks are counted instead of
+ * seconds, because a sleeping computer stops both the owner and those who wait.
  */
 const LOOKS = 60;
 
-/** Rejects with `signal`'s reason when that aborts. */
+/** Rejects with `signal`'s reason if it aborts. */
 export async function takeLock(path: string, options: LockOptions = {}): Promise<Lock> {
   const { pollMs = POLL_MS, signal, onWait } = options;
   const me: Owner = { host: hostname(), pid: process.pid, token: randomUUID() };
@@ -74,7 +74,7 @@ async function create(path: string, me: Owner): Promise<boolean> {
 function held(path: string, me: Owner, atOnce: boolean): Lock {
   const touching = setInterval(() => {
     const now = new Date();
-    void utimes(path, now, now).catch(() => undefined); // taken over: `isHeld` tells
+    void utimes(path, now, now).catch(() => undefined); // If the lock was taken over, `isHeld` returns false.
   }, TOUCH_MS);
   touching.unref();
   const isHeld = async () => (await ownerOf(path))?.token === me.token;
@@ -88,15 +88,15 @@ function held(path: string, me: Owner, atOnce: boolean): Lock {
   };
 }
 
-/** Remove the lock of `owner`. A rename, because only one of those who try succeeds with it. */
+/** Remove the lock of `owner` by renaming it, so that only one window succeeds. */
 async function takeAway(path: string, owner: Owner | undefined): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await rename(path, aside);
   } catch {
-    return; // somebody else was first
+    return; // Another window was first.
   }
-  // Between the look and the rename another may have taken over and made a lock of its own: that goes back.
+  // Another window may have taken over in between: give its lock back.
   if ((await ownerOf(aside))?.token !== owner?.token) await rename(aside, path);
   else await rm(aside, { force: true });
 }
@@ -108,7 +108,7 @@ async function stateOf(path: string): Promise<{ seen: string; owner: Owner | und
   return { seen: `${owner?.token ?? ""} ${found.mtimeMs}`, owner };
 }
 
-/** Undefined where the file is gone or not yet written. */
+/** Undefined if the file is gone or not yet written. */
 async function ownerOf(path: string): Promise<Owner | undefined> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as Owner;
@@ -117,7 +117,9 @@ async function ownerOf(path: string): Promise<Owner | undefined> {
   }
 }
 
-/** Whether the owner is known to have ended. That its number is in use again shows by the untouched file. */
+/**
+ * Whether the owner is known to have ended. If its process number was reused, the untouched file shows it.
+ */
 function isGone(owner: Owner | undefined): boolean {
   if (owner?.host !== hostname()) return false;
   try {

@@ -1,4 +1,4 @@
-// Installs the server when the user asks for it, into the extension's own storage.
+// Installs the server into the extension's storage, at the user's request.
 
 import {
   CancellationError,
@@ -15,8 +15,8 @@ import { pythonEnvironments } from "./python_extension.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /**
- * Make the managed environment, or take the one that is there. The output goes to the log, the stages to `progress`.
- * Throws CancellationError, or an error whose message says what to do; nothing is left behind then.
+ * Make the managed environment, or use the existing one. Output goes to the log, stages to `progress`. Throws
+ * CancellationError, or an error whose message says what to do; nothing remains then.
  */
 export async function installServer(
   context: ExtensionContext,
@@ -36,7 +36,7 @@ export async function installServer(
     aborting.abort(new CancellationError());
   };
   if (token.isCancellationRequested) cancel();
-  // When the editor closes, what was begun ends with it.
+  // If the editor closes, the installation ends.
   const ending = { dispose: cancel };
   context.subscriptions.push(ending);
   const cancelling = token.onCancellationRequested(cancel);
@@ -61,7 +61,7 @@ export async function installServer(
   }
 }
 
-/** The editor's proxy, where the environment names none. */
+/** The editor's proxy, if the environment has none. */
 function withProxy(surroundings: Surroundings): Surroundings {
   const { env } = surroundings;
   const proxy = workspace.getConfiguration("http").get<string>("proxy");

@@ -1,4 +1,4 @@
-// Where the extension keeps the server that it installs: a folder for each state of what it is installed from.
+// The folders of installed servers: one for each packaged version.
 
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -7,25 +7,25 @@ import { join } from "node:path";
 import { isExecutable } from "./executable.ts";
 import { commandIn } from "./search_order.ts";
 
-/** What the extension brings along to install from. */
+/** The packaged server to install from. */
 export interface Bundle {
-  /** requirements.txt: every package in one version, with its digests. */
+  /** requirements.txt: each package in one version, with its digests. */
   readonly requirements: string;
-  /** The server's own wheel. */
+  /** The server's wheel. */
   readonly wheel: string;
   /** The name of the environment's folder: the extension's version, and a digest of both files. */
   readonly name: string;
 }
 
-/** Written when all is installed: an environment without it is not used. */
+/** Written after the installation: an environment without it is not used. */
 const STAMP = "complete.json";
 
 interface Stamp {
-  /** The interpreter that the environment was made with, without which it does not work. */
+  /** The interpreter that the environment depends on. */
   readonly base: string;
 }
 
-/** The bundle in the extension's folder; undefined in one that was built without. */
+/** The packaged server in the extension's folder; undefined in a build without one. */
 export async function readBundle(extension: string, version: string): Promise<Bundle | undefined> {
   const folder = join(extension, "server");
   const names = await readdir(folder).catch((): string[] => []);
@@ -37,12 +37,12 @@ export async function readBundle(extension: string, version: string): Promise<Bu
   return { ...bundle, name: `${version}-${digest.digest("hex").slice(0, 12)}` };
 }
 
-/** The folder that holds all environments, in the extension's own storage. */
+/** The folder of all environments, in the extension's storage. */
 export function environmentsFolder(storage: string): string {
   return join(storage, "server");
 }
 
-/** The command of the environment in `folder`, if that is complete and its Python is still there. */
+/** The command of the environment in `folder`, if it is complete and its Python still exists. */
 export async function completeServer(folder: string, platform: NodeJS.Platform): Promise<string | undefined> {
   let stamp: Stamp;
   try {
@@ -60,14 +60,14 @@ export async function markComplete(folder: string, base: string): Promise<void> 
   await writeFile(join(folder, STAMP), JSON.stringify({ base } satisfies Stamp));
 }
 
-/** Remove an environment, the stamp first: what is left if that is interrupted is not used. */
+/** Remove an environment, the stamp first, so that an interrupted removal leaves no usable part. */
 export async function removeEnvironment(folder: string): Promise<void> {
   await rm(join(folder, STAMP), { force: true });
-  // Windows refuses for a moment what a process that is just ending had open.
+  // Windows refuses for a moment to delete files of a process that is ending.
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }
 
-/** The folders of other versions' environments that nobody is installing just now. */
+/** The folders of other versions that no window is installing. */
 export async function otherEnvironments(environments: string, name: string): Promise<string[]> {
   const entries = await readdir(environments, { withFileTypes: true }).catch(() => []);
   const names = new Set(entries.map((entry) => entry.name));

@@ -1,4 +1,4 @@
-// The setting `cairn.path`: the command that the user named, or what is wrong with it.
+// The setting `cairn.path`: the command that the user set, or what is wrong with it.
 
 import { kindOf, isWholePath } from "./executable.ts";
 import { FindingError } from "./found_server.ts";
@@ -7,7 +7,7 @@ import { isInUntrustedFolder } from "./trust.ts";
 
 const OR_EMPTY = "or empty the setting to have Cairn look for it.";
 
-/** The absolute path that `value` means; undefined where nothing is set. Raises FindingError. */
+/** The absolute path of `value`; undefined if it is empty. Throws FindingError. */
 export async function commandOfSetting(
   value: unknown,
   surroundings: Surroundings,

@@ -1,4 +1,4 @@
-// What the Python extension is asked: which environments the user chose. Its interface, as far as it is used here.
+// The part of the Python extension's interface that is used here: the chosen environments.
 
 import type { Event, Uri } from "vscode";
 
@@ -22,17 +22,17 @@ interface ResolvedEnvironment {
 
 export interface PythonEnvironment {
   readonly prefix: string;
-  /** Its interpreter; an environment of Conda may have none. */
+  /** The interpreter; a Conda environment may have none. */
   readonly python: string | undefined;
 }
 
-/** Whether what an extension exports is the interface above; older versions of the Python extension lack it. */
+/** Whether an extension exports the interface above; older versions do not. */
 export function isPythonApi(exported: unknown): exported is PythonApi {
   const environments = (exported as Partial<PythonApi> | undefined)?.environments;
   return typeof environments?.getActiveEnvironmentPath === "function";
 }
 
-/** The environments chosen for `folders`, or without any folder; each once. */
+/** The environments chosen for `folders`, or without a folder; each once. */
 export async function chosenEnvironments(
   api: PythonApi,
   folders: readonly Uri[],
@@ -53,8 +53,8 @@ export async function chosenEnvironments(
 }
 
 /**
- * Whether an extension with these activation events becomes active in this workspace by itself: a document of its
- * language is open, or a file is there that it looks for. Patterns are not looked at; `has` answers for a plain name.
+ * Whether an extension with these activation events activates by itself in this workspace: if a document of
+ * its language is open, or one of its files exists. Patterns are ignored; `has` answers for a plain name.
  */
 export async function activatesByItself(
   events: readonly string[],

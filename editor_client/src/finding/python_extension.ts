@@ -1,4 +1,4 @@
-// Asks the Python extension which environments were chosen, where it is there, and without waiting for it for long.
+// Asks the Python extension for the chosen environments, without waiting long.
 
 import { access } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,14 +13,16 @@ import {
 } from "./python_environments.ts";
 
 const EXTENSION = "ms-python.python";
-/** It looks for interpreters when it starts, which may take long. What it says later is taken in as a change. */
+/**
+ * The extension looks for interpreters when it starts, which may take long. A late answer counts as a change.
+ */
 const WAIT_MS = 5_000;
-/** It tells of several changes while it starts. */
+/** The extension reports several changes while it starts. */
 const COALESCE_MS = 500;
 
 const answeredLate = new EventEmitter<undefined>();
 
-/** The chosen environments; none if the extension is absent, not needed in this workspace, or slow. */
+/** The chosen environments; none if the extension is absent, slow, or not needed in this workspace. */
 export async function pythonEnvironments(log: (line: string) => void): Promise<PythonEnvironment[]> {
   const answer = ask();
   const late = Symbol();
@@ -50,8 +52,8 @@ export async function pythonEnvironments(log: (line: string) => void): Promise<P
 }
 
 /**
- * Calls `listener`, once for changes soon after each other, when another environment may have been chosen. That is also
- * so when the Python extension becomes active, which it does not before a workspace needs it.
+ * Calls `listener` if another environment may have been chosen, once for several quick changes. That includes
+ * the activation of the Python extension, which happens only when a workspace needs it.
  */
 export function onDidChangePython(listener: () => void): Disposable {
   let pending: NodeJS.Timeout | undefined;
@@ -61,10 +63,10 @@ export function onDidChangePython(listener: () => void): Disposable {
     clearTimeout(pending);
     pending = setTimeout(listener, COALESCE_MS);
   };
-  /** Whether it listens now and did not before. */
+  /** Whether it listens from now on. */
   const listen = async (): Promise<boolean> => {
     if (listening) return false;
-    const api = await connect().catch(() => undefined); // asking for the environments tells what is wrong
+    const api = await connect().catch(() => undefined); // Requesting the environments reports the error.
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- both may have changed meanwhile
     if (!api || listening || disposed) return false;
     listening = api.environments.onDidChangeActiveEnvironmentPath(soon);
@@ -98,7 +100,7 @@ async function ask(): Promise<PythonEnvironment[]> {
   );
 }
 
-/** The extension's interface, where it is active or about to be; it is not started for our sake. */
+/** The extension's interface, if it is active or about to be. It is not activated for this. */
 async function connect(): Promise<PythonApi | undefined> {
   const extension = extensions.getExtension<unknown>(EXTENSION);
   if (!extension) return undefined;

@@ -1,4 +1,4 @@
-// Finds a Python that an environment for the server can be made with.
+// Finds a Python for the environment of the server.
 
 import { basename } from "node:path";
 
@@ -9,23 +9,23 @@ import { isInUntrustedFolder } from "./trust.ts";
 
 export interface Interpreter {
   readonly command: string;
-  /** What stands between the command and Python's own arguments: `-3` for Windows' launcher. */
+  /** Arguments between the command and Python's own: `-3` for the launcher on Windows. */
   readonly args: readonly string[];
   readonly version: string;
   /** The interpreter that an environment made with it depends on. */
   readonly base: string;
 }
 
-/** None will do; the message says what to install. */
+/** No suitable Python was found; the message says what to install. */
 export class NoPythonError extends Error {}
 
 /** `requires-python` of the server's package. */
 const OLDEST = [3, 11] as const;
-/** Newer ones first: Python is faster with each. A `python3` newer than these may have no ready-made packages yet. */
+/** Newer versions first, because they are faster. A `python3` newer than these may lack binary packages. */
 const NAMES = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"];
 const TIMEOUT_MS = 10_000;
 
-/** Written for any Python 3, so that an old one can say that it is old. */
+/** The code runs in any Python 3, so that an old one can report its version. */
 const QUESTION = `
 import importlib.util, json, sys
 lacks = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
@@ -40,8 +40,8 @@ interface Answer {
 }
 
 /**
- * The first that will do of `chosen`, the interpreters that the user chose in the editor, and of those on the PATH.
- * Raises NoPythonError, or `signal`'s reason.
+ * The first suitable one of `chosen`, the interpreters chosen in the editor, and of those on the PATH. Throws
+ * NoPythonError, or `signal`'s reason.
  */
 export async function findInterpreter(
   chosen: readonly string[],
@@ -84,7 +84,7 @@ async function candidates(
   }
   for (const name of NAMES) {
     for (const command of await onPath(name, surroundings)) {
-      // Apple's is too old, and where its tools are not installed, starting it opens a window that offers them.
+      // Apple's Python is too old, and without its tools, starting it opens a window that offers them.
       const isApples = surroundings.platform === "darwin" && command.startsWith("/usr/bin/");
       if (!isApples) found.push({ command, args: [] });
     }
@@ -92,7 +92,7 @@ async function candidates(
   return found;
 }
 
-/** What `command` says of itself; undefined, and a line in the log, if it does not answer as a Python 3 does. */
+/** The version that `command` reports; undefined, with a line in the log, if it is not a Python 3. */
 async function ask(
   command: string,
   args: readonly string[],
@@ -130,7 +130,7 @@ function whatToInstall(shortcomings: readonly string[], platform: NodeJS.Platfor
   return `Cairn needs Python ${OLDEST.join(".")} or later with venv and ensurepip.${found} ${remedy}`;
 }
 
-/** How `interpreter` is called in a message. */
+/** The name of `interpreter` in a message. */
 export function nameOf({ command, version }: Interpreter): string {
   return `Python ${version} (${basename(command)})`;
 }

@@ -1,4 +1,4 @@
-// Runs a program to its end, with a bound on time, and with all that it started when it is broken off.
+// Runs a program to its end, with a timeout, and kills all its processes when it is aborted.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -9,27 +9,27 @@ export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Gets each line of output and of errors as it comes. */
+  /** Receives each line of output and errors. */
   readonly onLine?: (line: string) => void;
 }
 
 export interface Ended {
-  /** The exit code; null where a signal ended it. */
+  /** The exit code; null if a signal ended the program. */
   readonly code: number | null;
-  /** The beginning of what it printed to stdout. */
+  /** The beginning of stdout. */
   readonly output: string;
 }
 
-/** Ample for the answers that are read; what a program prints beyond goes to `onLine` only. */
+/** The limit of the kept output; `onLine` receives everything. */
 const OUTPUT_CHARACTERS = 100_000;
-/** For cleaning up after an interrupt; Python programs remove what they had begun. */
+/** The time for cleaning up after an interrupt; Python programs remove unfinished files. */
 const GRACE_MS = 3_000;
 
 export class TimeoutError extends Error {}
 
 /**
- * Rejects with what the system says if the program cannot be started, with TimeoutError after `timeoutMs`, and with
- * the signal's reason when that aborts; no process of the program's group is left then.
+ * Rejects with the system's error if the program cannot be started, with TimeoutError after `timeoutMs`, and
+ * with the signal's reason if it aborts. No process of the program's group remains then.
  */
 export function run(command: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   const { cwd, env, timeoutMs, signal, onLine } = options;
@@ -43,7 +43,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       env,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      detached: process.platform !== "win32", // a process group of its own, so that all of it can be ended
+      detached: process.platform !== "win32", // The program gets its own process group, so that all of it can be killed.
     });
     let output = "";
     let broken: Error | undefined;
@@ -53,7 +53,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       if (broken) return;
       broken = why;
       if (child.exitCode !== null || child.signalCode !== null) {
-        settle(); // it ended, and something that it started holds its output open
+        settle(); // The program ended, and one of its children keeps its output open.
         return;
       }
       interruptTree(child);
@@ -77,7 +77,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       clearTimeout(grace);
       signal?.removeEventListener("abort", onAbort);
       if (broken) {
-        killTree(child); // those that outlived the one that was started
+        killTree(child); // Kill children that outlived the program.
         child.stdout.destroy();
         child.stderr.destroy();
         reject(broken);
@@ -120,7 +120,7 @@ function killTree(child: ChildProcess): void {
   if (process.platform !== "win32") {
     signalGroup(child, "SIGKILL");
   } else if (child.pid !== undefined && child.exitCode === null) {
-    // Windows keeps no groups: children are known only while their parent is.
+    // Windows has no process groups: children are known only while their parent runs.
     const taskkill = join(process.env.SystemRoot ?? "C:\\Windows", "System32", "taskkill.exe");
     spawn(taskkill, ["/pid", String(child.pid), "/t", "/f"], { stdio: "ignore", windowsHide: true }).on(
       "error",
@@ -134,6 +134,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // No process of the group is left.
+    // No process of the group remains.
   }
 }

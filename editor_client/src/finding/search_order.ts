@@ -1,4 +1,4 @@
-// The places where a server may be, one after the other.
+// The places to look for a server, in order.
 
 import { isExecutable, onPath } from "./executable.ts";
 import type { FoundServer } from "./found_server.ts";
@@ -8,15 +8,15 @@ import { pathsOf, type Surroundings } from "./surroundings.ts";
 import { isInUntrustedFolder } from "./trust.ts";
 
 export interface Places {
-  /** What is set as `cairn.path`. */
+  /** The value of `cairn.path`. */
   readonly setting: unknown;
   /** The prefixes of the Python environments that the user chose. */
   readonly pythonPrefixes: () => Promise<readonly string[]>;
-  /** The command of the environment that the extension made, where that is complete. */
+  /** The command in the extension's own environment, if that is complete. */
   readonly managed: () => Promise<string | undefined>;
 }
 
-/** The first server there is; undefined where there is none. Raises FindingError where the setting is wrong. */
+/** The first server; undefined if there is none. Throws FindingError if the setting is wrong. */
 export async function findInOrder(
   places: Places,
   surroundings: Surroundings,
@@ -38,12 +38,12 @@ export async function findInOrder(
     const version = await usableVersion(command, surroundings);
     if (version !== undefined) return { command, from: "path", version };
   }
-  // Trusted like the extension itself, beside which it lies, even where a workspace includes the home folder.
+  // The extension's own storage is trusted, even if a workspace contains the home folder.
   const managed = await places.managed();
   return managed === undefined ? undefined : { command: managed, from: "managed" };
 }
 
-/** Where an environment has a program that was installed into it. */
+/** The path of an installed program in an environment. */
 export function commandIn(prefix: string, platform: NodeJS.Platform, program = "cairn"): string {
   const paths = pathsOf(platform);
   return platform === "win32"

@@ -1,23 +1,23 @@
-// Whether a command called `cairn` is Cairn's, and new enough: other programs have that name, too.
+// Whether a command called `cairn` is this project's, and new enough. Other programs have that name, too.
 
 import { run } from "./run.ts";
 import { pythonEnvironment, type Surroundings } from "./surroundings.ts";
 
-/** The oldest server that knows all that this extension asks. */
+/** The oldest server that supports all requests of this extension. */
 export const MINIMUM_VERSION = "0.1.0";
 
-/** It takes 0.13 s, and longer on a disk that has to be read first. */
+/** `cairn --version` takes 0.13 s, or longer on a slow disk. */
 const TIMEOUT_MS = 5_000;
 
 /**
- * The version in what `cairn --version` printed; undefined where it is another program's, which without the name in
- * brackets may say the same.
+ * The version in the output of `cairn --version`; undefined for other programs, which lack the name in
+ * brackets.
  */
 export function versionIn(output: string): string | undefined {
   return /^cairn, version (\d+(?:\.\d+)*\S*) \(cairn-ls\)\s*$/.exec(output)?.[1];
 }
 
-/** Whether `version` comes before `other`; of each, only the numbers that it starts with count. */
+/** Whether `version` is older than `other`; only their leading numbers count. */
 export function isOlder(version: string, other: string): boolean {
   const [numbers, others] = [numbersOf(version), numbersOf(other)];
   for (let at = 0; at < Math.max(numbers.length, others.length); at++) {
@@ -27,7 +27,9 @@ export function isOlder(version: string, other: string): boolean {
   return false;
 }
 
-/** The version of Cairn's server that `command` starts; undefined, and a line in the log, where it is not to be used. */
+/**
+ * The version of the server that `command` starts; undefined, with a line in the log, if it cannot be used.
+ */
 export async function usableVersion(
   command: string,
   surroundings: Surroundings,

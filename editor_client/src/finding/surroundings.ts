@@ -1,4 +1,4 @@
-// What finding and installing the server depend on, apart from files: the machine, the user and the workspace.
+// The machine, the user and the workspace, on which finding and installing depend.
 
 import { posix, type PlatformPath, win32 } from "node:path";
 
@@ -8,7 +8,7 @@ export interface Surroundings {
   readonly home: string;
   /** Whether the user trusts the workspace. */
   readonly trusted: boolean;
-  /** Absolute paths of the workspace's folders. */
+  /** The absolute paths of the workspace's folders. */
   readonly folders: readonly string[];
   readonly log: (line: string) => void;
 }
@@ -17,7 +17,7 @@ export function pathsOf(platform: NodeJS.Platform): PlatformPath {
   return platform === "win32" ? win32 : posix;
 }
 
-/** The variable `name`; Windows does not tell case apart (`Path`), and a copy of its environment does. */
+/** The value of a variable. On Windows names ignore case (`Path`), but a copy of the environment does not. */
 export function variable(
   { env, platform }: Pick<Surroundings, "env" | "platform">,
   name: string,
@@ -26,7 +26,7 @@ export function variable(
   return Object.entries(env).find(([key]) => key.toUpperCase() === name)?.[1];
 }
 
-/** Where they would be taken from is the workspace, a terminal or another Python. */
+/** Variables that would load code from the workspace, a terminal or another Python. */
 const PYTHON_VARIABLES = [
   "PYTHONPATH",
   "PYTHONHOME",
@@ -38,7 +38,7 @@ const PYTHON_VARIABLES = [
   "__PYVENV_LAUNCHER__",
 ];
 
-/** The environment for a Python program that is to load nothing but what was installed with it. */
+/** The environment for a Python program that must load only its own packages. */
 export function pythonEnvironment({ env }: Pick<Surroundings, "env">): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !PYTHON_VARIABLES.includes(name.toUpperCase()));
   return { ...Object.fromEntries(kept), PYTHONSAFEPATH: "1" };

@@ -1,10 +1,10 @@
-// What may be started while the workspace is not trusted: nothing that lies in one of its folders.
+// In an untrusted workspace, nothing in its folders may be started.
 
 import { realpath } from "node:fs/promises";
 
 import { pathsOf, type Surroundings } from "./surroundings.ts";
 
-/** Whether `path` is `folder` or lies in it, by their names alone. */
+/** Whether `path` is `folder` or in it, judged by names only. */
 export function isInside(path: string, folder: string, platform: NodeJS.Platform): boolean {
   const paths = pathsOf(platform);
   const between = paths.relative(comparable(folder, platform), comparable(path, platform));
@@ -12,8 +12,8 @@ export function isInside(path: string, folder: string, platform: NodeJS.Platform
 }
 
 /**
- * Whether `path` lies in a folder of a workspace that is not trusted, as it is written or where its links lead: a link
- * in such a folder is the workspace's word, and one into it would start what lies there.
+ * Whether `path` is in a folder of an untrusted workspace, as written or after following links. A link in
+ * such a folder is not trusted either, and a link into it would start a file there.
  */
 export async function isInUntrustedFolder(path: string, surroundings: Surroundings): Promise<boolean> {
   if (surroundings.trusted) return false;
@@ -30,7 +30,7 @@ async function bothNames(path: string): Promise<string[]> {
   return [path, await realpath(path).catch(() => path)];
 }
 
-/** Where file systems mostly ignore case, names that differ in case only are the same, to be safe. */
+/** On systems that usually ignore case, names that differ only in case count as equal. */
 function comparable(path: string, platform: NodeJS.Platform): string {
   return platform === "linux" ? path : path.normalize("NFC").toLowerCase();
 }

@@ -1,4 +1,4 @@
-// The search palette: asks while somebody types, shows places while they move through the rows, and opens one.
+// The search palette: searches while the user types, previews the selected row, and opens one.
 
 import {
   CancellationTokenSource,
@@ -19,11 +19,11 @@ import type { Server } from "../server.ts";
 import { parseQuery } from "./query.ts";
 import { plain, resultRow, type Row, rowsOf, titleOf } from "./rows.ts";
 
-/** Keystrokes that follow each other faster are one question; the first after a pause is asked at once. */
+/** Keystrokes within this time make one request; the first after a pause makes one at once. */
 const TYPING_MS = 30;
-/** A row that somebody only passes by is not shown. */
+/** A row is previewed only if it stays selected for this long. */
 const MOVING_MS = 60;
-/** An answer that comes sooner is not announced: that would only take time from drawing it. */
+/** Progress is shown only after this time, because drawing it would delay a fast answer. */
 const SLOW_MS = 200;
 const RECENT = "cairn.recentSearches";
 const MOST_RECENT = 10;
@@ -33,13 +33,13 @@ const BESIDE = { iconPath: new ThemeIcon("split-horizontal"), tooltip: "Open to 
 type Item = QuickPickItem &
   ({ readonly row: Row } | { readonly recent: string } | { readonly separator: true });
 
-/** What the palette is opened with. */
+/** The initial state of the palette. */
 export interface Opened {
-  /** What stands in it until somebody types. */
+  /** The initial text, which typing replaces. */
   readonly value?: string;
-  /** What stands in it and stays, before what somebody types. */
+  /** The initial text, which stays before what the user types. */
   readonly filter?: string;
-  /** These results instead of a search: the title says what they are. */
+  /** These results instead of a search; the title describes them. */
   readonly results?: { readonly title: string; readonly found: readonly SearchResult[] };
 }
 
@@ -54,7 +54,7 @@ export class Palette {
     this.#discover = discover;
   }
 
-  /** How many rows are asked for. */
+  /** The number of rows to request. */
   get limit(): number {
     return workspace.getConfiguration("cairn.palette").get("limit", 12);
   }
@@ -78,14 +78,14 @@ class OpenPalette {
   readonly #preview = new Preview();
   #asking: CancellationTokenSource | undefined;
   #typing: NodeJS.Timeout | undefined;
-  /** The latest question with its filter: a space at the end makes no other one. */
+  /** The latest query with its filter. A space at its end makes no difference. */
   #asked: string | undefined;
   #askedAt = 0;
   #moving: NodeJS.Timeout | undefined;
-  /** The row that is active because it is the first one, and not because somebody moved there. */
+  /** The active row, if it is only active because it is the first. */
   #untouched: Item | undefined;
   #query = "";
-  /** Enter was pressed before the rows of what is typed were there: the first of them is meant. */
+  /** Enter was pressed before the rows arrived: open the first one when they do. */
   #entered = false;
   #accepted = false;
 
@@ -100,7 +100,7 @@ class OpenPalette {
     this.#discover = discover;
     this.#settings = settings;
     this.#pick = window.createQuickPick<Item>();
-    // Rows stay in the order of their rank, whatever is typed; there is no public name for this yet.
+    // Rows keep their rank while the user types. This option is not in VS Code's public interface yet.
     (this.#pick as { sortByLabel?: boolean }).sortByLabel = false;
     this.#pick.onDidChangeActive(([item]) => {
       this.#moved(item);
@@ -126,7 +126,7 @@ class OpenPalette {
       if (pause <= 0) void this.#ask(typed);
       else this.#typing = setTimeout(() => void this.#ask(typed), pause);
     });
-    // What is there when it is shown is selected: the first key replaces it. What comes later is not.
+    // The initial text is selected, so the first key replaces it.
     this.#pick.value = value;
     this.#pick.show();
     if (filter) this.#pick.value = filter;
@@ -164,7 +164,7 @@ class OpenPalette {
       if (asking === this.#asking) this.#answered(query, answer);
     } catch (problem) {
       if (asking !== this.#asking || isCancelled(problem)) return;
-      this.#asked = undefined; // it may be asked again
+      this.#asked = undefined; // Allow the same query again.
       this.#entered = false;
       const detail = plain(messageOf(problem));
       this.#show([{ kind: "note", label: "$(warning) Not searched", detail }]);
@@ -185,7 +185,7 @@ class OpenPalette {
   ): Promise<SearchAnswer> {
     const { api } = this.#server;
     if (!api) throw new Error(this.#server.whyNot());
-    // A row leads to one place, so that no time goes into further passages of its file.
+    // A row leads to one place, so further passages of a file are not needed.
     const { limit } = this.#settings;
     return api.search({ query, filter, limit, context: 0, passages: 1 }, asking.token);
   }
@@ -235,18 +235,18 @@ class OpenPalette {
     this.#entered = false;
     const { result } = item.row;
     this.#moving = setTimeout(() => {
-      this.#preview.show(result).catch(() => undefined); // gone meanwhile: opening it will say so
+      this.#preview.show(result).catch(() => undefined); // The file may be gone. Opening it reports that.
     }, MOVING_MS);
   }
 
-  /** The row that somebody moved to, or else the first one for what is typed, even when it still has to come. */
+  /** The row that the user moved to, or else the first row, even if it still has to arrive. */
   #enter(): void {
     if (this.#asked !== undefined) {
       clearTimeout(this.#typing);
       void this.#ask(this.#pick.value);
     }
     const [item] = this.#pick.activeItems;
-    // While somebody types, the editor marks the first row by itself, which may be the question back.
+    // While the user types, the editor activates the first row, which may be the clarifying question.
     const moved = item && item !== this.#untouched && item !== this.#pick.items[0];
     this.#entered = this.#asking !== undefined && !moved;
     if (!this.#entered) this.#accept(item, false);

@@ -1,4 +1,4 @@
-// What is typed into the palette: a question, and filters such as `type:code lang:go path:src`.
+// The text in the palette: a query, and filters such as `type:code lang:go path:src`.
 
 import type { ChunkType, SearchFilter } from "../protocol.ts";
 
@@ -15,11 +15,11 @@ const FIELDS = new Map<string, keyof SearchFilter>([
   ["in", "collection"],
   ["collection", "collection"],
 ]);
-/** A word, or text in double quotes with what stands directly before it. */
+/** A word, or text in double quotes with a directly preceding prefix. */
 const WORD = /[^\s"]*"[^"]*"?|\S+/g;
 const PREFIX = /^(\w+):(.+)$/s;
 
-/** Several values of a filter are separated by commas. What they mean is checked by the server, which knows them. */
+/** The values of a filter are separated by commas. The server checks them. */
 export function parseQuery(typed: string): PaletteQuery {
   const words: string[] = [];
   const filter: Partial<Record<keyof SearchFilter, string[]>> = {};
@@ -35,7 +35,7 @@ export function parseQuery(typed: string): PaletteQuery {
   return { query: words.join(" "), filter: { ...others, ...types } };
 }
 
-/** The filter that finds only what is in a folder, given relative to its workspace folder. */
+/** The filter for a folder, relative to its workspace folder. */
 export function inFolder(path: string): string {
   return path.includes(" ") ? `path:"/${path}/" ` : `path:/${path}/ `;
 }

@@ -1,4 +1,5 @@
-// An answer as rows of the palette: results best first, the question back with what it offers, and what else can be done.
+// An answer as rows of the palette: results best first, a clarifying question with its alternatives, and
+// further actions.
 
 import type { Candidate, SearchAnswer, SearchResult } from "../protocol.ts";
 
@@ -15,7 +16,7 @@ export interface ResultRow extends Shown {
   readonly result: SearchResult;
 }
 
-/** The verdict's question; picking it leaves only what it offers. */
+/** The clarifying question; picking it shows only its alternatives. */
 export interface QuestionRow extends Shown {
   readonly kind: "question";
   readonly offers: readonly SearchResult[];
@@ -26,7 +27,7 @@ export interface DiscoverRow extends Shown {
   readonly query: string;
 }
 
-/** Something to read. */
+/** A row with only a message. */
 export interface NoteRow extends Shown {
   readonly kind: "note";
 }
@@ -58,7 +59,7 @@ const KIND_ICONS: Readonly<Record<string, string>> = {
   variable: "symbol-variable",
 };
 
-/** `folderName` tells workspace folders apart by their URI; undefined where there is one only. */
+/** `folderName` names workspace folders by URI; undefined if there is only one. */
 export function rowsOf(
   answer: SearchAnswer,
   query: string,
@@ -85,7 +86,7 @@ export function rowsOf(
   return [...rows, ...results.map(row), discoverRow(query)];
 }
 
-/** The results that the question is about. */
+/** The alternatives of the clarifying question. */
 function offered(candidates: readonly Candidate[], results: readonly SearchResult[]): SearchResult[] {
   return candidates.flatMap(
     (candidate) =>
@@ -110,7 +111,7 @@ function reason(result: SearchResult): string {
   return [result.type, ...words, result.reasons.join(", ")].filter(Boolean).join(" · ");
 }
 
-/** What stands above the rows: that indexing goes on, and of which commit a team's index speaks, where that is read. */
+/** The line above the rows: the progress of indexing, and the commit of a team's index. */
 export function titleOf({ index }: SearchAnswer): string {
   const remarks = [
     ...(index.source ? [index.source.replace(/\.$/, "")] : []),
@@ -135,7 +136,7 @@ function discoverRow(query: string): DiscoverRow {
   };
 }
 
-/** Text in which the palette sees no icon. */
+/** Text in which the palette shows no icons. */
 export function plain(text: string): string {
   return text.replaceAll("$(", "$\u200b(");
 }

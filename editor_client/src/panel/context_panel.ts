@@ -1,5 +1,5 @@
-// The context panel: a view beside the editor with the code, documents and README passages that belong to where the cursor
-// is. The server finds them, the follower says when to ask, the view model what to draw, and the webview draws it.
+// The context panel: a view with code, documents and README passages related to the cursor. The server finds
+// them, the follower decides when to ask, the view model decides what to draw, and the webview draws it.
 
 import { randomBytes } from "node:crypto";
 import {
@@ -33,10 +33,10 @@ import { type Absence, contentOfAbsence, contentOfAnswer, quoted } from "./view_
 
 const VIEW = "cairn.panel";
 const DIAGNOSTICS = 20;
-/** Faster answers need no sign that they are awaited. */
+/** Faster answers need no progress indicator. */
 const BUSY_AFTER_MS = 400;
 const TOLD_MS = 4000;
-/** JSON-RPC's. */
+/** The error codes of JSON-RPC. */
 const INVALID_PARAMS = -32602;
 const COMMANDS: Readonly<Record<Exclude<Action, "refresh">, string>> = {
   install: "cairn.installServer",
@@ -57,7 +57,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     },
   });
   #view: WebviewView | undefined;
-  /** Key of what the webview shows, or was told to show. */
+  /** The key of the content that was last sent to the webview. */
   #drawn = "";
 
   constructor(extension: Uri, server: Server, log: LogOutputChannel) {
@@ -128,11 +128,11 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     view.webview.html = pageFor(view.webview, dist);
   }
 
-  // --- what to ask --------------------------------------------------------------------------------
+  // --- requests
 
   #follow(): void {
     const editor = window.activeTextEditor;
-    // The output and what other extensions show beside the text is no place in it: the panel stays with the last one.
+    // Output and similar documents have no place in the workspace; the panel keeps the last place.
     if (editor && !isText(editor.document)) return;
     this.#follower.follow(editor && placeOf(editor));
     if (!this.#follower.outcome) this.#draw();
@@ -180,13 +180,13 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     try {
       return await api.context(params, token);
     } catch (problem) {
-      // A rule leaves this file out of the index, or it was not read yet: its text says enough.
+      // The file is not indexed: a rule excludes it, or it was not read yet. Its text is enough.
       if (!(problem instanceof ResponseError) || problem.code !== INVALID_PARAMS) throw problem;
       return api.context(text(), token);
     }
   }
 
-  // --- what to show -------------------------------------------------------------------------------
+  // --- drawing
 
   #draw(): void {
     if (!this.#view?.visible) return;
@@ -229,7 +229,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     void commands.executeCommand("setContext", "cairn.panelPinned", pinned);
   }
 
-  // --- what somebody does there -------------------------------------------------------------------
+  // --- actions of the user
 
   #received(message: FromWebview): void {
     switch (message.type) {
@@ -268,7 +268,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     }
   }
 
-  /** A passage of what is drawn; undefined where something else was drawn meanwhile. */
+  /** A passage of the drawn content; undefined if other content was drawn meanwhile. */
   #result(key: string, index: number): protocol.SearchResult | undefined {
     const { outcome } = this.#follower;
     if (key !== this.#drawn || !outcome || !("answer" in outcome)) return undefined;
@@ -288,7 +288,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     this.#draw();
   }
 
-  /** The context of what is shown where the panel is pinned, and otherwise of exactly what is selected now. */
+  /** The shown context if the panel is pinned, otherwise the context of the current selection. */
   async #copyPrompt(): Promise<void> {
     const { outcome, pinned } = this.#follower;
     const editor = window.activeTextEditor;
@@ -337,7 +337,7 @@ function placeOf({ document, selection }: TextEditor): Place {
   };
 }
 
-/** The problems of a document as LSP has them, the nearest to the line first. */
+/** The diagnostics of a document, the nearest to the line first. */
 function nearest(problems: readonly Diagnostic[], line: number): protocol.Diagnostic[] {
   const distance = ({ range }: Diagnostic) => Math.max(range.start.line - line, line - range.end.line, 0);
   return [...problems]

@@ -1,34 +1,35 @@
-// Decides when the context panel asks: after the cursor rests, about a place that the shown answer does not cover.
+// Decides when the context panel sends a request: when the cursor rests at a place that the shown answer does
+// not cover.
 
 import type { Position, Range } from "../protocol.ts";
 
-/** A place in a document, as the editor has it. */
+/** A place in a document. */
 export interface Place {
   readonly uri: string;
   readonly version: number;
-  /** Empty for a cursor. */
+  /** An empty range for a cursor. */
   readonly selection: Range;
 }
 
-/** What is known of a place: what `ask` brought, or why it brought nothing. */
+/** The answer for a place, or why there is none. */
 export type Outcome<Answer> =
   { readonly place: Place; readonly answer: Answer } | { readonly place: Place; readonly problem: unknown };
 
 export interface Listener<Answer> {
-  /** Rejects or resolves late where `signal` is aborted: that is ignored. */
+  /** A late result after `signal` aborted is ignored. */
   ask(place: Place, signal: AbortSignal): Promise<Answer>;
-  /** Undefined where no document is open. */
+  /** Undefined if no document is open. */
   show(outcome: Outcome<Answer> | undefined): void;
 }
 
-/** Long enough to pass over lines that an arrow key is held through. */
+/** Long enough to skip lines while an arrow key is held. */
 export const MOVED_MS = 150;
-/** The server chunks a changed document anew, so a pause is awaited. */
+/** The server chunks a changed document again, so the panel waits for a pause. */
 export const TYPED_MS = 600;
-/** While a folder is indexed its generation changes several times a second. */
+/** The index generation changes several times a second while a folder is indexed. */
 export const INDEXED_MS = 3000;
 
-/** Of an answer, what tells for which places it stands. */
+/** The places and the generation for which an answer is valid. */
 interface Covering {
   readonly place: { readonly range: Range };
   readonly index: { readonly generation: number };
@@ -60,12 +61,12 @@ export class Follower<Answer extends Covering> {
     return this.#outcome;
   }
 
-  /** What the panel is about, or will be: the pinned place, or where the cursor is. */
+  /** The place that the panel shows or will show: the pinned place, or the cursor. */
   get target(): Place | undefined {
     return this.#pinned ?? this.#place;
   }
 
-  /** Whatever happened in the editor, this is the place now; undefined where no document is open. */
+  /** The current place after any event in the editor; undefined if no document is open. */
   follow(place: Place | undefined): void {
     const before = this.#place;
     this.#place = place;
@@ -76,14 +77,14 @@ export class Follower<Answer extends Covering> {
     else this.#stop();
   }
 
-  /** Off while nobody sees the answer. */
+  /** Disabled while the panel is hidden. */
   setVisible(visible: boolean): void {
     if (visible === this.#visible) return;
     this.#visible = visible;
     this.#updateNow();
   }
 
-  /** A server that starts has answered nothing yet. */
+  /** A new server has answered nothing yet. */
   setServing(serving: boolean): void {
     if (serving === this.#serving) return;
     this.#serving = serving;
@@ -97,7 +98,7 @@ export class Follower<Answer extends Covering> {
     if (!this.#pinned && this.#timer === undefined && this.#isStale()) this.#updateIn(INDEXED_MS);
   }
 
-  /** Stay with the place where the cursor is. False where there is none. */
+  /** Pin the panel to the current place. Returns false if there is none. */
   pin(): boolean {
     if (this.#pinned) return true;
     const shown = this.#outcome;
@@ -111,7 +112,7 @@ export class Follower<Answer extends Covering> {
     this.#updateNow();
   }
 
-  /** Ask anew, pinned or not. */
+  /** Request again, pinned or not. */
   refresh(): void {
     this.#ask();
   }
@@ -133,7 +134,7 @@ export class Follower<Answer extends Covering> {
     const generation = "answer" in outcome ? outcome.answer.index.generation : this.#failedAt;
     if (this.#generation !== undefined && generation !== this.#generation) return false;
     if (isSameRange(asked.selection, place.selection)) return true;
-    // A selection that spans lines is about just these lines; the passage around a cursor is about all of its own.
+    // A selection of several lines means exactly these lines; a cursor means its whole passage.
     if (!("answer" in outcome) || spansLines(asked.selection) || spansLines(place.selection)) return false;
     const { start, end } = outcome.answer.place.range;
     const cursor = place.selection.end;

@@ -1,6 +1,7 @@
-// What the context panel's webview and the extension say to each other, and the check of what comes from the webview.
+// The messages between the context panel's webview and the extension, and the check of those from the
+// webview.
 
-/** Part of a snippet's line; `marked` where it is one of the words through which the passage is related. */
+/** A part of a snippet's line; `marked` if it is a word that relates the passage. */
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;
@@ -8,27 +9,27 @@ export interface Piece {
 
 export interface SnippetLine {
   readonly pieces: readonly Piece[];
-  /** Whether lines before it are left out. */
+  /** Whether lines before it are omitted. */
   readonly afterGap: boolean;
 }
 
-/** A passage as it is drawn. */
+/** A passage to draw. */
 export interface PassageContent {
-  /** Where it is in the answer that is shown. */
+  /** Its index in the shown answer. */
   readonly index: number;
-  /** The same for the same passage in another answer: what has the focus keeps it. */
+  /** The same for the same passage in another answer, so that it keeps the focus. */
   readonly id: string;
   readonly title: string;
   readonly file: string;
-  /** 1-based, the one that opening goes to. */
+  /** The line to open, 1-based. */
   readonly line: number;
-  /** "" at the top of the folder. */
+  /** "" for a file at the top of the folder. */
   readonly directory: string;
-  /** Of the workspace folder, where several are open. */
+  /** The workspace folder's name, if several are open. */
   readonly folder: string;
   readonly reasons: string;
   readonly snippet: readonly SnippetLine[];
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   readonly label: string;
   readonly tooltip: string;
 }
@@ -38,33 +39,33 @@ export interface GroupContent {
   readonly passages: readonly PassageContent[];
 }
 
-/** What the panel is about. */
+/** The place that the panel shows. */
 export interface PlaceContent {
   readonly title: string;
-  /** The file's name with its lines. */
+  /** The file name with the lines. */
   readonly file: string;
   readonly directory: string;
-  /** Both, as a path. */
+  /** The path with the lines. */
   readonly where: string;
 }
 
-/** What a button of a message does. The extension knows which command that is. */
+/** The action of a button in a message. The extension maps it to a command. */
 export const ACTIONS = ["install", "restart", "log", "refresh"] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** All that is drawn. Passages and a message may both be missing, never the key. */
+/** The whole content. Passages and message may be absent; the key is always present. */
 export interface Content {
-  /** Says which content it is: equal content is not drawn again, and clicks on other content do not count. */
+  /** Identifies the content: equal content is not drawn again, and clicks on other content are ignored. */
   readonly key: string;
   readonly place: PlaceContent | undefined;
   readonly pinned: boolean;
-  /** How complete the index was, where it was not; else of which commit a team's index speaks, where that is read. */
+  /** The progress of indexing, or else the commit of a team's index. */
   readonly notice: string;
   readonly groups: readonly GroupContent[];
-  /** Instead of passages. */
+  /** A message in place of passages. */
   readonly message: string;
   readonly actions: readonly { readonly action: Action; readonly label: string }[];
-  /** What is announced once it is drawn. */
+  /** The announcement after drawing. */
   readonly announcement: string;
 }
 
@@ -77,7 +78,7 @@ export type FromWebview =
   | { readonly type: "copy"; readonly key: string; readonly index: number }
   | { readonly type: "run"; readonly action: Action };
 
-/** The message, if it is one; undefined for anything else. */
+/** The message; undefined if it is invalid. */
 export function fromWebview(given: unknown): FromWebview | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { type, key, index, beside, action } = given as Record<string, unknown>;

@@ -1,15 +1,15 @@
-// The page of the context panel: an empty body, and what it may load.
+// The HTML of the context panel: an empty body, and its content security policy.
 
 export interface PageSources {
-  /** What the editor serves the extension's files from, as a source of a content security policy. */
+  /** The source of the extension's files, for the content security policy. */
   readonly cspSource: string;
   readonly script: string;
   readonly style: string;
-  /** Unguessable, and another one for each page. */
+  /** An unguessable value, different for each page. */
   readonly nonce: string;
 }
 
-/** Nothing is loaded but the one script and the one style sheet; nothing inline runs or styles. */
+/** The page may load only the one script and the one style sheet, and nothing inline. */
 export function page({ cspSource, script, style, nonce }: PageSources): string {
   const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>

@@ -1,4 +1,5 @@
-// Turns the server's answer, or why there is none, into what the context panel draws. Pure: no editor, no page.
+// Converts an answer, or the reason why there is none, to the content of the context panel. It is pure: no
+// editor, no page.
 
 import { createHash } from "node:crypto";
 
@@ -10,18 +11,18 @@ const GROUPS: readonly { readonly name: string; readonly heading: string }[] = [
   { name: "documents", heading: "Documents" },
   { name: "readme", heading: "README" },
 ];
-/** More is in the file, one key away. */
+/** More lines are in the file, one key away. */
 const SNIPPET_LINES = 4;
-/** Wider than any side bar; minified lines end here. */
+/** Wider than any side bar; minified lines are cut here. */
 const SNIPPET_COLUMNS = 200;
-/** The strongest fit in one line; the tooltip has all. */
+/** The strongest reasons that fit into one line; the tooltip has all. */
 const REASONS = 3;
 
-/** What is known beside the answer. */
+/** Facts beside the answer. */
 export interface Surroundings {
   readonly pinned: boolean;
   readonly status: StatusAnswer | undefined;
-  /** The folder's name, by its URI; "" where only one folder is open. */
+  /** The folder's name by its URI; "" if only one folder is open. */
   readonly folderName: (uri: string) => string;
 }
 
@@ -95,7 +96,7 @@ function explained(absence: Absence): Pick<Content, "message" | "actions"> {
   }
 }
 
-/** How complete the index is, where it is known not to be. */
+/** The progress of indexing, if it is incomplete. */
 function notice(status: StatusAnswer | undefined): string {
   if (!status) return "The index is not complete yet.";
   const { files, chunks, embedded } = status;
@@ -133,8 +134,8 @@ function passageContent(passage: ContextPassage, index: number, around: Surround
 }
 
 /**
- * The first lines of a passage that say something, without the indentation that they share. Where the line to go to, or
- * else a word through which it is related, stands only further down, the last two are that line and the one after it.
+ * The first meaningful lines of a passage, without their common indentation. If the line to go to, or else a
+ * related word, is further down, the last two lines are that line and the next one.
  */
 export function snippet(
   result: Pick<SearchResult, "snippet" | "title" | "type" | "matchedTerms" | "range" | "selectionRange">,
@@ -165,7 +166,7 @@ export function snippet(
   }));
 }
 
-/** Whether a line at the beginning says less than what follows: the title once more, or a decorator. */
+/** Whether a first line says less than the following ones: a repeated title, or a decorator. */
 function isPreamble(line: string, { title, type }: Pick<SearchResult, "title" | "type">): boolean {
   if (type === "code" && /^\s*(?:@\w|#\[)/.test(line)) return true;
   return line.replace(/^[\s#=]+|[\s#=]+$/g, "") === title;
@@ -190,7 +191,7 @@ function pieces(line: string, words: RegExp | undefined): Piece[] {
   return found;
 }
 
-/** A passage for a prompt or a note: its citation, and its text in a fence that nothing in it ends. */
+/** A passage for a prompt or a note: its citation, and its text in a fence that nothing in it can end. */
 export function quoted(result: SearchResult): string {
   const longest = Math.max(2, ...Array.from(result.snippet.matchAll(/`{3,}/g), (run) => run[0].length));
   const fence = "`".repeat(longest + 1);
@@ -198,7 +199,7 @@ export function quoted(result: SearchResult): string {
   return `${citation}\n\n${fence}${result.language}\n${result.snippet.replace(/\s+$/, "")}\n${fence}\n`;
 }
 
-/** `path:10-14`, or with `#L` the protocol's `path#L10-L14`: 1-based and inclusive. */
+/** `path:10-14`, or with `#L` `path#L10-L14`: 1-based and inclusive. */
 function citedAs(path: string, range: SearchResult["range"], mark: ":" | "#L" = ":"): string {
   const first = range.start.line + 1;
   const last = Math.max(first, range.end.line + (range.end.character > 0 ? 1 : 0));

@@ -1,17 +1,17 @@
-// The context panel's own script: draws what the extension sends, and says what was clicked. It knows nothing else.
+// The script of the context panel: draws what the extension sends, and reports clicks.
 
 import type { Content, FromWebview, GroupContent, PassageContent, ToWebview } from "../panel/messages.ts";
 
-/** What is kept while the view is hidden. Of another version of this script it may look different. */
+/** The state kept while the view is hidden. Another version of this script may have written it. */
 interface Kept {
   readonly version: 1;
   readonly content: Content;
 }
 
-/** Moving through lines draws the panel over and over; only where it comes to rest is announced. */
+/** Moving through lines redraws the panel often; only the last state is announced to screen readers. */
 const ANNOUNCE_MS = 1000;
 const SVG = "http://www.w3.org/2000/svg";
-/** Outlines on a grid of 16. */
+/** Outlines of icons on a grid of 16. */
 const ICONS = {
   pin: "M5.5 2.5h5M6.5 2.5v4l-2 3h7l-2-3v-4M8 9.5v4.5",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
@@ -78,7 +78,7 @@ function announce(text: string, delay: number): void {
   }, delay);
 }
 
-// --- what is drawn ----------------------------------------------------------------------------------
+// --- drawing
 
 function header({ place, pinned, notice }: Content): HTMLElement[] {
   const drawn: HTMLElement[] = [];
@@ -123,7 +123,7 @@ function group({ heading, passages }: GroupContent, at: number): HTMLElement {
     element("span", { className: "count", ariaHidden: "true", textContent: String(passages.length) }),
   );
   const list = element("ul", {}, ...passages.map(passage));
-  // Said, because a list without bullets is none to some browsers.
+  // The role is explicit, because some browsers ignore lists without bullets.
   list.setAttribute("role", "list");
   list.setAttribute("aria-labelledby", title.id);
   return element("section", {}, title, list);
@@ -217,7 +217,7 @@ function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-// --- the keyboard: all passages are one tab stop ----------------------------------------------------
+// --- keyboard: all passages are one tab stop
 
 function passages(): HTMLElement[] {
   return Array.from(main.querySelectorAll<HTMLElement>(".passage"));

@@ -1,13 +1,13 @@
--- Answers in Neovim's terms: results as a quickfix list, evidence and the status as lines of text.
+-- Answers in the form of Neovim: results as a quickfix list, evidence and status as lines of text.
 
 local server = require("cairn.server")
 
 local M = {}
 
--- Of what speaks for a result, as many as fit beside its title.
+-- The reasons of a result, as many as fit beside its title.
 local REASONS = 2
 
--- By the quickfix list's id: { query, root, results, told }; of those lists that exist.
+-- By the quickfix list's id: { query, root, results, reported }; only existing lists.
 local searches = {}
 
 local function is_given(value)
@@ -19,12 +19,12 @@ local function entry(result)
   local reasons = table.concat(result.reasons, ", ", 1, math.min(REASONS, #result.reasons))
   return {
     filename = vim.uri_to_fname(result.uri),
-    -- Shown instead of the file's name, which is as long as Neovim is far from the root folder.
+    -- Shown in place of the file's name, which is long if Neovim is far from the root folder.
     module = result.path,
-    -- A passage may begin above what it is about: with a comment, or with what is imported.
+    -- A passage may begin above its definition, with a comment or with imports.
     lnum = named.line + 1,
     col = named.character + 1,
-    -- The range ends before its end: at the start of a line, with the line above.
+    -- The end of the range is exclusive: at the start of a line it means the line above.
     end_lnum = last.character == 0 and math.max(last.line, named.line + 1) or last.line + 1,
     text = result.title .. (reasons ~= "" and " — " .. reasons or ""),
   }
@@ -50,15 +50,15 @@ local function remember(search)
   searches[vim.fn.getqflist({ id = 0 }).id] = search
 end
 
--- Whether the cursor is where entry `number` of the current quickfix list leads.
+-- Whether the cursor is at the place of entry `number` of the current quickfix list.
 local function is_at(number)
   local chosen = vim.fn.getqflist({ items = 0 }).items[number]
   local line = vim.api.nvim_win_get_cursor(0)[1]
   return chosen and chosen.bufnr == vim.api.nvim_get_current_buf() and chosen.lnum == line
 end
 
--- Make a quickfix list of the answer's results and open its window, or, with `jump`, go to the first result. `asked`
--- has `title`, `root`, `jump`, and `query` where there was one.
+-- Make a quickfix list of the results and open its window; with `jump`, go to the first result. `asked` has
+-- `title`, `root`, `jump`, and optionally `query`.
 function M.list(answer, asked)
   if #answer.results == 0 then
     local verdict = answer.verdict or {}
@@ -70,9 +70,9 @@ function M.list(answer, asked)
   local title = asked.title .. (answer.index.complete and "" or " (still indexing)")
   vim.fn.setqflist({}, " ", { title = title, items = vim.tbl_map(entry, answer.results) })
   if asked.query then
-    -- Where the cursor is sent, or was before, nobody has chosen.
-    local told = { asked.jump or is_at(1) }
-    remember({ query = asked.query, root = asked.root, results = answer.results, told = told })
+    -- A place to which the plugin moved the cursor, or where it was before, is not a choice of the user.
+    local reported = { asked.jump or is_at(1) }
+    remember({ query = asked.query, root = asked.root, results = answer.results, reported = reported })
   end
   vim.cmd(asked.jump and "cfirst" or "botright copen")
   if answer.verdict then
@@ -80,15 +80,16 @@ function M.list(answer, asked)
   end
 end
 
--- Tell the server which result of a search was opened, once: the cursor is where the current quickfix entry leads.
+-- Report once which result of a search was opened: the one at the cursor, if it is the current quickfix
+-- entry.
 function M.tell_opened()
   local list = vim.fn.getqflist({ id = 0, idx = 0 })
   local search = searches[list.id]
-  if not search or search.told[list.idx] or vim.bo.buftype ~= "" then
+  if not search or search.reported[list.idx] or vim.bo.buftype ~= "" then
     return
   end
   if is_at(list.idx) then
-    search.told[list.idx] = true
+    search.reported[list.idx] = true
     local result = search.results[list.idx]
     server.tell(search.root, "cairn/feedback", {
       query = search.query,
@@ -100,7 +101,7 @@ function M.tell_opened()
   end
 end
 
--- As many backticks as begin a block that ends where it should.
+-- Return a fence with enough backticks.
 local function fence(text)
   local longest = 2
   for run in text:gmatch("`+") do
@@ -128,7 +129,7 @@ local function add_sections(lines, plan)
   end
 end
 
--- The excerpt as a block of code below its citation; `places` gets the place in the file of each of its lines.
+-- Append the excerpt as a code block below its citation; `places` gets the place of each line.
 local function add_excerpt(lines, places, excerpt)
   local path, first = vim.uri_to_fname(excerpt.uri), excerpt.range.start.line + 1
   local about = vim.tbl_filter(is_given, { excerpt.headerPath, excerpt.reason })
@@ -143,7 +144,7 @@ local function add_excerpt(lines, places, excerpt)
   table.insert(lines, fence(excerpt.text))
 end
 
--- What answers the question as Markdown, and the place in a file of each line that is quoted from one.
+-- Return the answer as Markdown, and the place of each quoted line.
 function M.discovery(answer, question)
   local lines, places = { "# " .. question, "" }, {}
   if is_given(answer.verdict.message) then

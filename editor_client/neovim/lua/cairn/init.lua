@@ -1,4 +1,4 @@
--- Cairn in Neovim: the commands, and the events that the server hears of. See :help cairn.
+-- Cairn in Neovim: its commands, and the events that it reports to the server. See :help cairn.
 
 local answers = require("cairn.answers")
 local page = require("cairn.page")
@@ -6,7 +6,7 @@ local server = require("cairn.server")
 
 local M = {}
 
--- A list is read from the top; more than a screenful is a reason to ask better.
+-- A list is read from the top. If one screen of results is not enough, a better query is.
 local LIMIT = 20
 
 local function say(text)
@@ -37,7 +37,7 @@ local function discover(command)
   end)
 end
 
--- The lines of the command's range, or an empty range at the cursor; nil where the buffer is no file.
+-- Return the lines of the command's range, or an empty range at the cursor; nil if the buffer is not a file.
 local function place(command)
   if not server.is_file(0) then
     return vim.notify("Cairn: this window shows no file.", vim.log.levels.WARN)
@@ -129,14 +129,14 @@ local function listen()
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufWritePost" }, {
     group = group,
     callback = function(event)
-      -- Later, because the file's type may not be known yet.
+      -- Deferred, because the file type may not be known yet.
       vim.schedule(function()
         server.attach(event.buf)
       end)
     end,
   })
   vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = server.refresh })
-  -- Later, because the cursor reaches the line of a quickfix entry after its buffer was entered.
+  -- Deferred, because the cursor reaches the line of a quickfix entry after its buffer was entered.
   vim.api.nvim_create_autocmd({ "BufEnter", "CursorMoved" }, {
     group = group,
     callback = function()
@@ -145,7 +145,7 @@ local function listen()
   })
 end
 
--- `cmd` (the server's command, a list) and `settings` (as in .cairn.toml, in camelCase) may be given.
+-- The options are `cmd` (the server's command, a list) and `settings` (as in .cairn.toml, in camelCase).
 function M.setup(options)
   server.configure(options or {})
   define_commands()

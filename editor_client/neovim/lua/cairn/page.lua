@@ -1,13 +1,13 @@
--- The page: a buffer without a file that shows excerpts or context, opens what they cite and hands out their prompt.
+-- The page: a buffer without a file that shows excerpts or context, opens citations, and copies the prompt.
 
 local M = {}
 
 local NAME = "cairn://page"
 local buffer, folder, prompt
--- What the page was made with, and whether it shows that or the prompt.
+-- The content of the page, and whether it or the prompt is shown.
 local shown, is_prompt
 
--- Languages that Neovim's syntax files have another name for.
+-- Languages with another name in Neovim's syntax files.
 local SYNTAX = {
   assembly = "asm",
   bash = "sh",
@@ -25,7 +25,7 @@ local SYNTAX = {
   tsx = "typescriptreact",
 }
 
--- A window that shows a file, the one used before first; nil where there is none.
+-- Return a window with a file, the previous one first, or nil.
 local function file_window()
   local windows = vim.api.nvim_tabpage_list_wins(0)
   table.insert(windows, 1, vim.fn.win_getid(vim.fn.winnr("#")))
@@ -51,7 +51,7 @@ local function open(path, line)
   vim.cmd("normal! zvzz")
 end
 
--- The file and line that a text cites first (`path#L10-L14`); nil where it cites none that exists.
+-- Return the file and line of the first citation in a text (`path#L10-L14`); nil if none exists.
 local function cited(text)
   local before, line = text:match("^[%s#]*(.-)#L(%d+)")
   for _, path in ipairs(before and { before, before:match("[^%s`([]*$") } or {}) do
@@ -62,8 +62,8 @@ local function cited(text)
   end
 end
 
--- Open the line of a file that is quoted under the cursor, or what the line cites, or the one below it: a bullet stands
--- above its citation.
+-- Open the quoted line under the cursor, the citation in the line, or the one below: a bullet is above its
+-- citation.
 local function open_citation()
   local row = vim.api.nvim_win_get_cursor(0)[1]
   local place = not is_prompt and shown.places[row]
@@ -93,7 +93,7 @@ function M.copy_prompt()
   vim.notify(("Cairn: the prompt is in %s."):format(where), vim.log.levels.INFO)
 end
 
--- Have Neovim's own syntax highlight the fenced blocks in their languages; it loads only those it is told of.
+-- Let Neovim's syntax highlight fenced blocks in the languages that the page contains.
 local function highlight(lines)
   local ok, highlighter = pcall(require, "vim.treesitter.highlighter")
   if ok and highlighter.active[buffer] then
@@ -103,7 +103,7 @@ local function highlight(lines)
   for _, line in ipairs(lines) do
     local language = line:match("^```+([%w_+-]+)$")
     local syntax = language and (SYNTAX[language] or language)
-    -- Markdown in Markdown would include itself without end.
+    -- Markdown in Markdown would include itself endlessly.
     if syntax and syntax ~= "markdown" and #vim.api.nvim_get_runtime_file("syntax/" .. syntax .. ".vim", false) > 0 then
       wanted[language] = language .. "=" .. syntax
     end
@@ -122,7 +122,7 @@ local function draw(lines)
   highlight(lines)
 end
 
--- Show the prompt instead of what it was made of, or that again, at the line where it was left.
+-- Switch between the content and its prompt, each at its last line.
 local function toggle_prompt()
   if not is_prompt and prompt == "" then
     return M.copy_prompt()
@@ -148,8 +148,8 @@ local function make()
   map("p", toggle_prompt, "Show the prompt, or what it was made of")
 end
 
--- Show `lines`, whose citations lie in `root`; those that are quoted have their place in a file in `places`, by row.
--- `ready_prompt` is what :CairnPrompt copies. `mods` are those of the command, such as `vertical`.
+-- Show `lines`, whose citations are relative to `root`. `places` has the file and line of quoted rows.
+-- `ready_prompt` is what :CairnPrompt copies. `mods` are the modifiers of the command, such as `vertical`.
 function M.show(lines, places, ready_prompt, root, mods)
   if not (buffer and vim.api.nvim_buf_is_loaded(buffer)) then
     if buffer and vim.api.nvim_buf_is_valid(buffer) then

@@ -1,4 +1,4 @@
--- What is typed after :Cairn: a question, with filters anywhere in it (type:code lang:go path:src in:NAME).
+-- The text after :Cairn: a query, with filters anywhere in it (type:code lang:go path:src in:NAME).
 
 local M = {}
 
@@ -11,8 +11,8 @@ local FIELDS = {
   collection = "collection",
 }
 
--- The question without its filters, and the filter of cairn/search, nil where there is none. What stands in double
--- quotes is text to be found as it is, and so is a prefix without a value (`std::in:`, `path::join`).
+-- Return the query without its filters, and the filter for cairn/search, or nil. Text in double quotes, and a
+-- prefix without a value (`std::in:`, `path::join`), are literal.
 function M.parse(typed)
   local filter = {}
 

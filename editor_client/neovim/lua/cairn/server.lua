@@ -1,12 +1,12 @@
--- The life of Cairn's server: one process for each root folder, started when it is first needed. Works with Neovim 0.7,
--- and uses what newer ones have instead of what they call deprecated.
+-- Cairn's servers: one process for each root folder, started when first needed. Works with Neovim 0.7, and
+-- uses newer interfaces where old ones are deprecated.
 
 local M = {}
 
 local uv = vim.uv or vim.loop
 local HAS_0_11 = vim.fn.has("nvim-0.11") == 1
 
--- How long a server that was asked to end may take, before it is made to.
+-- How long a server may take to end before it is killed.
 local END_MS = 3000
 
 local INSTALL = [[Cairn: the server was not found (%s).
@@ -15,10 +15,10 @@ Install it: in a checkout of Cairn, run scripts/discover once. Where this plugin
 Then :CairnRestart.]]
 
 local command, settings
--- By root folder: { state, id, client, waiting, restarting }. `state` is starting, running, ending, ended or missing;
--- `id` is there as long as the process is, and `waiting` has what is asked before it runs.
+-- By root folder: { state, id, client, waiting, restarting }. `state` is starting, running, ending, ended or
+-- missing; `id` exists as long as the process; `waiting` has requests made before it runs.
 local servers = {}
--- The root folder of what was last asked or opened.
+-- The root folder of the last request or opened file.
 local latest
 
 local function complain(text)
@@ -29,7 +29,7 @@ local function slashed(path)
   return vim.fn.has("win32") == 1 and (path:gsub("\\", "/")) or path
 end
 
--- The path inside of `root`, relative to it; nil for any other.
+-- Return the path relative to `root`; nil for paths outside.
 function M.inside(root, path)
   path = slashed(path):gsub("/$", "")
   root = slashed(root)
@@ -47,7 +47,7 @@ function M.is_file(buffer)
     and vim.fn.isdirectory(name) == 0
 end
 
--- The nearest folder with a `.git` (a file, in a worktree), from `folder` upwards.
+-- Return the nearest folder with a `.git` (a file, in a worktree), from `folder` upwards.
 local function git_root(folder)
   local parent = vim.fn.fnamemodify(folder, ":h")
   if uv.fs_stat(folder .. "/.git") then
@@ -56,7 +56,7 @@ local function git_root(folder)
   return parent ~= folder and git_root(parent) or nil
 end
 
--- Where a file belongs: its git repository, or else a folder that is served already.
+-- Return the root of a file: its git repository, or else a folder that is already served.
 local function root_of(buffer)
   local path = vim.api.nvim_buf_get_name(buffer)
   local root = git_root(vim.fn.fnamemodify(path, ":h"))
@@ -70,18 +70,18 @@ local function root_of(buffer)
   end
 end
 
--- What a question is about: where the current file belongs; in any other window what was asked or opened last, or where
--- Neovim is. nil, with a message, where that is no project.
+-- Return the root for a request: that of the current file; in other windows the last one, or Neovim's current
+-- folder. Return nil, with a message, if that is not a project.
 function M.root()
   local root = M.is_file(0) and root_of(0) or latest or git_root(vim.fn.getcwd()) or vim.fn.getcwd()
   if root == uv.os_homedir() or root == vim.fn.fnamemodify(root, ":h") then
-    return complain(("Cairn: %s is no project. Open a file of one, or :cd to it."):format(root))
+    return complain(("Cairn: %s is not a project. Open a file of one, or :cd to it."):format(root))
   end
   return root
 end
 
 local function request(server, method, params, handler)
-  -- Without a buffer: what was typed anywhere and not sent yet is sent before.
+  -- Without a buffer, Neovim sends pending changes of all buffers first.
   if HAS_0_11 then
     return server.client:request(method, params, handler)
   end
@@ -120,7 +120,7 @@ function start(root, waiting)
   local config = {
     name = "cairn",
     cmd = command,
-    -- Nothing that lies in the workspace is imported instead of what was meant.
+    -- Nothing in the workspace must be imported instead of Cairn.
     cmd_env = { PYTHONSAFEPATH = "1" },
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fn.fnamemodify(root, ":t") } },
@@ -128,7 +128,7 @@ function start(root, waiting)
     settings = { cairn = settings },
     on_init = function(client)
       server.client, server.state = client, "running"
-      -- Later, because the open files are told first.
+      -- Deferred, because open files are sent first.
       vim.schedule(function()
         for _, ask in ipairs(server.waiting) do
           ask(server)
@@ -155,7 +155,7 @@ function start(root, waiting)
   end
 end
 
--- The server of the folder, started unless it was before; nil, with a message, where none can be had.
+-- Return the server of the folder, started if necessary; nil, with a message, if that is impossible.
 local function serving(root)
   latest = root
   if not servers[root] then
@@ -172,14 +172,14 @@ local function serving(root)
   end
 end
 
--- Ask the server of the current folder; `on_answer(answer, root)` is called unless that fails.
+-- Send a request to the server of the current folder; `on_answer(answer, root)` is called on success.
 function M.ask(method, params, on_answer)
   local root = M.root()
   local server = root and serving(root)
   if not server then
     return
   end
-  -- To be asked of the server that runs then: it may be another one after a restart.
+  -- The running server is looked up now, because a restart may have replaced it.
   local function ask(running)
     request(running, method, params or vim.empty_dict(), function(problem, answer)
       if problem then
@@ -196,7 +196,7 @@ function M.ask(method, params, on_answer)
   end
 end
 
--- Tell the server of `root` something, if it runs.
+-- Send a notification to the server of `root`, if it runs.
 function M.tell(root, method, params)
   local server = servers[root]
   if not server or server.state ~= "running" then
@@ -209,8 +209,8 @@ function M.tell(root, method, params)
   end
 end
 
--- Have the server know what the buffer holds, saved or not. It is started for files of a git repository; a folder
--- without one may be as large as a disk, so there a command must ask for it.
+-- Attach the buffer, saved or not, to a server. A server starts by itself only in a git repository; another
+-- folder may be as large as a disk, so a command must ask for it.
 function M.attach(buffer)
   if not (vim.api.nvim_buf_is_valid(buffer) and vim.api.nvim_buf_is_loaded(buffer) and M.is_file(buffer)) then
     return
@@ -227,7 +227,7 @@ function M.attach(buffer)
   end
 end
 
--- Have every server look for changes that nobody reported.
+-- Make every server look for changes without notifications.
 function M.refresh()
   for _, server in pairs(servers) do
     if server.state == "running" then
@@ -244,7 +244,7 @@ local function stop(server, force)
   end
 end
 
--- End the server of the current folder, if there is one, and start it again.
+-- Restart the server of the current folder.
 function M.restart()
   local root = M.root()
   if not root then
@@ -263,7 +263,7 @@ function M.restart()
   end, END_MS)
 end
 
--- The command in the PATH, or else that of the checkout which this plugin is part of.
+-- The command in the PATH, or else in the checkout that contains this plugin.
 local function default_command()
   local checkout = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h:h:h")
   for _, path in ipairs({ "cairn", checkout .. "/.venv/bin/cairn", checkout .. "/.venv/Scripts/cairn.exe" }) do
