@@ -1,5 +1,5 @@
-// Makes cairn-VERSION.vsix: the bundles, and the server as a wheel with the lock file of what it needs, for those who
-// have no `cairn` yet. CAIRN_PYTHON is the Python that builds the wheel (it needs pip and hatchling).
+// Makes cairn-VERSION.vsix: the bundles, and the server as a wheel with its lock file, for *Install Server*.
+// CAIRN_PYTHON builds the wheel; it needs pip and hatchling.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import { onDidChangePython } from "./finding/find_server.ts";
 import { Palette } from "./palette/palette.ts";
 import { needsRestart, Server } from "./server.ts";
 import { showHealth } from "./status.ts";
-import { tellTroubles } from "./trouble.ts";
+import { showTroubles } from "./trouble.ts";
 
 let server: Server | undefined;
 
@@ -26,7 +26,7 @@ export async function activate(context: ExtensionContext): Promise<void> {
     panel,
     ...panel.register(),
     showHealth(running),
-    tellTroubles(running),
+    showTroubles(running),
     ...registerCommands(context, running, palette, discoveries, log),
     ...restartWhereNeeded(running),
     tellWhetherPaused(running),

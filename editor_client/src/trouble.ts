@@ -18,16 +18,16 @@ const RESTART = { label: "Restart", command: "cairn.restart" };
 const LOG = { label: "Show Log", command: "cairn.showLog" };
 
 /** Show each new problem once. */
-export function tellTroubles(server: Server): Disposable {
-  let told: Health["state"] | undefined;
-  const tell = (health: Health): void => {
+export function showTroubles(server: Server): Disposable {
+  let shown: Health["state"] | undefined;
+  const show = (health: Health): void => {
     const isTrouble = health.state === "missing" || health.state === "crashed" || health.state === "failed";
-    if (isTrouble && health.state !== told) explain(health);
-    if (isTrouble) told = health.state;
-    else if (health.state === "running") told = undefined;
+    if (isTrouble && health.state !== shown) explain(health);
+    if (isTrouble) shown = health.state;
+    else if (health.state === "running") shown = undefined;
   };
-  tell(server.health);
-  return server.onDidChangeHealth(tell);
+  show(server.health);
+  return server.onDidChangeHealth(show);
 }
 
 /** Why no request is possible now, with remedies. */

@@ -24,14 +24,14 @@ from cairn.paths import data_dir
 PLUGIN = Path(__file__).resolve().parent.parent
 CAIRN = (sys.executable, "-m", "cairn")
 PATIENCE_SECONDS = 120
-"""For a state to come about, on a machine that is busy with other things."""
+"""The deadline for a state, generous for a busy machine."""
 LOOK_SECONDS = (0.01, 0.2)
-"""How long to wait before looking again, at first and at most: each look takes a process of its own."""
+"""The first and the longest pause between two looks; each look starts a process."""
 
 NO_MODEL = {"embedding": {"enabled": False}}
-"""Names are found without it, and the daemon has less to do."""
+"""Names are found without vectors, and the daemon has less to do."""
 UNWATCHED = {**NO_MODEL, "index": {"watch": False}}
-"""What is saved is then found only if Neovim told so."""
+"""The server then indexes a saved file only after Neovim's notification."""
 
 pytestmark = pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim (nvim) is not installed")
 
@@ -82,8 +82,8 @@ class Neovim:
         self.socket = socket
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a Vim expression, which has one in JSON."""
-        # By way of a file: what 0.7 prints of long values is no JSON any more.
+        """Return the value of a Vim expression as JSON data."""
+        # Through a file, because Neovim 0.7 prints long values as invalid JSON.
         written = self.socket.with_suffix(".json")
         self._evaluate(f"writefile([json_encode({expression})], {quoted(str(written))})").check_returncode()
         return json.loads(written.read_text(encoding="utf-8"))
@@ -102,19 +102,19 @@ class Neovim:
         return printed
 
     def run_later(self, command: str) -> None:
-        """Run an Ex command as if it was typed: an error message is none of the one who asks over the socket."""
+        """Run an Ex command as if it was typed, so that its errors do not reach this connection."""
         self.evaluate(f"timer_start(0, {{-> execute({quoted(command)}, '')}})")
 
     def keys(self, keys: str) -> None:
         self.run(f'execute "normal {keys}"')
 
-    def until(self, expression: str, holds: Callable[[Any], bool]) -> Any:
-        """Evaluate until the value satisfies `holds`; the value."""
-        return until(lambda: self.evaluate(expression), holds)
+    def wait_for(self, expression: str, holds: Callable[[Any], bool]) -> Any:
+        """Evaluate until the value satisfies `holds`, and return it."""
+        return wait_for(lambda: self.evaluate(expression), holds)
 
     def said(self, text: str) -> str:
-        """All messages, once `text` is among them."""
-        said = self.until("execute('messages')", lambda messages: text in messages)
+        """Wait for a message with `text`, and return all messages."""
+        said = self.wait_for("execute('messages')", lambda messages: text in messages)
         assert isinstance(said, str)
         return said
 
@@ -122,7 +122,7 @@ class Neovim:
         """The quickfix list that the command makes, with the path of each entry."""
         before = self.evaluate("getqflist({'id': 0}).id")
         self.run(f"{command} {question}")
-        self.until("getqflist({'id': 0}).id", lambda now: now != before)
+        self.wait_for("getqflist({'id': 0}).id", lambda now: now != before)
         entries = self.evaluate(
             "map(getqflist(), {_, e -> extend(e, {'path': fnamemodify(bufname(e.bufnr), ':p')})})"
         )
@@ -130,7 +130,7 @@ class Neovim:
 
     def found(self, question: str, path: str) -> list[dict[str, Any]]:
         """Search until the first result is in `path`."""
-        return until(lambda: self.search(question), lambda entries: entries[0]["path"].endswith(path))
+        return wait_for(lambda: self.search(question), lambda entries: entries[0]["path"].endswith(path))
 
     def ready(self, wanted: str = "ready") -> None:
         """Wait until everything is indexed, and has its vectors unless `degraded` is wanted."""
@@ -140,7 +140,7 @@ class Neovim:
             self.run("CairnStatus")
             return self.said("passages")
 
-        until(state, lambda said: f"Cairn: {wanted}" in said)
+        wait_for(state, lambda said: f"Cairn: {wanted}" in said)
 
     def back(self) -> Neovim:
         """Itself, with nothing but the README shown, as it is on disk, and no messages."""
@@ -161,21 +161,20 @@ class Neovim:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def quit(self) -> None:
-        """Quit, which must leave no process behind."""
+        """Quit; no process may remain."""
         children = self.children()
-        self._evaluate("execute('qall!')")  # fails: nobody is left to answer
+        self._evaluate("execute('qall!')")  # It fails, because Neovim ends before it answers.
         self.process.wait(PATIENCE_SECONDS)
         _, alive = psutil.wait_procs(children, PATIENCE_SECONDS)
         assert not alive
 
 
 def quoted(text: str) -> str:
-    """As a literal string of Vim."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def until(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
-    """Ask until the answer satisfies `holds`; the answer. Fails after PATIENCE_SECONDS."""
+def wait_for(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
+    """Call `ask` until the answer satisfies `holds`, and return it. Fail after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     pause, longest = LOOK_SECONDS
     while not holds(answer := ask()):
@@ -186,7 +185,7 @@ def until(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
 
 
 def line_of(path: Path, text: str) -> int:
-    """The 1-based line of the file that holds the text."""
+    """Return the 1-based line that contains the text."""
     lines = path.read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -201,7 +200,7 @@ def make_project(folder: Path) -> Path:
 
 
 def own_environment(folder: Path) -> dict[str, str]:
-    """Folders of their own for Neovim and Cairn, with the installed model and nobody's settings."""
+    """Return an environment with folders of its own for Neovim and Cairn, and with the installed model."""
     if find_model() is None:
         pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
     real, own = data_dir(), folder / "data"
@@ -240,7 +239,8 @@ def neovim_in(
     init = temporary / "init.lua"
     parts = ", ".join(f"[=[{part}]=]" for part in cmd)
     init.write_text(
-        f"local PLUGIN, SETTINGS, CMD = [=[{PLUGIN}]=], [=[{json.dumps(settings or {})}]=], {{ {parts} }}\n{INIT}"
+        f"local PLUGIN, CMD = [=[{PLUGIN}]=], {{ {parts} }}\n"
+        f"local SETTINGS = [=[{json.dumps(settings or {})}]=]\n{INIT}"
     )
     # The path of a socket may have some 100 characters, and those of pytest's folders are longer.
     with tempfile.TemporaryDirectory(prefix="nvim") as short, (temporary / "nvim.log").open("wb") as log:
@@ -251,8 +251,8 @@ def neovim_in(
         )
         running = Neovim(process, folder, socket)
         try:
-            until(socket.exists, bool)
-            running.until("v:vim_did_enter", bool)
+            wait_for(socket.exists, bool)
+            running.wait_for("v:vim_did_enter", bool)
             yield running
         finally:
             if process.poll() is None:
@@ -303,7 +303,7 @@ def writer(writable: Neovim) -> Neovim:
     return writable.back()
 
 
-def test_a_search_fills_the_quickfix_list(neovim: Neovim) -> None:
+def test_search_fills_the_quickfix_list(neovim: Neovim) -> None:
     first = neovim.search("how does a ship get moored at a berth type:code")[0]
     assert first["path"] == "src/harbour/berths.py"
     source = neovim.folder / first["path"]
@@ -321,7 +321,7 @@ def test_a_search_fills_the_quickfix_list(neovim: Neovim) -> None:
     assert neovim.place() == (str(source), first["lnum"])
 
 
-def test_neovims_own_commands_follow_names_where_the_settings_ask_for_it(start: Start, project: Path) -> None:
+def test_navigation_follows_names_if_configured(start: Start, project: Path) -> None:
     settings = {**NO_MODEL, "lsp": {"navigation": ["*"]}}
     neovim = start(project, "README.md", settings=settings)
     neovim.ready("degraded")
@@ -329,30 +329,30 @@ def test_neovims_own_commands_follow_names_where_the_settings_ask_for_it(start: 
     neovim.show(str(schedule))
     call = line_of(schedule, "berth.moor_ship(ship)")
     neovim.run(f"call cursor({call}, 24)")
-    neovim.until("luaeval('#vim.lsp.buf_get_clients(0)')", bool)
+    neovim.wait_for("luaeval('#vim.lsp.buf_get_clients(0)')", bool)
     neovim.run("lua vim.lsp.buf.definition()")
     defined = str(berths), line_of(berths, "def moor_ship")
-    until(neovim.place, lambda place: place == defined)
+    wait_for(neovim.place, lambda place: place == defined)
     neovim.run("lua vim.lsp.buf.references()")
-    entries = neovim.until("getqflist()", lambda entries: len(entries) > 1)
+    entries = neovim.wait_for("getqflist()", lambda entries: len(entries) > 1)
     assert call in [entry["lnum"] for entry in entries]
     neovim.show(str(berths))
     neovim.run(f"call cursor({defined[1]}, 10)")
     neovim.run("call setqflist([]) | lua vim.lsp.buf.incoming_calls()")
-    callers = neovim.until("map(getqflist(), {_, e -> e.text})", bool)
+    callers = neovim.wait_for("map(getqflist(), {_, e -> e.text})", bool)
     assert "assign_berths" in callers
 
 
-def test_cairn_answers_no_navigation_by_itself(neovim: Neovim) -> None:
+def test_navigation_is_off_by_default(neovim: Neovim) -> None:
     client = "vim.tbl_values(vim.lsp.get_active_clients())[1]"
-    neovim.until(f"luaeval('{client} ~= nil')", bool)
+    neovim.wait_for(f"luaeval('{client} ~= nil')", bool)
     capabilities = neovim.lua(f"{client}.server_capabilities")
     offered = {"definitionProvider", "referencesProvider", "implementationProvider", "callHierarchyProvider"}
     assert "workspaceSymbolProvider" in capabilities
     assert not [name for name in offered if capabilities.get(name)]
 
 
-def test_filters_stand_anywhere_in_the_question(neovim: Neovim) -> None:
+def test_filters_work_anywhere_in_the_query(neovim: Neovim) -> None:
 
     def paths(question: str) -> set[str]:
         return {entry["path"] for entry in neovim.search(question)}
@@ -383,20 +383,20 @@ def test_filters_stand_anywhere_in_the_question(neovim: Neovim) -> None:
         ("path::join in: note:this xtype:code", "path::join in: note:this xtype:code", None),
     ],
 )
-def test_filters_are_told_from_the_question(neovim: Neovim, typed: str, question: str, filter_: Any) -> None:
+def test_query_is_split_into_text_and_filter(neovim: Neovim, typed: str, question: str, filter_: Any) -> None:
     assert neovim.lua(f"{{ require('cairn.question').parse([==[{typed}]==]) }}") == (
         [question, filter_] if filter_ else [question]
     )
 
 
-def test_with_a_bang_the_first_result_is_opened(neovim: Neovim) -> None:
+def test_bang_opens_the_first_result(neovim: Neovim) -> None:
     neovim.search("assign_berths", "Cairn!")
     schedule = neovim.folder / "src/harbour/schedule.py"
     assert neovim.place() == (str(schedule), line_of(schedule, "def assign_berths"))
     assert neovim.evaluate("winnr('$')") == 1
 
 
-def test_what_does_not_match_is_said(neovim: Neovim) -> None:
+def test_message_says_that_nothing_matches(neovim: Neovim) -> None:
     neovim.run("Cairn quarterly unicorn sausages")
     neovim.said("nothing matches well. Which part should I explain?")
     neovim.run("Cairn berth path:nowhere/")
@@ -407,9 +407,9 @@ ASSIGNED = "which code assigns ships to a berth"
 """A question whose answer is code, so that excerpts lead."""
 
 
-def test_discovery_shows_excerpts_as_code_that_opens_at_the_line(neovim: Neovim) -> None:
+def test_discovery_shows_excerpts_that_open_at_their_lines(neovim: Neovim) -> None:
     neovim.run(f"CairnDiscover {ASSIGNED}")
-    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
+    lines = neovim.wait_for("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
     assert neovim.evaluate("[&buftype, &filetype, &modifiable]") == ["nofile", "markdown", 0]
     row = next(row for row, line in enumerate(lines, 1) if line.startswith("### src/harbour/schedule.py#L"))
     assert " — " in lines[row]  # what it belongs to, and why it is shown
@@ -426,9 +426,9 @@ def test_discovery_shows_excerpts_as_code_that_opens_at_the_line(neovim: Neovim)
         neovim.run("wincmd p")
 
 
-def test_an_overview_begins_with_evidence_whose_citations_open(neovim: Neovim) -> None:
+def test_overview_begins_with_bullets_whose_citations_open(neovim: Neovim) -> None:
     neovim.run("CairnDiscover what is Harbour")
-    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == "# what is Harbour")
+    lines = neovim.wait_for("getline(1, '$')", lambda lines: lines[0] == "# what is Harbour")
     row = next(row for row, line in enumerate(lines, 1) if line.startswith("  README.md#L"))
     assert lines[row - 2].startswith("- ")
     assert row < lines.index("## Excerpts")
@@ -440,9 +440,9 @@ def test_an_overview_begins_with_evidence_whose_citations_open(neovim: Neovim) -
         neovim.run("wincmd p")
 
 
-def test_the_prompt_is_one_key_away(neovim: Neovim) -> None:
+def test_keys_copy_and_show_the_prompt(neovim: Neovim) -> None:
     neovim.run(f"CairnDiscover {ASSIGNED}")
-    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
+    lines = neovim.wait_for("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
     neovim.run("call setreg('+', '')")
     for copy in ("normal c", "CairnPrompt"):
         neovim.run("messages clear")
@@ -466,7 +466,7 @@ def test_the_prompt_is_one_key_away(neovim: Neovim) -> None:
     assert neovim.evaluate("line('.')") == 5
 
 
-def test_what_is_typed_and_what_is_saved_is_found(writer: Neovim) -> None:
+def test_typed_and_saved_text_is_found(writer: Neovim) -> None:
     tides = writer.folder / "src/harbour/tides.py"
     writer.run("edit src/harbour/tides.py")
     writer.run("call append('$', ['', 'def neap_tide_warning(pilot):', '    return pilot'])")
@@ -480,7 +480,7 @@ def test_what_is_typed_and_what_is_saved_is_found(writer: Neovim) -> None:
     assert first["lnum"] <= line_of(tides, "def spring_tide_alarm") <= first["end_lnum"]
 
 
-def test_related_passages_of_the_cursor(neovim: Neovim) -> None:
+def test_related_lists_passages_for_the_cursor(neovim: Neovim) -> None:
     neovim.run("edit src/harbour/schedule.py")
     neovim.run("call search('moor_ship')")
     entries = neovim.search("", "CairnRelated")
@@ -492,10 +492,10 @@ def test_related_passages_of_the_cursor(neovim: Neovim) -> None:
     neovim.said("this window shows no file")
 
 
-def test_the_context_of_a_range_is_a_page_and_a_prompt(neovim: Neovim) -> None:
+def test_context_of_a_range_has_a_page_and_a_prompt(neovim: Neovim) -> None:
     neovim.run("edit src/harbour/schedule.py")
     neovim.run("6,8CairnContext")
-    lines = neovim.until(
+    lines = neovim.wait_for(
         "getline(1, '$')", lambda lines: any("### src/harbour/berths.py#L" in x for x in lines)
     )
     row = next(row for row, line in enumerate(lines, 1) if "### src/harbour/berths.py#L" in line)
@@ -507,14 +507,14 @@ def test_the_context_of_a_range_is_a_page_and_a_prompt(neovim: Neovim) -> None:
     assert neovim.evaluate("getreg('+')") == "\n".join(lines)
 
 
-def test_names_are_found_by_neovims_own_command(neovim: Neovim) -> None:
+def test_workspace_symbol_finds_names(neovim: Neovim) -> None:
     neovim.run("call setqflist([], 'f')")
     neovim.lua("vim.lsp.buf.workspace_symbol('moor_ship')")
-    (entry,) = neovim.until("getqflist()", bool)
+    (entry,) = neovim.wait_for("getqflist()", bool)
     assert entry["lnum"] == line_of(neovim.folder / "src/harbour/berths.py", "def moor_ship")
 
 
-def test_indexing_is_steered_and_its_state_told(neovim: Neovim) -> None:
+def test_commands_pause_resume_and_show_indexing(neovim: Neovim) -> None:
     neovim.ready()
     assert f"{len(PROJECT)} of {len(PROJECT)} files" in neovim.said("model ")
     neovim.run("CairnPause")
@@ -532,7 +532,7 @@ def test_indexing_is_steered_and_its_state_told(neovim: Neovim) -> None:
     neovim.said("/elsewhere is not in")
 
 
-def test_an_opened_result_is_told_once(writer: Neovim) -> None:
+def test_opened_result_is_reported_once(writer: Neovim) -> None:
     def feedback(*options: str) -> Any:
         command = [*CAIRN, "feedback", str(writer.folder), "--json", *options]
         environment = own_environment(writer.folder.parent)
@@ -547,10 +547,10 @@ def test_an_opened_result_is_told_once(writer: Neovim) -> None:
     writer.run("wincmd p")
     chosen = next(row for row, entry in enumerate(entries, 1) if entry["path"] == "src/harbour/schedule.py")
     writer.run(f"cc {chosen}")
-    assert until(opened, bool) == ["src/harbour/schedule.py"]
+    assert wait_for(opened, bool) == ["src/harbour/schedule.py"]
 
 
-def test_one_server_for_each_repository(writer: Neovim, tmp_path: Path) -> None:
+def test_each_repository_has_one_server(writer: Neovim, tmp_path: Path) -> None:
     other = tmp_path / "lighthouse"
     (other / "lamps").mkdir(parents=True)
     (other / "lamps/lamp.py").write_text("def light_lamp(keeper):\n    return keeper\n")
@@ -567,7 +567,7 @@ def test_one_server_for_each_repository(writer: Neovim, tmp_path: Path) -> None:
     assert writer.children() == [first]
 
 
-def test_what_changed_unseen_is_looked_for_when_neovim_gets_the_focus(writer: Neovim) -> None:
+def test_focus_makes_the_server_look_for_changes(writer: Neovim) -> None:
     (writer.folder / "src/harbour/pilots.py").write_text(
         "def embark_pilot_by_ladder(vessel):\n    return vessel\n"
     )
@@ -577,10 +577,10 @@ def test_what_changed_unseen_is_looked_for_when_neovim_gets_the_focus(writer: Ne
         writer.run("doautocmd FocusGained")  # again: the daemon does not look twice within seconds
         return writer.search("embark_pilot_by_ladder")
 
-    until(focused, lambda entries: entries[0]["path"].endswith("pilots.py"))
+    wait_for(focused, lambda entries: entries[0]["path"].endswith("pilots.py"))
 
 
-def test_a_server_that_died_is_started_again(writer: Neovim) -> None:
+def test_restart_replaces_a_dead_server(writer: Neovim) -> None:
     (cairn,) = writer.children()
     cairn.kill()
     assert "signal 9" in writer.said(":CairnRestart starts it again")
@@ -601,7 +601,7 @@ def test_a_server_that_died_is_started_again(writer: Neovim) -> None:
     writer.found("tugboats", "README.md")
 
 
-def test_a_missing_server_is_told_with_the_remedy(start: Start, project: Path, tmp_path: Path) -> None:
+def test_missing_server_is_reported_with_the_remedy(start: Start, project: Path, tmp_path: Path) -> None:
     cairn = tmp_path / "bin/cairn"
     neovim = start(project, "README.md", cmd=(str(cairn), "lsp"), settings=NO_MODEL)
     said = neovim.said("the server was not found")
@@ -618,7 +618,7 @@ def test_a_missing_server_is_told_with_the_remedy(start: Start, project: Path, t
     neovim.found("moor_ship", "berths.py")
 
 
-def test_without_a_repository_a_command_starts_the_server(start: Start, project: Path) -> None:
+def test_command_starts_the_server_without_a_repository(start: Start, project: Path) -> None:
     shutil.rmtree(project / ".git")
     neovim = start(project, "README.md", settings=NO_MODEL)
     assert neovim.evaluate("exists(':Cairn')") == 2
@@ -629,7 +629,7 @@ def test_without_a_repository_a_command_starts_the_server(start: Start, project:
     neovim.found("tugboats", "README.md")
 
 
-def test_a_home_folder_is_not_indexed(start: Start, tmp_path: Path) -> None:
+def test_home_folder_is_not_indexed(start: Start, tmp_path: Path) -> None:
     neovim = start(tmp_path, home=tmp_path)
     neovim.run_later("CairnPrompt")
     neovim.said("there is no prompt")
@@ -640,11 +640,11 @@ def test_a_home_folder_is_not_indexed(start: Start, tmp_path: Path) -> None:
 
 def test_quitting_at_once_leaves_no_process(start: Start, project: Path) -> None:
     neovim = start(project, "README.md", settings=NO_MODEL)
-    until(neovim.children, bool)
+    wait_for(neovim.children, bool)
     neovim.quit()
 
 
-def test_the_help_is_found(neovim: Neovim, tmp_path: Path) -> None:
+def test_help_is_found(neovim: Neovim, tmp_path: Path) -> None:
     shutil.copytree(PLUGIN / "doc", tmp_path / "copy/doc")  # tags are written beside it
     neovim.run(f"helptags {tmp_path}/copy/doc")
     neovim.run(f"set runtimepath^={tmp_path}/copy")

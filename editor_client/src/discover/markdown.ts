@@ -57,7 +57,8 @@ function summary({ excerpts, bullets, answerPrompt, metrics }: DiscoverAnswer): 
   const files = new Set(found.map(({ uri }) => uri)).size;
   const what =
     excerpts.length > 0 ? count(found.length, "excerpt") : count(found.length, "piece") + " of evidence";
-  const prompt = `Press \`c\` to copy the prompt of ${metrics.finalPromptTokens.toLocaleString("en")} tokens, \`p\` to open it.`;
+  const tokens = metrics.finalPromptTokens.toLocaleString("en");
+  const prompt = `Press \`c\` to copy the prompt of ${tokens} tokens, \`p\` to open it.`;
   return `${what} from ${count(files, "file")}.${answerPrompt ? ` ${prompt}` : ""}`;
 }
 

@@ -176,7 +176,7 @@ export function packagesFailed(
   const reason = `The packages were not installed: ${reasonIn(lines)}`;
   const all = lines.join("\n");
   if (/do not match the hashes/i.test(all)) {
-    return `${reason} Something between here and the package index alters packages, such as a proxy. Nothing was kept.`;
+    return `${reason} A proxy or mirror seems to alter packages. Nothing was kept.`;
   }
   if (/no space left|not enough space/i.test(all)) return `${reason} Make room on the disk, then try again.`;
   if (/certificate|SSLError/i.test(all)) {
@@ -189,11 +189,11 @@ export function packagesFailed(
     );
   }
   if (/no matching distribution|not a supported wheel/i.test(all)) {
-    return `${reason} There may be no package for ${nameOf(interpreter)} on ${platform}; install Python 3.13 beside it.`;
+    return `${reason} A package may be missing for ${nameOf(interpreter)} on ${platform}; use Python 3.13.`;
   }
   return `${reason} The log has all of what pip said.`;
 }
 
 function environmentFailed(lines: readonly string[], interpreter: Interpreter): string {
-  return `${nameOf(interpreter)} could not make an environment: ${reasonIn(lines)} The log has all that it said.`;
+  return `${nameOf(interpreter)} could not make an environment: ${reasonIn(lines)} The log has its output.`;
 }

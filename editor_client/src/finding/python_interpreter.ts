@@ -124,7 +124,7 @@ function whatToInstall(shortcomings: readonly string[], platform: NodeJS.Platfor
   const found = shortcomings.length > 0 ? ` Found: ${[...new Set(shortcomings)].join("; ")}.` : "";
   const remedy =
     platform === "linux"
-      ? "Install it with your distribution's packages (on Debian and Ubuntu: sudo apt install python3 python3-venv)" +
+      ? "Install it with your package manager (on Debian and Ubuntu: sudo apt install python3 python3-venv)" +
         " or from python.org/downloads, then try again."
       : "Install it from python.org/downloads, then try again.";
   return `Cairn needs Python ${OLDEST.join(".")} or later with venv and ensurepip.${found} ${remedy}`;

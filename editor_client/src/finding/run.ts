@@ -43,7 +43,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       env,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      detached: process.platform !== "win32", // The program gets its own process group, so that all of it can be killed.
+      detached: process.platform !== "win32", // its own process group, so that all of it can be killed
     });
     let output = "";
     let broken: Error | undefined;

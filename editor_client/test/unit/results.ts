@@ -75,7 +75,7 @@ export function bullet(given: Partial<Bullet> = {}): Bullet {
   return {
     text: "Flask uses the Werkzeug routing system.",
     citation: "docs/design.rst#L83-L84",
-    sourceId: "S1",
+    sourceId: "source",
     collection: "Flask-docs",
     path: "docs/design.rst",
     uri: "file:///w/docs/design.rst",

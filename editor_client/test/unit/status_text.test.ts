@@ -62,7 +62,7 @@ void test("where no model can be used it says that only keywords count", () => {
   assert.match(modelLine(none), /keywords only/);
 });
 
-void test("the model that comes with Cairn is told as such, and how to add a larger one", () => {
+void test("the code model is shown, with how to add a larger one", () => {
   const packaged = running({ model: { name: "cairn-code", dimension: 256, id: "y", packaged: true } });
   const { detail, severity } = describe(packaged);
   assert.deepEqual([detail, severity], ["1,200 files, 9,876 chunks, cairn-code", "information"]);
@@ -74,7 +74,7 @@ function modelLine(health: Health): string {
   return lines(health, undefined).find(({ label }) => label === "Model")?.value ?? "";
 }
 
-void test("a problem is an error, a wrong setting a warning, and both are told in full", () => {
+void test("a problem is an error, a wrong setting a warning, and both are shown in full", () => {
   const problem = describe(running({ state: "degraded", lastError: "The disk is full." }));
   assert.deepEqual([problem.severity, problem.detail], ["error", "The disk is full."]);
   const warned = describe(running({ warnings: ["index.exlude: unknown setting"] }));

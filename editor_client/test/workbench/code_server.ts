@@ -1,4 +1,4 @@
-// code-server with the packaged extension in it, as one process group, with a home, settings and data of its own.
+// code-server with the packaged extension, in its own process group, with its own home, settings and data.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ export const parts = {
   models: fromEnvironment("CAIRN_TEST_MODELS"),
 };
 
-/** No question to the user, nothing from the network; each of these kept the tests from working, or noise away. */
+/** Settings that avoid questions to the user, network access and noise. */
 const QUIET_SETTINGS = {
   "chat.disableAIFeatures": true,
   "extensions.autoCheckUpdates": false,
@@ -176,7 +176,7 @@ async function makeHome(
   if (!options.cairnData) await symlink(parts.models, join(data, "models"));
   const trust = { "security.workspace.trust.enabled": !(options.trusted ?? true) };
   await writeFile(join(user, "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...trust }));
-  // To the workbench this machine is a remote one, where what the user sets elsewhere for a machine does not count.
+  // For the workbench this machine is remote, and the user's machine settings do not apply.
   await writeFile(join(machine, "settings.json"), JSON.stringify(options.settings ?? {}));
   // The workbench takes the PATH that a login shell has, as on a user's machine.
   const profile = `PATH='${dirname(parts.command)}':"$PATH"\n`;

@@ -1,5 +1,5 @@
-// Asks questions about a folder in a real workbench and takes pictures of what Discover shows, one window after the other:
-// node test/workbench/discover_screenshots.ts FOLDER QUESTION... writes test-results/discover-1-1.png and so on.
+// Takes screenshots of Discover in a real workbench, for questions about a folder:
+// node test/workbench/discover_screenshots.ts FOLDER QUESTION... writes test-results/discover-1-1.png etc.
 // The variables are those of scripts/test-editor (`parts` in code_server.ts).
 
 import { setTimeout as pause } from "node:timers/promises";

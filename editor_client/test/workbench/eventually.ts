@@ -7,8 +7,8 @@ export const DEADLINE_MS = 120_000;
 const INTERVAL_MS = 100;
 
 /**
- * Asks until the answer is neither false nor undefined nor null, and returns it. A question that throws counts as not
- * answered yet; what it threw last is told when time is up.
+ * Calls `ask` until it returns a value that is not false, undefined or null, and returns the value.
+ * Exceptions are ignored until the deadline, when the last one is thrown.
  */
 export async function eventually<T>(
   what: string,

@@ -1,5 +1,5 @@
-// Types questions into the search palette of a real workbench and takes the time from each keystroke to the rows that it
-// brings onto the screen. Run by benchmarks/palette_latency.py, which says what is typed where.
+// Types queries into the search palette of a real workbench, and measures the time from each keystroke to its
+// rows. benchmarks/palette_latency.py runs this script and passes the queries.
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -29,7 +29,7 @@ const EACH_MS = 200;
 /** From the last keystroke until nothing more is awaited for it. */
 const SETTLED_MS = 600;
 
-/** In the page: when keys went down, and when a frame with changed rows was drawn, in milliseconds of one clock. */
+/** Runs in the page: the times of keys, and of frames with changed rows, in milliseconds of one clock. */
 const WATCH = `(() => {
   const seen = (globalThis.cairnSeen = { keys: [], rows: [] });
   addEventListener("keydown", (event) => event.key.length === 1 && seen.keys.push(performance.now()), true);

@@ -1,4 +1,4 @@
-// The context panel, as somebody sees and uses it.
+// The context panel, as a user sees it.
 
 import type { FrameLocator, Locator } from "playwright-core";
 

@@ -1,4 +1,4 @@
-// A project to work on: a git repository with a part of Cairn's own server and its documents, in a temporary folder.
+// A project for tests: a temporary git repository with a part of Cairn's server and documents.
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";

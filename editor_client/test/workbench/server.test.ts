@@ -9,7 +9,7 @@ import { eventually } from "./eventually.ts";
 import { Project } from "./project.ts";
 import { Workbench } from "./workbench.ts";
 
-void suite("somebody has set nothing", () => {
+void suite("the user has set nothing", () => {
   let project: Project;
 
   before(async () => {

@@ -1,5 +1,5 @@
-// The extension as somebody uses it: packaged, in a VS Code workbench, in a browser, with the real server and model.
-// One workbench serves all of it, because it takes long to start; each test leaves it as somebody would.
+// The packaged extension in a VS Code workbench, in a browser, with the real server and model. All tests
+// share one workbench, because it takes long to start.
 
 import assert from "node:assert/strict";
 import { basename } from "node:path";
@@ -14,7 +14,7 @@ import { type Row, Workbench } from "./workbench.ts";
 /** Embedding a project of this size takes a minute, on two busy cores more. */
 const READY_MS = 600_000;
 
-void suite("somebody works on a project", () => {
+void suite("a user works on a project", () => {
   let project: Project;
   let workbench: Workbench;
 
@@ -46,7 +46,7 @@ void suite("somebody works on a project", () => {
     await workbench.run("View: Hide Panel");
   });
 
-  void test("while the index is made, the status bar says how far it is; then all vectors are there", async () => {
+  void test("the status bar shows the progress of indexing until all vectors are made", async () => {
     await eventually(
       "the index is complete",
       async () => (await workbench.server.indexState(project.folder)) === "ready",
@@ -108,7 +108,7 @@ void suite("somebody works on a project", () => {
     assert.match(prompt, new RegExp(`${first.file.replace(".", "\\.")}#L\\d+-L\\d+`));
   });
 
-  void test("results come while somebody types, and the chosen one opens at its line", async () => {
+  void test("results appear while the user types, and the chosen one opens at its line", async () => {
     const path = "server/cairn/operations/answer_cache.py";
     const line = await project.lineOf(path, "class AnswerCache");
     const input = await workbench.asked("Cairn: Search");
@@ -127,7 +127,8 @@ void suite("somebody works on a project", () => {
   void test("enter means what is typed, also before its rows are there", async () => {
     const path = "server/cairn/paths.py";
     const line = await project.lineOf(path, "def data_dir");
-    // Each of these is asked back about: the first row is no result, and the editor marks it while somebody types.
+    // Each of these gets a clarifying question in the first row, which the editor activates while the user
+    // types.
     for (const before of ["static vectors", "how is a damaged index repaired"]) {
       await workbench.openFile("README.md");
       const input = await workbench.asked("Cairn: Search");
@@ -237,7 +238,7 @@ void suite("somebody works on a project", () => {
     const prompt = await eventually("the prompt is on the clipboard", async () => {
       const copied = await workbench.clipboard();
       if (copied.includes(question)) return copied;
-      await workbench.page.keyboard.press("c"); // once more: the preview takes keys only when it has the focus
+      await workbench.page.keyboard.press("c"); // again: the preview needs the focus for keys
       return undefined;
     });
     const citation = preview.locator("h3 a", { hasText: /#L\d+-L\d+$/ }).first();

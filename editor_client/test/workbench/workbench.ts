@@ -1,4 +1,4 @@
-// One page of the workbench in a headless browser, as somebody sees and uses it. The selectors are VS Code's internals:
+// One page of the workbench in a headless browser, as a user sees it. The selectors are VS Code's internals:
 // they belong to the pinned code-server.
 
 import { mkdir } from "node:fs/promises";
@@ -48,7 +48,7 @@ interface QuickPick {
   readonly rows: readonly Row[];
 }
 
-/** In the page, and in one go, since rows come and go while they are read: the quick pick, or null while there is none. */
+/** Runs in the page, as one step because rows change: returns the quick pick, or null. */
 const QUICK_PICK = `(() => {
   const widget = document.querySelector(".quick-input-widget");
   if (!widget || widget.style.display === "none") return null;
@@ -59,7 +59,9 @@ const QUICK_PICK = `(() => {
       label: text(".quick-input-list-row .label-name"),
       description: text(".quick-input-list-row .label-description"),
       detail: text(".quick-input-list-label-meta"),
-      matched: [...row.querySelectorAll(".quick-input-list-row .highlight")].map((part) => part.innerText).join(""),
+      matched: [...row.querySelectorAll(".quick-input-list-row .highlight")]
+        .map((part) => part.innerText)
+        .join(""),
       group: text(".quick-input-list-separator"),
       focused: row.classList.contains("focused"),
     };
@@ -70,7 +72,8 @@ const QUICK_PICK = `(() => {
 /** In the page: keep all texts that the status bar shows, since some are gone before one looks. */
 const WATCH_STATUS = `(() => {
   const seen = (globalThis.cairnStatus = new Set());
-  const look = () => document.querySelectorAll(".statusbar-item").forEach((item) => seen.add(item.textContent.trim()));
+  const items = () => document.querySelectorAll(".statusbar-item");
+  const look = () => items().forEach((item) => seen.add(item.textContent.trim()));
   new MutationObserver(look)
     .observe(document.querySelector(".statusbar"), { subtree: true, childList: true, characterData: true });
   look();
@@ -169,7 +172,7 @@ export class Workbench {
     });
   }
 
-  /** Choose an item of the menu of a file or folder in the explorer, while a file of the workspace is in the editor. */
+  /** Choose an item in the menu of a file or folder in the explorer, while a file is open. */
   async chooseInExplorer(name: string, item: string): Promise<void> {
     await this.run("View: Show Explorer");
     const rows = this.page.locator(".explorer-folders-view .monaco-list-row");
@@ -186,7 +189,7 @@ export class Workbench {
     });
   }
 
-  /** Choose an item of the explorer that opens the palette with a text in it, and wait until one can type behind that. */
+  /** Choose an item of the explorer that opens the palette with a text, and wait until it accepts input. */
   async askedInExplorer(name: string, item: string, text: string): Promise<void> {
     await this.chooseInExplorer(name, item);
     await eventually(
@@ -195,7 +198,7 @@ export class Workbench {
     );
   }
 
-  /** Where somebody types into the palette or a quick pick. */
+  /** The input of the palette or a quick pick. */
   get quickInput(): Locator {
     return this.page.locator(".quick-input-widget:visible input.input");
   }
@@ -277,9 +280,9 @@ export class Workbench {
   }
 
   /**
-   * Open a palette with a key, type into it, and choose the row that is wanted. Rows of what was typed before are there
-   * until those of what is typed replace them, so that a click could hit another row than the one that was looked for:
-   * it is chosen by Enter, once it has the focus. `isFinal` says whether other rows mean that it will not come.
+   * Open a palette with a key, type into it, and choose a row. Rows of earlier text remain until new ones
+   * replace them, so a click could hit another row; Enter chooses the row once it has the focus. `isFinal`
+   * says whether other rows mean that the row will not come.
    */
   async #choose(
     key: string,
@@ -301,7 +304,7 @@ export class Workbench {
       await this.page.keyboard.press(key);
       await this.quickInput.fill(typed, { timeout: OPENS_MS });
       const { problem, shown } = await eventually(`a row for ${typed}`, offered);
-      // An open palette does not take in commands that an extension adds, nor files that are new; another one has them.
+      // An open palette does not show new commands and files, so it is opened again.
       if (problem) throw new Error(`${problem}: ${JSON.stringify(shown)}`);
       return true;
     });
@@ -326,7 +329,7 @@ function exactly(text: string): RegExp {
   return new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
 }
 
-/** The browser sometimes does not answer when it is told to go; its process goes with this one then. */
+/** The browser sometimes does not answer a request to close; it then ends with this process. */
 async function close(browser: Browser | undefined): Promise<void> {
   await Promise.race([browser?.close(), pause(CLOSING_MS, undefined, { ref: false })]);
 }

@@ -162,7 +162,7 @@ function M.discovery(answer, question)
   if #answer.excerpts == 0 and #answer.bullets == 0 then
     return vim.list_extend(lines, { "No evidence was found." }), places
   end
-  local keys = "`<CR>` opens the line under the cursor, `c` copies all of this as a prompt of %d tokens, `p` shows that."
+  local keys = "`<CR>` opens the line under the cursor, `c` copies a prompt of %d tokens, `p` shows it."
   table.insert(lines, keys:format(answer.metrics.finalPromptTokens))
   if sections_lead(answer) then
     add_sections(lines, answer.plan)

@@ -104,7 +104,8 @@ local function highlight(lines)
     local language = line:match("^```+([%w_+-]+)$")
     local syntax = language and (SYNTAX[language] or language)
     -- Markdown in Markdown would include itself endlessly.
-    if syntax and syntax ~= "markdown" and #vim.api.nvim_get_runtime_file("syntax/" .. syntax .. ".vim", false) > 0 then
+    local file = syntax and syntax ~= "markdown" and ("syntax/%s.vim"):format(syntax)
+    if file and #vim.api.nvim_get_runtime_file(file, false) > 0 then
       wanted[language] = language .. "=" .. syntax
     end
   end

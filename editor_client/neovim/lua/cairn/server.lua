@@ -10,7 +10,7 @@ local HAS_0_11 = vim.fn.has("nvim-0.11") == 1
 local END_MS = 3000
 
 local INSTALL = [[Cairn: the server was not found (%s).
-Install it: in a checkout of Cairn, run scripts/discover once. Where this plugin is not part of it, name the command:
+Install it: in a checkout of Cairn, run scripts/discover once. If this plugin is elsewhere, set the command:
   require("cairn").setup({ cmd = { "CHECKOUT/.venv/bin/cairn", "lsp" } })
 Then :CairnRestart.]]
 
@@ -266,7 +266,8 @@ end
 -- The command in the PATH, or else in the checkout that contains this plugin.
 local function default_command()
   local checkout = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h:h:h:h:h")
-  for _, path in ipairs({ "cairn", checkout .. "/.venv/bin/cairn", checkout .. "/.venv/Scripts/cairn.exe" }) do
+  local environment = checkout .. "/.venv"
+  for _, path in ipairs({ "cairn", environment .. "/bin/cairn", environment .. "/Scripts/cairn.exe" }) do
     if vim.fn.executable(path) == 1 then
       return { path, "lsp" }
     end

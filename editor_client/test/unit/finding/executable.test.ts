@@ -22,7 +22,7 @@ void test("only an executable file can be started", async (t) => {
   assert.equal(await kindOf(join(root, "text"), "linux"), "not executable");
 });
 
-void test("on Windows the extension decides, and batch files are told apart", async (t) => {
+void test("on Windows the extension decides, and batch files are recognised", async (t) => {
   const root = await temporaryFolder(t);
   for (const name of ["cairn.EXE", "cairn.cmd", "cairn"]) await writeFile(join(root, name), "");
   assert.equal(await kindOf(join(root, "cairn.EXE"), "win32"), "executable");
@@ -36,7 +36,7 @@ void test("empty and relative entries of the PATH are left out", () => {
   assert.deepEqual(pathFolders({ platform: "linux", env: {} }), []);
 });
 
-void test("on Windows the PATH is found however it is written, and its entries have a drive or a server", () => {
+void test("on Windows the PATH is found in any case, and its entries have a drive or a server", () => {
   const Path = 'C:\\Python;"C:\\Program Files\\x";\\tools;C:tools;.;tools;;\\\\server\\share';
   assert.deepEqual(pathFolders({ platform: "win32", env: { Path } }), [
     "C:\\Python",
@@ -72,7 +72,7 @@ void test("whole paths", () => {
   for (const [path, platform] of parts) assert.equal(isWholePath(path, platform), false, path);
 });
 
-void test("all of a name on the PATH in its order, without the workspace's while that is not trusted", async (t) => {
+void test("finds all of a name on the PATH in order, without those of an untrusted workspace", async (t) => {
   const root = await temporaryFolder(t);
   const first = await program(join(root, "first", "cairn"), "");
   const inside = await program(join(root, "workspace", "bin", "cairn"), "");

@@ -26,7 +26,8 @@ with zipfile.ZipFile(file, "w") as wheel:
     wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: " + name + "\\nVersion: 0.1.0\\n")
     wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
     if command:
-        wheel.writestr(info + "entry_points.txt", "[console_scripts]\\n" + command + " = " + name + ":main\\n")
+        entry = command + " = " + name + ":main\\n"
+        wheel.writestr(info + "entry_points.txt", "[console_scripts]\\n" + entry)
     wheel.writestr(info + "RECORD", "")
 `;
 /** Says its version with the help of the other package; nothing else is asked of it. */
@@ -40,7 +41,7 @@ def main():
         sys.exit("cairn: no such command")
 `;
 
-/** What the extension brings along, in small: a server and a package that it needs, which has the digest or not. */
+/** A small packaged server with one dependency, with the right digest or a wrong one. */
 async function bundleIn(folder: string, { intact = true } = {}) {
   const server = join(folder, intact ? "extension" : "broken", "server");
   await mkdir(server, { recursive: true });

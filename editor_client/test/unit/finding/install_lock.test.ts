@@ -50,7 +50,7 @@ void test("the lock of a process that ended is taken over at once, by one only",
   await first.release();
 });
 
-void test("a lock that nobody touches is taken over, and its former owner notices", async (t) => {
+void test("an untouched lock is taken over, and its former owner notices", async (t) => {
   const path = join(await temporaryFolder(t), "lock");
   for (const text of [JSON.stringify({ host: "elsewhere", pid: 1, token: "theirs" }), ""]) {
     await writeFile(path, text);

@@ -12,7 +12,7 @@ import {
 } from "../../../src/finding/managed_folder.ts";
 import { cairn, program, temporaryFolder } from "./fixtures.ts";
 
-void test("an environment is used when it is marked as complete, and as long as its Python is there", async (t) => {
+void test("an environment is used if it is marked as complete and its Python exists", async (t) => {
   const root = await temporaryFolder(t);
   const folder = join(root, "environment");
   assert.equal(await completeServer(folder, "linux"), undefined);
@@ -25,7 +25,7 @@ void test("an environment is used when it is marked as complete, and as long as 
   await rm(base);
   assert.equal(await completeServer(folder, "linux"), undefined);
   await removeEnvironment(folder);
-  await removeEnvironment(folder); // there is nothing to do, and that is no error
+  await removeEnvironment(folder); // removing nothing is not an error
   assert.deepEqual(await readdir(root), []);
 });
 

@@ -23,7 +23,7 @@ function api(chosen: Record<string, string>, known: Record<string, Resolved>): P
       },
       resolveEnvironment: ({ id }) => Promise.resolve(known[id]),
       onDidChangeActiveEnvironmentPath: () => {
-        throw new Error("nobody listens here");
+        throw new Error("no listener expected");
       },
     },
   };
@@ -52,13 +52,13 @@ void test("without a folder, the environment chosen without one", async () => {
   assert.deepEqual(found.map(({ prefix }) => prefix), ["/app/.venv"]); // prettier-ignore
 });
 
-void test("an older extension's interface is told apart", () => {
+void test("an older extension's interface is recognised", () => {
   assert.equal(isPythonApi(api({}, {})), true);
   assert.equal(isPythonApi({ settings: {} }), false);
   assert.equal(isPythonApi(undefined), false);
 });
 
-void test("an extension becomes active by itself for a file or a document, not for a command or a pattern", async () => {
+void test("an extension activates for a file or a document, not for a command or a pattern", async () => {
   const events = [
     "onCommand:python.x",
     "onLanguage:python",

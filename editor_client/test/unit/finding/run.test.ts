@@ -10,7 +10,7 @@ import { program, temporaryFolder } from "./fixtures.ts";
 
 const here = { cwd: tmpdir(), env: { PATH: process.env.PATH } };
 
-/** Waits until a process has ended; one that nobody has buried counts as ended. */
+/** Waits for the end of a process; a zombie counts as ended. */
 async function ended(pid: number): Promise<void> {
   for (;;) {
     try {

@@ -71,7 +71,7 @@ void test("asks once the cursor rests", () => {
   assert.deepEqual(lines(), [20]);
 });
 
-void test("waits longer while somebody types", () => {
+void test("waits longer while the user types", () => {
   start();
   follower.follow(at(1));
   mock.timers.tick(MOVED_MS);
