@@ -1,4 +1,4 @@
-"""Languages whose files hold classes and their members: Java, Groovy, Kotlin, Scala, C#, PHP, Swift, Dart."""
+"""Languages whose files contain classes with members: Java, Groovy, Kotlin, Scala, C#, PHP, Swift, Dart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JAVA = Syntax(
 
 
 def _groovy_function(node: Node) -> NamedNode | None:
-    # Only Spock's features have sentences for names.
+    # Only Spock's features are named by sentences.
     kind = "test" if type_of(find(node, "function")) == "quoted_identifier" else "function"
     return NamedNode(text_of(node, "function").strip("\"'"), kind, node)
 
@@ -37,7 +37,7 @@ GROOVY = Syntax(
 
 def _kotlin_function(node: Node) -> NamedNode | None:
     name = find(node, "name")
-    # The type before the name is an extension function's receiver.
+    # The type before the name is the receiver of an extension function.
     receiver = name.prev_named_sibling if name is not None else None
     owner = ""
     if type_of(receiver) in ("user_type", "nullable_type"):
@@ -67,7 +67,7 @@ KOTLIN = Syntax(
 def _scala_value(node: Node) -> NamedNode | None:
     pattern = find(node, "pattern") or find(node, "name")
     name = text_of(pattern) if type_of(pattern) == "identifier" else ""
-    # Constants are written like types: `val Timeout = …`.
+    # Constants are capitalised like types: `val Timeout = …`.
     return NamedNode(name, "constant" if name[:1].isupper() else "property", node)
 
 
@@ -144,7 +144,7 @@ def _swift_property(node: Node) -> NamedNode | None:
 
 def _swift_type(node: Node) -> NamedNode | None:
     found = named("class", kinds=_SWIFT_KINDS)(node)
-    # What is extended may be named with its type arguments.
+    # The extended type may have type arguments.
     return evolve(found, name=found.name.partition("<")[0]) if found is not None else None
 
 
@@ -165,7 +165,7 @@ SWIFT = Syntax(
 
 
 def _dart_constructor(node: Node) -> NamedNode | None:
-    """`Foo.named`: the names before the parameters."""
+    """Name a constructor `Foo.named` by its last part."""
     names = [text_of(child) for child in node.named_children if child.type == "identifier"]
     return NamedNode(names[-1], "constructor", node) if names else None
 
@@ -184,7 +184,9 @@ DART = Syntax(
         "static_final_declaration": named("constant", "identifier"),
         "initialized_identifier": named("variable", "identifier"),
     },
-    wrappers="method_signature declaration static_final_declaration_list initialized_identifier_list class_body",
+    wrappers=(
+        "method_signature declaration static_final_declaration_list initialized_identifier_list class_body"
+    ),
     leading="annotation const_builtin final_builtin late_builtin static type_identifier inferred_type",
     detached_bodies="function_body",
 )
