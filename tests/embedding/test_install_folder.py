@@ -86,7 +86,7 @@ def test_what_changes_the_vectors_changes_the_id(data_dir: Path, make_folder: Fo
         ("dimension = 4", "returns 3 numbers per vector, its description says 4"),
         ('pooling = "none"', "no output of 2 dimensions"),
         ("normalize = false", "do not have unit length"),
-        ('name = "../colours"', "is no model name"),
+        ('name = "../colours"', "is not a model name"),
         ('pooling = "sum"', "pooling: expected one of"),
         ("dimension", "cannot be read"),
     ],

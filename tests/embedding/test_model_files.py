@@ -76,5 +76,5 @@ def test_a_model_that_was_asked_for_must_be_there(data_dir: Path) -> None:
 def test_a_name_cannot_lead_out_of_the_models_folder(data_dir: Path, name: str) -> None:
     complete("all-MiniLM-L6-v2")
     activate(name)
-    with pytest.raises(ModelError, match="is no model name"):
+    with pytest.raises(ModelError, match="is not a model name"):
         find_model()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cairn.chunking.elements import Heading
 from cairn.chunking.lines import Lines
-
 from cairn.chunking.markup import markup_elements
 from cairn.text.languages import Category, category
 

@@ -1,6 +1,6 @@
-"""Runs of letters and digits: a text cut into them in one go, and what was worked out for each of them before.
+"""Split a text into runs of letters and digits, and cache a value for each run.
 
-Code repeats its names, so that nearly all of a text's runs are one look into a dictionary.
+Code repeats its names, so nearly every run is one dictionary lookup.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from typing import TypeVar
 _Value = TypeVar("_Value")
 
 _BLANKED = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
-"""Each character of ASCII, with a space in the place of what belongs to no identifier."""
+"""Each ASCII character, with a space in place of characters outside identifiers."""
 
 
 def ascii_runs(text: str) -> list[str]:
-    """The runs of letters, digits and underscores of an ASCII text, in their order: a third of the time of a regular expression."""
+    """Return the runs of letters, digits and underscores of an ASCII text, in order.
+
+    This takes a third of the time of a regular expression.
+    """
     return text.translate(_BLANKED).split()
 
 
 class Remembered(dict[str, _Value]):
-    """What `work_out` gives for each run, kept for the next time. May be used by several threads at once.
+    """A cache of `work_out(run)`, safe to use from several threads.
 
-    A text's runs are looked up by `map(remembered.__getitem__, runs)`, without a line of Python for each.
+    `map(remembered.__getitem__, runs)` looks up all runs of a text without running a line of Python for each.
     """
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:
-        """Of more than `most` runs all are forgotten: the frequent ones are soon back, and to know the oldest takes time each time."""
+        """Clear the cache beyond `most` runs: frequent runs soon return, and tracking the oldest is slow."""
         super().__init__()
         self._work_out = work_out
         self._most = most

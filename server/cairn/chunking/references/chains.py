@@ -1,6 +1,6 @@
 """Expressions that describe the type of a value, in one notation for all languages.
 
-- `a.b().c[]` is the value at the end of a chain: names with dots between, `()` for a call, `[]` for an element.
+- `a.b().c[]` is the value of a chain: names with dots between, `()` for a call, `[]` for an element.
 - `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of them, `:Foo|Bar` an instance of either.
 - "?" is code that is not understood.
 """
@@ -100,7 +100,8 @@ _WRAPPERS = frozenset(
 )
 """Wrapper types: code that uses a variable mostly means methods of the wrapped type."""
 _COLLECTIONS = frozenset(
-    """ list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque
+    """
+    list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque
     Generator AsyncIterator AsyncGenerator AsyncIterable MutableSequence Array ReadonlyArray ArrayList
     LinkedList Queue Deque IEnumerable IList ICollection IReadOnlyList IReadOnlyCollection HashSet Stack Vec
     VecDeque Seq vector MutableList MutableSet BlockingQueue Stream Flow Iter slice
