@@ -1,4 +1,5 @@
-"""The installed default model, for tests that only read it; empty data folders and a toy for the others."""
+"""The installed default model for tests that only read it, and empty data folders and toy models for
+others."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def embedder(default_model: InstalledModel) -> Embedder:
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder that this process and its children use."""
+    """An empty data folder for this process and its children."""
     folder = tmp_path / "data"
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
@@ -50,13 +51,12 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def static_table() -> StaticTable:
-    """The table that comes with Cairn."""
     return load_packaged()
 
 
 @pytest.fixture
 def make_folder(tmp_path: Path) -> FolderMaker:
-    """Makes a model folder: each word has a vector in `VECTORS`; there are no special tokens."""
+    """A maker of model folders: each word has a vector in `VECTORS`; there are no special tokens."""
 
     def make(name: str = "colours", description: str = "", pooled: bool = False, scale: float = 1) -> Path:
         folder = tmp_path / name
