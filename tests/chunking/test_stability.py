@@ -77,7 +77,7 @@ def test_most_shared_chunks_survive_an_edit(path: str, write: Callable[[str, int
     # the median.
     dice = random.Random(7)
     shares = []
-    for _ in range(40):
+    for _ in range(15):
         parts = [write(f"part{index}", dice.choice((1, 3, 8, 20, 60, 150))) for index in range(40)]
         lines = "".join(parts).splitlines(keepends=True)
         at = dice.randrange(len(lines))

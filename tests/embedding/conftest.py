@@ -3,12 +3,15 @@ others."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -24,6 +27,14 @@ WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
 VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
 
 FolderMaker = Callable[..., Path]
+
+# Hypothesis's own text rarely has lone surrogates.
+ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
+
+
+def run_python(code: str) -> str:
+    """Return the standard output of `code` in a new interpreter."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.embedding.conftest import ANY_TEXT, run_python
 
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel
@@ -100,10 +102,6 @@ def test_tokens_are_counted_over_the_whole_text(embedder: Embedder) -> None:
     assert load_tokenizer(embedder.model).count("") == 0
 
 
-# Hypothesis's own text rarely has lone surrogates, with any categories.
-ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
-
-
 @settings(max_examples=40)
 @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3))
 def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
@@ -121,27 +119,24 @@ def test_lone_surrogates_do_no_harm(embedder: Embedder, text: str) -> None:
 def test_concurrent_queries_do_not_disturb_a_batch(embedder: Embedder) -> None:
     expected = embedder.embed(TEXTS, 48)
     expected_queries = [embedder.embed_queries([text])[0] for text in TEXTS]
-    differences: list[float] = []
     done = threading.Event()
 
-    def ask() -> None:
+    def query() -> list[float]:
+        differences = []
         while not done.is_set():
             for text, vector in zip(TEXTS, expected_queries, strict=True):
                 differences.append(float(np.abs(embedder.embed_queries([text])[0] - vector).max()))
                 load_tokenizer(embedder.model).count(text)
+        return differences
 
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(3):
-            np.testing.assert_allclose(embedder.embed(TEXTS, 48), expected, atol=1e-5)
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()
-    assert differences
-    assert max(differences) < 1e-5
+    with ThreadPoolExecutor(2) as pool:
+        queries = [pool.submit(query) for _ in range(2)]
+        try:
+            for _ in range(3):
+                np.testing.assert_allclose(embedder.embed(TEXTS, 48), expected, atol=1e-5)
+        finally:
+            done.set()
+    assert all(0 <= max(each.result()) < 1e-5 for each in queries)
 
 
 def test_long_texts_are_embedded_two_by_two(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,11 +169,6 @@ def test_damaged_file_is_an_error_with_a_remedy(
         (tmp_path / name).write_bytes(content[: len(content) // 2] if name == damaged else content)
     with pytest.raises(ModelError, match="cairn model install"):
         load_embedder(attrs.evolve(default_model, folder=tmp_path), EmbeddingSettings())
-
-
-def run_python(code: str) -> str:
-    """Return the standard output of `code` in a new interpreter."""
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 def test_importing_the_package_loads_no_model_library() -> None:

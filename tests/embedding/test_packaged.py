@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.embedding.conftest import run_python
 
 from cairn.embedding import packaged
 from cairn.embedding.packaged import PackagedModel, describe_packaged, load_packaged, packaged_model
@@ -62,19 +61,14 @@ def test_id_changes_with_vectors_vocabulary_and_recipe(
     assert len({*ids, model.id}) == 4
 
 
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
 def flip_last_bit(content: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-def nothing(content: bytes) -> bytes:
-    return b""
+DAMAGES = {"cut": lambda content: content[: len(content) // 2], "flip": flip_last_bit, "empty": lambda _: b""}
 
 
-@pytest.mark.parametrize("damage", [cut, flip_last_bit, nothing])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("name", ["vectors.npy", "vocabulary.txt", "cairn-model.toml"])
 def test_damaged_file_is_an_error_with_a_remedy(
     folder: Path, name: str, damage: Callable[[bytes], bytes]
@@ -107,8 +101,7 @@ def test_description_is_read_without_numpy() -> None:
         "assert SharedModel(EmbeddingSettings()).packaged().dimension\n"
         "print(sorted({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python(code).strip() == "[]"
 
 
 # --- shared ------------------------------------------------------------------------------------------

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.embedding.conftest import ANY_TEXT, run_python
 
 from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces, words_of
@@ -76,9 +75,6 @@ def test_vectors_do_not_depend_on_the_other_texts(static_table: StaticTable) -> 
     assert len({row.tobytes() for row in together[1:201]}) == 200
 
 
-ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
-
-
 @settings(max_examples=60)
 @given(texts=st.lists(ANY_TEXT, max_size=4))
 def test_any_texts_have_contiguous_unit_rows(static_table: StaticTable, texts: list[str]) -> None:
@@ -102,17 +98,9 @@ def test_int8_rows_have_the_same_angles(static_table: StaticTable) -> None:
 def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
     texts = [f"text {number} about files" for number in range(300)]
     expected = static_table.embed(texts, 64)
-    results: list[bool] = []
-
-    def embed() -> None:
-        results.append(all(np.array_equal(static_table.embed(texts, 64), expected) for _ in range(3)))
-
-    threads = [threading.Thread(target=embed) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 3
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: static_table.embed(texts, 64), range(9))
+        assert all(np.array_equal(vectors, expected) for vectors in results)
 
 
 def test_table_needs_neither_model_libraries_nor_threads() -> None:
@@ -127,8 +115,7 @@ def test_table_needs_neither_model_libraries_nor_threads() -> None:
         "print(int((time.process_time() - time.thread_time() - before) / 0.1))\n"
         "print(sorted({'onnxruntime', 'tokenizers'} & set(sys.modules)))\n"
     )
-    outcome = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert outcome.stdout.split() == ["0", "[]"]
+    assert run_python(code).split() == ["0", "[]"]
 
 
 def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -67,17 +67,10 @@ def test_cached_words_are_bounded() -> None:
 def test_threads_get_the_same_answers() -> None:
     texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
     expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
-    vocabulary, right = WordPieces(PIECES, most_remembered=5), []
-
-    def look() -> None:
-        right.append(all([vocabulary.ids(text, 20) for text in texts] == expected for _ in range(3)))
-
-    threads = [threading.Thread(target=look) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert right == [True] * 3
+    vocabulary = WordPieces(PIECES, most_remembered=5)
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: [vocabulary.ids(text, 20) for text in texts], range(9))
+        assert all(ids == expected for ids in results)
 
 
 def test_words_beside_non_ascii_letters_are_split_alike() -> None:

@@ -18,7 +18,6 @@ logger = logging.getLogger(__name__)
 
 
 def chunk_text(path: str, text: str) -> list[Chunk]:
-    """Return only the chunks of `chunk_file`."""
     return chunk_file(path, text)[0]
 
 

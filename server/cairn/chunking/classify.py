@@ -30,7 +30,6 @@ def file_type(path: str, language: str, text: str) -> ChunkType:
     if language in _CMD_LANGUAGES:
         return ChunkType.CMD
     if category(language) is Category.CONFIG:
-        # Such a document has the key near its top.
         return ChunkType.API if _API_DOCUMENT.search(text, 0, 500) else ChunkType.CONFIG
     return ChunkType.PROSE if language == "" or category(language) is Category.PROSE else ChunkType.CODE
 

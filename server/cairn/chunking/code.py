@@ -121,7 +121,6 @@ def _parsed_scripts(root: Node, host: str, source: bytes) -> Iterator[tuple[Node
         code = find(script, "raw_text frontmatter_js_block") or script
         is_typescript = host == "astro" or any(mark in text_of(script, "start_tag") for mark in _TYPESCRIPT)
         language = "typescript" if is_typescript else "javascript"
-        # With a range, positions stay those of the whole file.
         place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
         if (tree := parse(language, source, [place])) is not None:
             yield script, language, tree
@@ -177,7 +176,6 @@ def _comment(definition: Definition, syntax: Syntax) -> str:
 
 
 def _header_comment(root: Node, syntax: Syntax) -> str:
-    """Return the comment or docstring at the top of a file."""
     inside = syntax.docstring(root)
     if inside is not None and inside.start_point[0] <= _HEADER_ROWS:
         return comment_text(text_of(inside), is_header=True)
@@ -219,7 +217,6 @@ def _first_or_longest(definitions: list[Definition]) -> Definition:
 
 
 def _leading_comment(definition: Definition) -> str:
-    """Return the comment directly before a definition."""
     texts: list[str] = []
     row = definition.start_row
     for node in reversed(definition.leading):
@@ -235,14 +232,10 @@ def _leading_comment(definition: Definition) -> str:
 
 
 def _comment_lines(node: Node) -> str:
-    """Return a comment without its line end, which some grammars include: Rust for `///`, Clojure.
-
-    With the line end, each joined line would become a paragraph.
-    """
+    """Return a comment without the line end that some grammars include, and which would end a paragraph."""
     return text_of(node).rstrip("\r\n")
 
 
 def _next_row(node: Node) -> int:
-    """Return the first row after the node's text."""
     row, column = node.end_point
     return row + (column > 0)

@@ -54,9 +54,7 @@ COMMENT_LIMIT = 600
 
 def comment_text(raw: str, *, is_header: bool = False) -> str:
     """Return the words of the comment or docstring `raw`, line by line, at most `COMMENT_LIMIT` characters.
-
-    For a file's header (`is_header`), paragraphs of licence text are left out.
-    """
+    For a file's header (`is_header`), paragraphs of licence text are left out."""
     texts: list[str] = []
     size = 0
     for has_text, lines in groupby(_unmarked(raw), key=bool):

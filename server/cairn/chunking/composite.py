@@ -28,7 +28,6 @@ def composite_text(path: str, source: str, chunk: Chunk) -> str:
     of the comment, the signature.
     """
     language = detect_language(path)
-    # A notebook contains both.
     if category(chunk.language if language == "jupyter" else language) is Category.CODE:
         return _skeleton(path, chunk)
     place = f"{path} > {chunk.header_path}" if chunk.header_path else path
@@ -45,7 +44,6 @@ def _skeleton(path: str, chunk: Chunk) -> str:
     return "\n".join(filter(None, parts))
 
 
-# All chunks of a file need the same words.
 @lru_cache(maxsize=64)
 def _path_words(path: str) -> str:
     *folders, name = re.split(r"[/\\]", path)

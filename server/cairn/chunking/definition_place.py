@@ -9,10 +9,8 @@ from cairn.text.verbatim import find_words, starts_with_mark
 
 
 def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
-    """Return the lines `[start, end)` of the file in which the chunk defines `name`.
-
-    The main definition extends to the chunk's end; for another one, only the line that names it is returned.
-    """
+    """Return the lines `[start, end)` of the file in which the chunk defines `name`. The main definition
+    extends to the chunk's end; for another one, only the line that names it is returned."""
     is_main = name == chunk.symbol
     lines = chunk.text.split("\n")
     candidates = [n for n, line in enumerate(lines) if name in line and find_words(name, line) >= 0]
@@ -26,9 +24,7 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
 
 def definition_at(chunk: Chunk, first: int, last: int) -> str:
     """Return the first definition that begins in the file's lines `[first, last)`, or else the nearest above.
-
-    A chunk of several small definitions is named after its main one, which may be another.
-    """
+    A chunk of several small definitions is named after its main one, which may be another."""
     places = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
     within = [name for line, name in places if first <= line < last]
     above = [name for line, name in places if line < first]

@@ -41,8 +41,6 @@ class TextElement:
 
 @frozen
 class FrontMatter:
-    """Metadata at the top of a file."""
-
     start: int
     end: int
     title: str = ""
@@ -73,10 +71,8 @@ def read_elements(
 
 
 def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
-    """Return `special` in order, with a `TextElement` for each paragraph of the other lines.
-
-    Blank lines next to a special element belong to it: no element is blank, unless the whole text is.
-    """
+    """Return `special` in order, with a `TextElement` for each paragraph of the other lines. Blank lines next
+    to a special element belong to it: no element is blank, unless the whole text is."""
     elements: list[Element] = []
     at = 0
     for element in special:
@@ -97,9 +93,7 @@ def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
 
 def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[TextElement]:
     """Yield paragraphs of the lines `[start, end)`; each ends before an unindented line after a blank one.
-
-    Blank lines at the start belong to the first paragraph.
-    """
+    Blank lines at the start belong to the first paragraph."""
     block = start
     for index in range(start + 1, end):
         line, before = lines[index], lines[index - 1]

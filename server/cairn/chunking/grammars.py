@@ -86,7 +86,6 @@ class _SourceSlices:
         self._source = source
         self._buffer = _thread.buffer
         self.is_parsed = False
-        """Whether the caller is a node, which takes bytes and frees them."""
 
     def __call__(self, offset: int, _point: Point) -> bytes | memoryview:
         if self.is_parsed:

@@ -39,7 +39,6 @@ class Lines:
         return self.lines[index]
 
     def size(self, start: int, end: int) -> int:
-        """Return the number of characters in the lines `[start, end)`."""
         return self._offsets[end] - self._offsets[start]
 
     def text(self, start: int, end: int) -> str:
@@ -72,7 +71,6 @@ class Lines:
             if left > _TWO_PIECES * maximum:
                 least, most = _LEAST_FILL * maximum, float(maximum)
             else:
-                # Both pieces fit, and neither is very short.
                 least, most = (
                     max(left - maximum, _LEAST_SHARE * left),
                     min(maximum, left - _LEAST_SHARE * left),
@@ -100,7 +98,6 @@ class Lines:
         if not before:
             quality += _DEEPEST_INDENT
         elif not before.strip(_COMMENT_MARKS):
-            # A blank line in a comment.
             quality += _DEEPEST_INDENT // 2
         if stripped.startswith(_CLOSERS):
             quality -= 2 * _DEEPEST_INDENT

@@ -21,11 +21,9 @@ _HTML_HEADING_LINES = 15
 # possessive so that a long line is not tried in many ways.
 _CONTAINERS = r"[ \t]*+(?:>[ \t]?+)*+[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
-# Comments of HTML and MDX.
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
 # HTML elements whose text is not Markdown, if they start a line.
 _VERBATIM = re.compile(r"[ \t]*<(pre|script|style|textarea)\b", re.IGNORECASE)
-# A link target on the line before a heading.
 _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 # A line that cannot be a setext heading, because another element starts on it.
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
@@ -51,7 +49,6 @@ def markdown_elements(lines: Lines) -> list[Element]:
 
 
 def plain_title(markup: str) -> str:
-    """Return a heading's text without inline markup."""
     markup = markup[:TITLE_LIMIT]
     # Remove explicit anchors: {#id}, {: .class}, [#id].
     text = re.sub(r"\s*(?:\{[:#.][^}]*\}|\[#[^\]]*\])\s*$", "", markup)
@@ -107,10 +104,8 @@ def _html_heading(lines: Lines, index: int) -> Heading | None:
 
 
 def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
-    """Return the line after the fence that line `index` opens, with `before` before its marks.
-
-    An unclosed fence ends with the quote around it, or before the next heading outside its list.
-    """
+    """Return the line after the fence that line `index` opens, with `before` before its marks. An unclosed
+    fence ends with the quote around it, or before the next heading outside its list."""
     closing = re.compile(rf"[ \t>]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$")
     is_quoted = before.lstrip().startswith(">")
     heading = len(lines)
@@ -141,10 +136,8 @@ def _after_comment(lines: Lines, index: int) -> int:
 
 
 def _closed_at(lines: Lines, index: int, closing: str, *, is_block: bool) -> int:
-    """Return the line after the one with `closing`, or the next line if there is none.
-
-    A comment that opens in the middle of a line may be an example, so it ends with its paragraph.
-    """
+    """Return the line after the one with `closing`, or the next line if there is none. A comment that opens
+    in the middle of a line may be an example, so it ends with its paragraph."""
     for end in range(index + 1, len(lines)):
         if closing in lines[end].lower():
             return end + 1

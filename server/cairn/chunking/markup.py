@@ -97,10 +97,8 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
 
 
 def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
-    """Return the title that starts at a line, including labels above it down to line `floor`.
-
-    Its level is the position of its style in `styles`, which are in the order of their first use.
-    """
+    """Return the title that starts at a line, including labels above it down to line `floor`. Its level is
+    the position of its style in `styles`, which are in the order of their first use."""
     has_overline = _ADORNMENT.match(lines[index]) is not None
     at = index + 1 if has_overline else index
     if at + 1 >= len(lines) or (index and lines[index - 1].strip()):

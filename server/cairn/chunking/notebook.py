@@ -45,15 +45,12 @@ class _Cell:
     """`code`, `markdown`, `raw`, or `heading` (nbformat 3)."""
     source: str
     first: int
-    """The line of the file where its source starts."""
     last: int
-    """The line of the file where its source ends."""
+    """The lines of the file where its source starts and ends."""
     is_by_lines: bool
     """Whether line i of the source is alone on line `first` + i of the file, as nbformat writes it."""
     language: str = ""
-    """The language that the cell itself declares."""
     level: int = 1
-    """The level of a heading cell."""
 
 
 def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
@@ -76,9 +73,6 @@ def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
     headings = HeadingPath()
     chunks = [(cell, chunk) for cell in cells for chunk in _cell_chunks(path, cell, language, headings)]
     return [_placed(chunk, cell, position) for position, (cell, chunk) in enumerate(chunks)]
-
-
-# --- reading -----------------------------------------------------------------------------------------
 
 
 def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]:
@@ -142,9 +136,6 @@ def _at(content: Any, *keys: str) -> str:
     return content if isinstance(content, str) else ""
 
 
-# --- JSON by the places of its values --------------------------------------------------------------
-
-
 @frozen
 class Value:
     """A value in a JSON text and the offsets `[start, end)` of its text."""
@@ -155,10 +146,8 @@ class Value:
 
 
 def read_json(text: str) -> Value:
-    """Return the JSON value that `text` contains, after an optional byte order mark.
-
-    Raise ValueError if it is not JSON, RecursionError if it is nested too deeply.
-    """
+    """Return the JSON value that `text` contains, after an optional byte order mark. Raise ValueError if it
+    is not JSON, RecursionError if it is nested too deeply."""
     value = _value_at(text, _skip(_BEFORE, text, 0))
     if text[value.end :].strip(" \t\r\n"):
         raise ValueError("there is more than one JSON value")
@@ -193,9 +182,6 @@ def _value_at(text: str, start: int) -> Value:
 def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     skipped = pattern.match(text, at)
     return skipped.end() if skipped else at
-
-
-# --- cutting -----------------------------------------------------------------------------------------
 
 
 def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterator[Chunk]:

@@ -13,7 +13,7 @@ from attrs import define, field, setters
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule
+from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
 
 # The desired maximum length of a chunk in characters; the ranking was measured with it (about 375 tokens).
 MAXIMUM = 1500
@@ -22,7 +22,7 @@ CONTAINERS = frozenset(
     {"class", "interface", "struct", "union", "trait", "enum", "object", "impl", "extension", "module"}
 )
 # Kinds that make a function inside them a method.
-_TYPES = CONTAINERS - {"module"}
+TYPES = CONTAINERS - {"module"}
 CALLABLE = frozenset({"function", "method", "macro", "constructor", PROTOTYPE})
 # Kinds that count at the top of a file and in types, but not in functions.
 VALUES = frozenset({"constant", "variable", "field", "property", "target"})
@@ -45,13 +45,11 @@ class Definition:
     owner: str
     """The name of the type or module that it belongs to, "" for none."""
     path: tuple[str, ...]
-    """The names of the enclosing definitions, outermost first."""
     node: Node
     leading: list[Node]
     """Comments, attributes and the like directly before it."""
     start_row: int
     end_row: int
-    """The last row."""
 
     @property
     def rows(self) -> int:
@@ -68,7 +66,6 @@ class Mark:
     depth: int
     """The number of opened nodes around it; a cut at a lower depth is better."""
     scope: tuple[Definition, ...]
-    """The opened definitions around it, outermost first."""
     definitions: list[Definition] = field(factory=list)
     opens: bool = False
     """Whether it is the head of an opened node."""
@@ -78,8 +75,6 @@ class Mark:
 
 @define(eq=False)
 class _Span:
-    """The rows of a node."""
-
     first_row: int
     """The first row, of leading comments if there are any."""
     start_row: int
@@ -111,10 +106,8 @@ class _Frame:
 
 
 def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes) -> list[Mark]:
-    """Return the marks of a tree in order of their lines; the first is at line 0.
-
-    `source` is the UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line.
-    """
+    """Return the marks of a tree in order of their lines; the first is at line 0. `source` is the UTF-8 text
+    that was parsed, with `\\n` wherever `lines` ends a line."""
     return _Walk(syntax, lines, source).walk(root)
 
 
@@ -122,7 +115,6 @@ class _Walk:
     def __init__(self, syntax: Syntax, lines: Lines, source: bytes) -> None:
         self._syntax = syntax
         self._rules: dict[str, Rule | None] = {**syntax.rules}
-        # Looked up for every visited node.
         self._leading_types = COMMENTS | syntax.leading
         self._generic = not self._rules
         self._lines = lines
@@ -153,7 +145,7 @@ class _Walk:
                 self._leading.append(node)
             return
         first, frame.first = frame.first, False
-        end_row = _last_row(node)
+        end_row = last_row(node)
         if node_type in syntax.detached_bodies:
             self._enter_detached_body(node, frame, end_row)
             return
@@ -252,7 +244,7 @@ class _Walk:
         return last
 
     def _touches(self, before: Node, row: int) -> bool:
-        next_row = _last_row(before) + 1
+        next_row = last_row(before) + 1
         return next_row >= row or self._lines.is_blank(next_row, row)
 
     def _is_long(self, first_row: int, last_row: int) -> bool:
@@ -267,16 +259,10 @@ def _definition(
 ) -> Definition:
     path = (*scope[-1].path, scope[-1].name) if scope else ()
     kind, owner = found.kind, found.owner
-    if scope and scope[-1].kind in _TYPES:
+    if scope and scope[-1].kind in TYPES:
         kind = {"function": "method", PROTOTYPE: "method", "variable": "field"}.get(kind, kind)
     if owner and path[-1:] != (owner,):
         path = (*path, owner)
     elif not owner and scope and scope[-1].kind != "test":
         owner = scope[-1].name
     return Definition(found.name, kind, owner, path, found.node, leading, span.start_row, span.end_row)
-
-
-def _last_row(node: Node) -> int:
-    """Return the last row with text of the node: some nodes include their line's end."""
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row

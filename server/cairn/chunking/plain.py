@@ -44,7 +44,6 @@ _CONTENT = re.compile(r"^[ \t]*[^\s#;/{\[]", re.MULTILINE)
 
 
 def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
-    """Return the chunks of a text, cut by lines."""
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     chunks: list[Chunk] = []
     sections = _SECTIONS.get(language)

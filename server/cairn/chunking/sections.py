@@ -38,7 +38,6 @@ class _Part:
     start: int
     end: int
     path: tuple[str, ...]
-    """The titles of its headings, outermost first."""
     elements: list[Element] = field(factory=list)
 
 
@@ -53,11 +52,9 @@ class HeadingPath:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The titles, outermost first."""
         return tuple(filter(None, (self.root, *(heading.title for heading in self.stack))))
 
     def enter(self, heading: Heading) -> None:
-        """Continue below `heading`."""
         if heading.level == 1 and not self.root_is_heading:
             self.root, self.root_is_heading, self.stack = heading.title, True, []
             return
@@ -73,18 +70,13 @@ def section_chunks(
     elements: Sequence[Element],
     headings: HeadingPath | None = None,
 ) -> list[Chunk]:
-    """Return the chunks of a document whose lines are all covered by `elements`, in order.
-
-    For a document that continues another one, `headings` is the path at the other's end, and is updated.
-    """
+    """Return the chunks of a document whose lines are all covered by `elements`, in order. For a document
+    that continues another one, `headings` is the path at the other's end, and is updated."""
     sections = _join_empty(_sections(elements, headings or HeadingPath()), lines)
     parts = [part for section in sections for part in _cut(section, lines)]
     title = _document_title(elements) or PurePosixPath(path).stem
     default = file_type(path, language, "")
     return [_chunk(position, part, lines, language, title, default) for position, part in enumerate(parts)]
-
-
-# --- sections ----------------------------------------------------------------------------------------
 
 
 def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_Part]:
@@ -115,7 +107,6 @@ def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
         elif section.path[: len(last.path)] == last.path:
             joined[-1] = _Part(last.start, section.end, section.path, last.elements + section.elements)
         elif section.path[:-1] == last.path[:-1] and _is_empty(section, lines):
-            # The path keeps both names.
             path = (*section.path[:-1], f"{last.path[-1]}, {section.path[-1]}")
             joined[-1] = _Part(last.start, section.end, path, last.elements + section.elements)
         else:
@@ -135,11 +126,7 @@ def _is_empty(section: _Part, lines: Lines) -> bool:
     return words < _EMPTY_WORDS
 
 
-# --- cutting -----------------------------------------------------------------------------------------
-
-
 def _cut(section: _Part, lines: Lines) -> list[_Part]:
-    """Cut a section into parts that are not too long."""
     parts: list[_Part] = []
     current = _Part(section.start, section.start, section.path)
     for element in section.elements:
@@ -154,7 +141,6 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
         current.elements.append(element)
         current.end = element.end
         if lines.size(element.start, element.end) > limit:
-            # This element makes the part too long.
             parts.extend(
                 _Part(start, end, section.path, _within(current.elements, start, end))
                 for start, end in lines.pieces(current.start, current.end, limit)
@@ -193,9 +179,6 @@ def _within(elements: Sequence[Element], start: int, end: int) -> list[Element]:
         for element in elements
         if element.start < end and element.end > start
     ]
-
-
-# --- describing --------------------------------------------------------------------------------------
 
 
 def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, default: ChunkType) -> Chunk:

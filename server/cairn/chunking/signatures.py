@@ -11,7 +11,6 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS, Definition
 from cairn.chunking.syntax.rules import COMMENTS, text_of
 
 _SIGNATURE_LIMIT = 300
-# Nodes of Haskell and Erlang.
 _TYPE_SIGNATURES = frozenset({"signature", "spec"})
 _BODY_TYPE = re.compile(
     r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
@@ -64,7 +63,6 @@ def _first_line(head: str) -> str:
     end."""
     line = head.strip().partition("\n")[0]
     if line.startswith("("):
-        # In a Lisp, everything is in parentheses.
         match = _LISP_HEAD.match(head.strip())
         return match.group() if match else line
     return line if line.count("(") <= line.count(")") else head

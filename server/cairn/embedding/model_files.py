@@ -42,7 +42,6 @@ class Pooling(enum.StrEnum):
     CLS = "cls"
     """The first token's vector."""
     NONE = "none"
-    """The graph pools itself."""
 
 
 @frozen
@@ -101,10 +100,8 @@ def read_model(folder: Path) -> InstalledModel:
 
 
 def describe(model: InstalledModel) -> InstalledModel:
-    """Return `model` with the values of the `cairn-model.toml` in its folder, if there is one.
-
-    Raise ModelError, without a remedy, if the file cannot be read or a value in it does not fit.
-    """
+    """Return `model` with the values of the `cairn-model.toml` in its folder, if there is one. Raise
+    ModelError, without a remedy, if the file cannot be read or a value in it does not fit."""
     path = model.folder / DESCRIPTION_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +116,6 @@ def describe(model: InstalledModel) -> InstalledModel:
 
 
 def write_description(model: InstalledModel) -> None:
-    """Write `cairn-model.toml` into the model's folder."""
     values = attrs.asdict(model, filter=attrs.filters.exclude("folder"))
     # JSON's strings, booleans and numbers are TOML's, except DEL, which TOML wants escaped.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
@@ -136,7 +132,6 @@ def files_digest(paths: Iterable[Path], start: bytes = b"") -> str:
 
 
 def active_name() -> str:
-    """Return the name of the active model, installed or not."""
     path = models_dir() / _ACTIVE_FILE
     try:
         return path.read_text(encoding="utf-8").strip() or DEFAULT_NAME
@@ -147,7 +142,6 @@ def active_name() -> str:
 
 
 def activate(name: str) -> None:
-    """Make the installed model `name` the active one."""
     fresh = models_dir() / f"{_ACTIVE_FILE}.new"
     fresh.write_text(name, encoding="utf-8")
     fresh.replace(models_dir() / _ACTIVE_FILE)

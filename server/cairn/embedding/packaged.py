@@ -46,9 +46,7 @@ class PackagedModel:
     name: str
     folder: Path
     dimension: int
-    """Numbers per vector."""
     sha256: str
-    """The hex digest of vectors and vocabulary."""
 
     @property
     def id(self) -> str:
@@ -98,7 +96,7 @@ def describe_packaged(folder: Path = FOLDER) -> PackagedModel:
 
 def _read_pieces(folder: Path) -> list[str]:
     text = (folder / VOCABULARY_FILE).read_bytes().decode("utf-8")
-    return text.removesuffix("\n").split("\n")  # splitlines would also split at other characters
+    return text.removesuffix("\n").split("\n")
 
 
 def _read_entries(folder: Path, size: int) -> NDArray[np.void]:

@@ -39,10 +39,8 @@ class SharedModel:
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """Return the installed model without loading it; None without one, or with embedding off.
-
-        Raise ModelError if it is damaged.
-        """
+        """Return the installed model without loading it; None without one, or with embedding off. Raise
+        ModelError if it is damaged."""
         if self._embedder is not None:
             return self._embedder.model
         model = find_model() if self._settings.enabled else None
@@ -77,7 +75,7 @@ class SharedModel:
         try:
             model = self.installed()
             return None if model is None else _version(model)
-        except (ModelError, OSError):  # removed while in use
+        except (ModelError, OSError):
             return None
 
     def packaged(self) -> PackagedModel | None:

@@ -39,7 +39,6 @@ class StaticTable:
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector."""
         return int(self._entries.dtype["vector"].shape[0])
 
     def embed(
@@ -64,7 +63,6 @@ class StaticTable:
         return _rounded(self.embed(texts, max_tokens, bodies))
 
     def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
-        """Return int8[n, dimension]: `embed_queries` × 127, rounded."""
         return _rounded(self.embed_queries(texts))
 
     def pieces(self, words: Iterable[str], limit: int) -> list[int]:

@@ -33,7 +33,6 @@ class TextTokenizer:
         self._tokenizer = tokenizer
         self._special_tokens = tokenizer.num_special_tokens_to_add(False)
         self.counts_by_line = _ends_tokens_at_lines(tokenizer)
-        """Whether a text has as many tokens as all its lines together."""
         self._count_line = functools.lru_cache(_LINES_REMEMBERED)(self._count)
 
     def framed_ids(self, text: str, limit: int) -> list[int]:
@@ -47,10 +46,8 @@ class TextTokenizer:
         return ids
 
     def count(self, text: str) -> int:
-        """Count the tokens of the whole text without special tokens.
-
-        Lines are cached: the same ones are counted repeatedly as an excerpt or a prompt grows.
-        """
+        """Count the tokens of the whole text without special tokens. Lines are cached: the same ones are
+        counted repeatedly as an excerpt or a prompt grows."""
         if not self.counts_by_line:
             return self._count(text)
         return sum(
@@ -66,7 +63,6 @@ def load_tokenizer(model: InstalledModel) -> TextTokenizer:
     """Return the tokenizer of `model`, loaded once (8 MB, 40 ms). Raise ModelError if its file is
     unreadable."""
     path = model.folder / TOKENIZER_FILE
-    # tokenizers raises bare exceptions.
     try:
         status = path.stat()
         return _load(str(path), status.st_mtime_ns, status.st_size)
@@ -78,7 +74,6 @@ def load_tokenizer(model: InstalledModel) -> TextTokenizer:
 
 @functools.lru_cache(maxsize=1)
 def _load(path: str, mtime_ns: int, size: int) -> TextTokenizer:
-    """Load a tokenizer; `mtime_ns` and `size` identify the file's content in the cache."""
     from tokenizers import Tokenizer
 
     return TextTokenizer(Tokenizer.from_file(path))

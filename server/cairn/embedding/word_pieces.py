@@ -22,9 +22,8 @@ CONTINUES = "##"
 _CHARACTERS_PER_TOKEN = 16
 # Longer runs of letters are digests, encoded images and the like. Of 7 million words, 72 were longer.
 _MOST_CHARACTERS = 40
-# The most cached words that are not a single piece.
+# Cached words that are not a single piece, and cached runs of letters (150 bytes each).
 _MOST_REMEMBERED = 16_384
-# The most cached runs of letters, digits and underscores, 150 bytes each.
 _MOST_RUNS = 30_000
 
 
@@ -32,7 +31,6 @@ class WordPieces:
     """A loaded vocabulary, safe to use from several threads."""
 
     def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
-        """The id of a piece is its position in `pieces`."""
         self._starting: dict[str, tuple[int, ...]] = _Known(self._pieces)
         self._continuing: dict[str, tuple[int, ...]] = {}
         for number, piece in enumerate(pieces):

@@ -29,7 +29,6 @@ def identifier_words(name: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def words_in(identifier: str) -> tuple[str, ...]:
-    """Return the `identifier_words` of a name from a cache."""
     return tuple(identifier_words(identifier))
 
 

@@ -53,7 +53,6 @@ _CONSTRUCT = re.compile(
 )
 _TITLED_ROLE = re.compile(r"(?P<title>.+?)\s*<[^<>]+>\Z", re.DOTALL)
 _NOTE = re.compile(r"(?<=[.!?])\s+\*+\s*\Z")
-"""A star that refers to a note below."""
 _WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\*+|_+|~~")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
@@ -105,7 +104,6 @@ class _Edits:
     _constructs: list[tuple[int, int]] = field(factory=list)
 
     def apply(self) -> Stripped:
-        """Return the source after all replacements."""
         pieces: list[str] = []
         places: list[int] = []
         position = 0
@@ -121,7 +119,6 @@ class _Edits:
         return Stripped(*_collapsed("".join(pieces), places), tuple(self._constructs))
 
     def read_constructs(self) -> None:
-        """Find all markup except emphasis."""
         position = 0
         tails: list[tuple[int, int]] = []
         while found := _CONSTRUCT.search(self.source, position):
@@ -141,7 +138,6 @@ class _Edits:
                 self._constructs.append(found.span())
 
     def _read(self, found: re.Match[str]) -> None:
-        """Read a construct that contains no other."""
         replacement = _replacement(found)
         if found.lastgroup == "footnote" and self.source[: found.start()].endswith(" "):
             self._replace(found.start() - 1, found.end(), "")
@@ -155,7 +151,6 @@ class _Edits:
         self._opaque.append((start, end))
 
     def read_emphasis(self) -> None:
-        """Find emphasis marks outside all other markup."""
         if not any(mark in self.source for mark in "*_~"):
             return
         hidden = bytearray(len(self.source))

@@ -13,20 +13,15 @@ from cairn.text.nearest import nearest
 
 
 class Category(enum.StrEnum):
-    """The purpose of a language's files."""
-
     PROSE = "prose"
     CONFIG = "config"
     CODE = "code"
 
 
-# Called several times for each indexed file and each of its chunks.
 @lru_cache(maxsize=256)
 def detect_language(path: str, first_line: str = "") -> str:
-    """Return the language of the file at `path` (either kind of slash), "" if unknown.
-
-    The `#!` of the optional `first_line` decides if the name does not.
-    """
+    """Return the language of the file at `path` (either kind of slash), "" if unknown. The `#!` of the
+    optional `first_line` decides if the name does not."""
     name = re.split(r"[/\\]", path)[-1]
     lower = name.lower()
     if language := _BY_NAME.get(lower):
@@ -47,11 +42,7 @@ def detect_language(path: str, first_line: str = "") -> str:
 
 
 def language_of(path: str, text: str) -> str:
-    """Return the language of a file whose text is known.
-
-    The text decides between languages that share an extension.
-    """
-    # The first line may end with \\r, \\n or both.
+    """Return the language of a file; the text decides between languages that share an extension."""
     language = detect_language(path, re.split(r"[\r\n]", text[:200], maxsplit=1)[0])
     start = text[:_PROBE]
     if language == "c" and path.lower().endswith(".h"):
@@ -65,10 +56,8 @@ def language_of(path: str, text: str) -> str:
 
 
 def language_of_fence(info: str) -> str:
-    """Return the language that a code fence's info string names: `js {1,3}` → `javascript`, "" for none.
-
-    An unknown name is returned in lower case.
-    """
+    """Return the language that a fence's info string names: `js {1,3}` → `javascript`; unknown ones as
+    written."""
     match = _FENCE_WORD.match(info.strip())
     if not match:
         return ""
@@ -298,7 +287,6 @@ _ALIASES = _inverted(
 )
 
 KNOWN_LANGUAGES = DETECTED_LANGUAGES | frozenset(_ALIASES.values())
-"""Every known language; a code fence can name others."""
 
 
 def nearest_language(name: str) -> str:

@@ -12,7 +12,7 @@ _LIKE = 60.0
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the entry of `known` most similar to `name`; "" if none is similar."""
-    from rapidfuzz import fuzz, process  # seldom needed
+    from rapidfuzz import fuzz, process
 
     match = process.extractOne(name[:_CHARACTERS], list(known), scorer=fuzz.ratio, score_cutoff=_LIKE)
     return str(match[0]) if match else ""

@@ -44,7 +44,6 @@ _XML_DOC_TAG = re.compile(
     r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b"
     r"[^>]*>\s*"
 )
-"""Tags that delimit a block of C#'s documentation."""
 _DIRECTIVE = re.compile(r"\.\.\s+(?P<name>[\w:+-]+?)::(?:\s+(?P<argument>.*))?\Z")
 _FIELD = re.compile(
     r":[A-Za-z][^:`]*:(?:\s|\Z)"
@@ -85,7 +84,6 @@ class Paragraph:
 
     text: str
     numbers: tuple[int, ...]
-    """The number of each line, as the caller counts."""
     offsets: tuple[int, ...]
     """The offset in `text` at which the rest of each line starts."""
     joinable: tuple[bool, ...]
@@ -157,10 +155,8 @@ def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragra
 
 
 def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Paragraph]:
-    """Return the blocks of numbered lines, in order.
-
-    `markdown` decides where syntaxes differ: indented code, `~~~` and lazy continuation lines.
-    """
+    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, such as in indented
+    code."""
     reader = _ParagraphReader(markdown)
     numbered = list(lines)
     for number, line in numbered[_front_matter_end(numbered) if markdown else 0 :]:
@@ -179,8 +175,6 @@ def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
 
 @define
 class _Open:
-    """The open block."""
-
     indent: int
     item: bool
     lines: list[tuple[int, str, bool]] = field(factory=list)
@@ -218,7 +212,6 @@ class _ParagraphReader:
             self._add(number, indent, text, joinable=not starts_with_mark(text))
 
     def close(self) -> None:
-        """End the open block."""
         current, self._open = self._open, None
         if current is None:
             return
@@ -312,7 +305,7 @@ class _ParagraphReader:
         """Return whether the line is a heading, an underline or another line without a sentence."""
         if _UNDERLINE.match(text):
             if self._open and len(self._open.lines) == 1 and not self._open.item:
-                self._open = None  # the line above was a heading
+                self._open = None
             self.close()
         elif _ATX_HEADING.match(text) or _ADOC_HEADING.match(text) or _LINK_DEFINITION.match(text):
             self.close()
@@ -324,7 +317,6 @@ class _ParagraphReader:
         return True
 
     def _add(self, number: int, indent: int, text: str, joinable: bool) -> None:
-        """Add a line of text to the open block, or start a new one with it."""
         item = self._item(text)
         marker = item or self._paragraph_tag(text)
         if marker or _FIELD.match(text):
@@ -348,7 +340,6 @@ class _ParagraphReader:
         return _PARAGRAPH_TAG.match(text) or (None if self.markdown else _XML_DOC_TAG.match(text))
 
     def _item(self, text: str) -> re.Match[str] | None:
-        """Return the list marker that the line starts with."""
         item = _ITEM.match(text)
         if item and self._open and not self._open.item and item["number"] not in (None, "1"):
             return None  # "as of version\n3. Later": only a list that starts at 1 interrupts a paragraph

@@ -1,7 +1,4 @@
-"""Split a text into runs of letters and digits, and cache a value for each run.
-
-Code repeats its names, so nearly every run is one dictionary lookup.
-"""
+"""Split text into runs of letters and digits, and cache a value for each: code repeats its names."""
 
 from __future__ import annotations
 
@@ -15,18 +12,14 @@ _BLANKED = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " "
 
 
 def ascii_runs(text: str) -> list[str]:
-    """Return the runs of letters, digits and underscores of an ASCII text, in order.
-
-    This takes a third of the time of a regular expression.
-    """
+    """Return the runs of letters, digits and underscores of an ASCII text, faster than a regular
+    expression."""
     return text.translate(_BLANKED).split()
 
 
 class Remembered(dict[str, _Value]):
-    """A cache of `work_out(run)`, safe to use from several threads.
-
-    `map(remembered.__getitem__, runs)` looks up all runs of a text without running a line of Python for each.
-    """
+    """A cache of `work_out(run)` for several threads; `map(remembered.__getitem__, runs)` runs no Python for
+    known runs."""
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:
         """Clear the cache beyond `most` runs: frequent runs soon return, and tracking the oldest is slow."""

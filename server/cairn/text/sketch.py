@@ -9,11 +9,9 @@ from array import array
 SAMPLED = 4
 """One of this many lines is sampled by its hash, so that equal lines are sampled in every text."""
 _FEWEST_CHARACTERS = 12
-"""Shorter lines occur in any text."""
 
 
 _COMMENT = re.compile(r"\s*(?:\*|//|/\*|<!--|# |--)")
-"""A comment: licences make unrelated files similar."""
 
 
 def sketch(text: str) -> bytes:

@@ -15,6 +15,5 @@ def well_formed(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """Remove the accents of `text` as FTS5's tokenizer does."""
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

@@ -1,7 +1,4 @@
-"""Normalise words to compare queries with texts: drop function words, split identifiers, stem inflections.
-
-The function words are English; queries in other languages are translated first.
-"""
+"""Normalise English words to compare queries with texts: drop function words, split and stem identifiers."""
 
 from __future__ import annotations
 
@@ -60,7 +57,6 @@ def stems(identifier: str) -> tuple[str, ...]:
 
 
 def text_stems(text: str) -> set[str]:
-    """Return the stems of all words of a text, including those in identifiers."""
     found: set[str] = set()
     for word in set(_WORD.findall(text)):
         found.update(stems(word))

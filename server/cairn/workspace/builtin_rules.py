@@ -95,7 +95,6 @@ _BY_NAME = {**dict.fromkeys(_GENERATED_NAMES, _GENERATED), **dict.fromkeys(_SECR
 
 
 def decide_directory_name(name: str) -> Decision | None:
-    """Return the rule against directories called `name`, or None."""
     name = name.lower()
     if name in _SKIPPED_DIRECTORIES or name.endswith(".egg-info"):
         return _NO_TEXT
@@ -156,7 +155,6 @@ _BEFORE_CODE = re.compile(
     r"|@file:|<\?|<!doctype|['\"]use )",
     re.IGNORECASE,
 )
-"""Lines that may precede a header comment."""
 
 _EDGES = re.compile(r"^(?:[^\w@\"'`<]|<(?!auto))+|[\s*/#=\-]+$", re.IGNORECASE)
 """The decoration around a comment's words. A quotation mark stays, as it shows a mere mention."""
@@ -221,7 +219,6 @@ def decide_content(path: str, text: str) -> Decision:
 
 
 def is_private_key(text: str) -> bool:
-    """Return whether text is a private key, or a certificate with one."""
     return bool(_KEY_FILE.match(text) and _KEY_BLOCK.search(text))
 
 
@@ -259,7 +256,6 @@ def _generator_of_page(text: str) -> str:
 
 
 def _header_comment(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the comment lines before the code, with their line numbers."""
     end = ""
     for number, raw in enumerate(text[:_HEAD_CHARACTERS].split("\n")[:_HEAD_LINES]):
         line = raw.strip()

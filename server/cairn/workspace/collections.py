@@ -89,7 +89,6 @@ class Projects:
         return kind in TAGS and project == self._project(path.rpartition("/")[0])
 
     def _project(self, directory: str) -> str:
-        """Return the name of the nearest project around the directory, cached for the scan."""
         if directory not in self._nearest:
             above = self._project(directory.rpartition("/")[0]) if directory else "workspace"
             self._nearest[directory] = self.names.get(directory, above)
@@ -108,7 +107,6 @@ def find_projects(
     manifests = [path.rpartition("/") for path in paths if path.rpartition("/")[2] in MANIFESTS]
     # The first of a directory's manifests comes last here, and so names it.
     for directory, _, name in sorted(manifests, key=lambda found: MANIFESTS.index(found[2]), reverse=True):
-        # A manifest without a name (a virtual workspace, tool settings) does not make a project.
         if project := _manifest_name(root / directory / name):
             names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
     return Projects(names, tuple((name, Selection(patterns)) for name, patterns in (own or {}).items()))
@@ -142,7 +140,6 @@ def _toml_name(text: str) -> Any:
 
 
 def _first(pattern: str) -> Callable[[str], str]:
-    """Return a reader of the first match of the pattern's group."""
     return lambda text: next(iter(re.findall(pattern, text, re.MULTILINE)), "")
 
 

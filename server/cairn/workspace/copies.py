@@ -23,7 +23,6 @@ Numbers = NDArray[np.int32]
 _FEWEST_LINES = 8
 """The fewest sampled lines for a meaningful share: some 30 lines of text."""
 _FEWEST_BYTES = 200
-"""Smaller files are equal by chance."""
 _OF_ONE = 0.75
 """The share of its lines in one other file that makes a file a copy of it."""
 _OF_A_PART, _PART_OF_WHOLE, _FEWEST_PARTS, _OF_PARTS = 0.7, 0.6, 3, 0.5
@@ -36,7 +35,6 @@ _FEW_OWNERS = 10
 _COMMON = 1_000
 """Lines that more files have, such as a licence, are ignored."""
 _KINDS = (FileKind.SOURCE, FileKind.CONFIG, FileKind.DOCS, FileKind.TESTS, FileKind.EXAMPLES)
-"""The kinds, with likely originals first."""
 _ASIDE = re.compile(
     r"(?:^|/)(?:vendor(?:ed)?|third[_-]?party|external|extern|deps|dist|build|out|static|single_include|"
     r"amalgamated?|snapshots?|fixtures?|backup|old|archive|deprecated|legacy)/",
@@ -53,25 +51,19 @@ class Sketched:
     size: int
     content_hash: bytes
     sketch: bytes
-    """The result of `cairn.text.sketch`."""
     in_degree: int = 0
-    """The number of files that import it."""
 
 
 @frozen
 class Copy:
     path: str
     original: str
-    """The file that contains most of it."""
     share: float
     """The share of its lines in its originals, 0 to 1."""
 
 
 def find_copies(files: Sequence[Sketched]) -> list[Copy]:
-    """Return the copies among the files, by path.
-
-    The four million sampled lines of the Linux kernel take 2 s and 150 MB.
-    """
+    """Return the copies among the files, by path (Linux's four million sampled lines: 2 s, 150 MB)."""
     files = sorted(files, key=_likely_copy)
     known = _Lines(files)
     made = _made_of_others(files, known)
@@ -90,10 +82,8 @@ def find_copies(files: Sequence[Sketched]) -> list[Copy]:
 
 
 class _Lines:
-    """The number of distinctive lines of each file, and of each two files in common.
-
-    The files are sorted with the likeliest originals first.
-    """
+    """The number of distinctive lines of each file, and of each two files in common. The files are sorted
+    with the likeliest originals first."""
 
     def __init__(self, files: Sequence[Sketched]) -> None:
         owners, line = _sorted_lines(files)

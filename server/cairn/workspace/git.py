@@ -29,7 +29,6 @@ class GitError(Exception):
 @frozen
 class Repository:
     top: Path
-    """The folder that contains `.git`."""
     own: Path
     """The git folder of this worktree."""
     common: Path

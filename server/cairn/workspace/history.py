@@ -44,7 +44,6 @@ class Change:
 class Commit:
     hash: str
     time: int
-    """Unix seconds, by the committer's clock."""
     subject: str
     changes: tuple[Change, ...]
     """The changes below the workspace folder: a file moved in from outside has no old path."""
@@ -66,16 +65,13 @@ class FileHistory:
     touches: tuple[FileCommit, ...]
     """The latest 400, newest first."""
     count: int
-    """The number of commits that touched the file."""
     last_time: int
     """Unix seconds of the newest one, or of the newest sweeping commit if there is no other."""
 
 
 def head(root: Path) -> str | None:
-    """Return the hash of the checked-out commit, None without a repository or a commit.
-
-    Reads two small files. Starts a process only if git keeps references in a table.
-    """
+    """Return the hash of the checked-out commit, None without a repository or a commit. Reads two small
+    files. Starts a process only if git keeps references in a table."""
     repository = locate(root)
     if repository is None:
         return None
@@ -89,10 +85,8 @@ def head(root: Path) -> str | None:
 
 
 def watched_files(root: Path) -> list[Path]:
-    """Return the files, existing or not, one of which changes whenever `head` does.
-
-    git replaces them by renaming, so watch their folders. For a worktree they are outside `root`.
-    """
+    """Return the files, existing or not, one of which changes whenever `head` does. git replaces them by
+    renaming, so watch their folders. For a worktree they are outside `root`."""
     repository = locate(root)
     if repository is None:
         return []

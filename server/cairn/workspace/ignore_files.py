@@ -71,7 +71,6 @@ class _DirectoryRules:
     """The rules for the entries of a directory."""
 
     sources: tuple[_Source, ...] = ()
-    """The ignore files, strongest first."""
     tracked: Callable[[], Set[str]] = frozenset
     """Return the tracked files that git's ignore files match, and their directories; computed once."""
     ignored: Match | None = None
@@ -88,10 +87,8 @@ class IgnoreFiles:
         self._only_tracked: dict[str, Match] = {}
 
     def decide(self, path: str, directory: bool) -> Match | None:
-        """Return the pattern that decides about `path` (relative, with `/`), or None.
-
-        The directories above it must have been decided before, outermost first, and none of them ignored.
-        """
+        """Return the pattern that decides about `path` (relative, with `/`), or None. The directories above
+        it must have been decided before, outermost first, and none of them ignored."""
         parent = path.rpartition("/")[0]
         place = self._places.get(parent) or self._place(parent)
         if not place.sources and place.ignored is None:
@@ -105,7 +102,6 @@ class IgnoreFiles:
         return _first((s for s in place.sources if not s.from_git), key, directory)
 
     def listed(self, directory: str, names: Set[str]) -> None:
-        """Set the entries of `directory`, which saves searching for missing ignore files."""
         self._place(directory, names)
 
     def _place(self, directory: str, names: Set[str] = _RULE_NAMES) -> _DirectoryRules:

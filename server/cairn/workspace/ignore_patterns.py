@@ -85,9 +85,7 @@ class PatternList:
 
     def match(self, path: str, name: str, directory: bool) -> Pattern | None:
         """Return the pattern that decides about `path`, relative to the list's place, with last part `name`.
-
-        Both are results of `path_key`. The caller handles paths below a matched directory.
-        """
+        Both are results of `path_key`. The caller handles paths below a matched directory."""
         number = self._names[directory].match(name)
         if self._any_anchored and (anchored := self._paths[directory].match(path)) > number:
             number = anchored
@@ -160,10 +158,8 @@ class Selection:
 
 
 def place_of_pattern(pattern: str) -> str | None:
-    """Return the path that contains every possible match of a `Selection`'s pattern.
-
-    Return "" for the whole folder and None for a pattern that selects nothing.
-    """
+    """Return the path that contains every possible match of a `Selection`'s pattern. Return "" for the whole
+    folder and None for a pattern that selects nothing."""
     if pattern.startswith("!"):
         return None
     parts = pattern.rstrip("/").split("/")
@@ -221,7 +217,6 @@ class _Table:
         (self._endings if is_ending else self._whole)[key] = number
 
     def close(self) -> None:
-        """Prepare for `match` after the last `add`."""
         self._all_endings = tuple(self._endings)
         flags = re.DOTALL | re.ASCII | (re.IGNORECASE if self._ignore_case else re.NOFLAG)
         if self.branches:
@@ -256,10 +251,8 @@ _LITERAL = re.compile(r"(?:[^\\\[(\0]|\\.)*", re.DOTALL)
 
 
 def _translated(body: str, anchored: bool) -> str | None:
-    """Return the pattern as a regular expression with `_STAR` and `_DEEP`, its parts divided by `/`.
-
-    Return None if nothing can match it: it is empty, or has an unclosed bracket.
-    """
+    """Return the pattern as a regular expression with `_STAR` and `_DEEP`, its parts divided by `/`. Return
+    None if nothing can match it: it is empty, or has an unclosed bracket."""
     # Git's shortcut for zero directories needs a plain slash.
     body = re.sub(r"(?<![^/])\*\*+\\/", "**/*/", body)
     pieces: list[str | None] = []
@@ -311,7 +304,7 @@ def _expression(translated: str) -> str:
 
 def _part_expression(part: str) -> str:
     if not part:
-        return "(?!)"  # a path has no empty part
+        return "(?!)"
     if part in (_STAR, _DEEP):
         return "[^/]+" if part == _STAR else part
     head, *parts = part.split(_STAR)

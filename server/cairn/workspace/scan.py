@@ -24,7 +24,6 @@ class FileEntry:
     """A file to index, from its directory's listing."""
 
     path: str
-    """The path relative to the folder, with `/`."""
     size: int
     mtime_ns: int
 
@@ -34,7 +33,6 @@ class ScanReport:
     """The files and directories that a scan skipped; filled during the scan."""
 
     skipped: Counter[str] = field(factory=Counter)
-    """The number of files and directories by deciding rule."""
     examples: dict[str, list[tuple[str, Decision]]] = field(factory=dict)
     """The first paths that each rule decided; a directory ends with `/`."""
     unreadable: list[str] = field(factory=list)
@@ -42,7 +40,6 @@ class ScanReport:
     most_examples: int = field(default=1, kw_only=True)
 
     def leave_out(self, path: str, decision: Decision) -> None:
-        """Count an excluded path."""
         self.skipped[decision.rule] += 1
         examples = self.examples.setdefault(decision.rule, [])
         if len(examples) < self.most_examples:
@@ -56,10 +53,8 @@ def scan(
     below: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[FileEntry]:
-    """Yield every admitted file under `root / below`, shallow files before deep ones.
-
-    Links are not followed, so a loop of links cannot trap the walk. Stops early once `stop()` is true.
-    """
+    """Yield every admitted file under `root / below`, shallow files before deep ones. Links are not followed,
+    so a loop of links cannot trap the walk. Stops early once `stop()` is true."""
     folder = os.fspath(root)  # text, because Path's `/` took a third of the scan
     level = [below]
     while level:
@@ -99,10 +94,8 @@ def scan(
 
 
 def read_text(path: Path) -> str | None:
-    """Return the file's text with its line ends, or None for a binary file. Raise OSError.
-
-    Text that is not valid UTF-8 is read as Latin-1, which keeps every byte and every line in place.
-    """
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError. Text that is not
+    valid UTF-8 is read as Latin-1, which keeps every byte and every line in place."""
     data = path.read_bytes()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")

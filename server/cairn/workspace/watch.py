@@ -47,9 +47,7 @@ class FolderWatcher:
         on_ready: Callable[[], None],
     ) -> None:
         """`on_changes` gets relative paths of files and directories; `on_head` is called when HEAD moves.
-
-        `on_ready` is called once changes are reported; earlier ones may have been missed.
-        """
+        `on_ready` is called once changes are reported; earlier ones may have been missed."""
         self._root = root
         self._on_changes = on_changes
         self._on_head = on_head
@@ -90,7 +88,7 @@ class FolderWatcher:
                 f"{self._root.name} cannot be watched in full ({reason}); Cairn looks for changes every"
                 " few seconds instead. `cairn doctor` shows the system's limits."
             )
-            with contextlib.suppress(OSError, RuntimeError):  # already reported
+            with contextlib.suppress(OSError, RuntimeError):
                 self._watch(in_part=True)
 
     def _watch(self, in_part: bool) -> None:

@@ -25,7 +25,6 @@ _PREFIX = re.compile(
 _TURBOFISH = re.compile(r"(?<=[\w:])(?:::)?<[\w\s,.:&*<>\[\]?'|]*>(?=\s*[(.:{\[]|\s*\Z)")
 _CAST = re.compile(r"(.*?)\s+(?:as[?!]?|satisfies)\s+([\w.$<>\[\]:]+)\Z", re.DOTALL)
 _ALIAS = re.compile(r"(?:\w+\.)*[A-Z_]\w*\[[\"']?(?:\w+\.)*[A-Z][\w\s,.|\[\]\"']*\]")
-"""`Foo[Bar]`: a type with its arguments."""
 _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 
@@ -87,8 +86,6 @@ def _hollow(code: str) -> str:
             out.append(letter)
     return "".join(out)
 
-
-# --- types ------------------------------------------------------------------------------------------
 
 _WRAPPERS = frozenset(
     """
@@ -160,7 +157,6 @@ def _type_names(code: str, depth: int) -> list[str]:
 
 
 def _named_with(name: str, rest: str, depth: int) -> list[str]:
-    """Return the types of a name with the text after it."""
     last = name.rpartition(".")[2]
     if rest[:1] in ("<", "["):
         closing = ">" if rest[0] == "<" else "]"

@@ -13,7 +13,7 @@ from operator import attrgetter
 from attrs import define, evolve, field
 from tree_sitter import Node, Tree
 
-from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
+from cairn.chunking.outline import CALLABLE, CONTAINERS, TYPES, VALUES
 from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
 from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
 from cairn.chunking.references.model import (
@@ -32,13 +32,12 @@ from cairn.chunking.references.nodes import (
     head_of_call,
     is_accessor,
     is_static,
-    last_row,
     occurrences,
 )
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, last_row
 
 _MOST = 40_000
 """The most names kept of one file: a generated file of 20,000 definitions has more than users search for."""
@@ -59,7 +58,6 @@ _KINDS = {
 }
 _NAME = re.compile(r"[\w$@]+")
 _DOT = re.compile(rb"\s*(?:\?\.|!\.|&\.|\.|->|\?->|::|\\)\s*\$?")
-_TYPES = CONTAINERS - {"module"}
 _SCOPES = CALLABLE | CONTAINERS
 
 
@@ -87,7 +85,7 @@ class _Extraction:
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
-        captures = self.patterns.captures(root)  # unordered
+        captures = self.patterns.captures(root)
         self._define(captures.get("definition", []))
         self._return(captures.get("returns", ()), captures.get("result", ()))
         skipped = {node.start_byte for node in captures.get("skip", ())}
@@ -135,8 +133,6 @@ class _Extraction:
                 receivers[match.end()] = node
         return receivers
 
-    # --- definitions --------------------------------------------------------------------------------
-
     def _define(self, nodes: list[Node]) -> None:
         rules = syntax_of(self.language).rules
         nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
@@ -163,7 +159,7 @@ class _Extraction:
             kind, owner = "function" if named.kind == PROTOTYPE else named.kind, named.owner
             if self.language != "c" and parent is not None and parent.definition.kind in CONTAINERS:
                 owner = owner or parent.definition.name
-                if parent.definition.kind in _TYPES:
+                if parent.definition.kind in TYPES:
                     kind = {"function": "method", "variable": "field"}.get(kind, kind)
             row = node.start_point[0] + self.source.count(b"\n", start, place)
             character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
@@ -216,8 +212,6 @@ class _Extraction:
             if scope.definition.kind in CALLABLE:
                 scope.definition = evolve(scope.definition, type=type_)
 
-    # --- variables ----------------------------------------------------------------------------------
-
     def _bind(
         self, matches: Sequence[tuple[int, Mapping[str, Sequence[Node]]]], skipped: set[int]
     ) -> list[Variable]:
@@ -239,7 +233,7 @@ class _Extraction:
             name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
             scope = self._enclosing(start)
             if is_field:
-                while scope is not None and scope.definition.kind not in _TYPES:
+                while scope is not None and scope.definition.kind not in TYPES:
                     scope = self._scopes[scope.definition.parent] if scope.definition.parent >= 0 else None
                 if scope is None:
                     continue
@@ -272,8 +266,6 @@ class _Extraction:
     def _is_imported(self, start: int) -> bool:
         place = bisect_right(self._imports, (start, 1 << 62)) - 1
         return place >= 0 and start < self._imports[place][1]
-
-    # --- references ---------------------------------------------------------------------------------
 
     def _refer(
         self,
@@ -316,7 +308,6 @@ class _Extraction:
         return references
 
     def _calls_in(self, node: Node) -> Iterator[Reference]:
-        """Yield the calls in the text of a macro."""
         scope = self._enclosing(node.start_byte)
         for match in _CALL.finditer(self.source, node.start_byte, node.end_byte):
             name, start = match[1].decode(), match.start()
@@ -345,8 +336,6 @@ class _Extraction:
                     return ""
                 return expression if expression == LITERAL else expression + suffix
         return ""
-
-    # --- places -------------------------------------------------------------------------------------
 
     def _enclosing(self, start: int) -> Scope | None:
         place = bisect_right(self._starts, start) - 1

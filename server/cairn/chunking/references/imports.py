@@ -41,8 +41,6 @@ _NAMESPACES = {
 }
 
 
-# --- Python -----------------------------------------------------------------------------------------
-
 _COMMENT = re.compile(r"#[^\n]*")
 _PY_FROM = re.compile(r"\s*from\s+(\.*)\s*([\w.]*)\s+import\s+(.*)", re.DOTALL)
 _AS = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
@@ -65,8 +63,6 @@ def _python(text: str) -> Iterator[Import]:
         if dot and not alias:
             yield Import(package, f"py:{package}")
 
-
-# --- JavaScript and TypeScript ----------------------------------------------------------------------
 
 _JS_MODULE = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _JS_NAMED = re.compile(r"\{([^}]*)\}")
@@ -105,8 +101,6 @@ def _javascript(text: str) -> Iterator[Import]:
         yield Import(star[1] or "*", spec)
 
 
-# --- Go ---------------------------------------------------------------------------------------------
-
 _GO_SPEC = re.compile(r"(?:([\w.]+)[ \t]+)?[\"`]([^\"`\n]+)[\"`]")
 _GO_VERSION = re.compile(r"v\d+\Z")
 
@@ -120,8 +114,6 @@ def _go(text: str) -> Iterator[Import]:
         if name != "_":
             yield Import("*" if name == "." else name, f"go:{path}")
 
-
-# --- Rust -------------------------------------------------------------------------------------------
 
 _RS_TOKEN = re.compile(r"\bas\s+(\w+)|([\w#]+)|(::|[{},*])")
 
@@ -158,8 +150,6 @@ def _rust(text: str) -> Iterator[Import]:
                 path = bases[-1]
     yield from made()
 
-
-# --- languages with namespaces ----------------------------------------------------------------------
 
 _JVM_IMPORT = re.compile(
     r"import\s+(?:static\s+)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"

@@ -41,7 +41,6 @@ class Definition:
 
     name: str
     kind: str
-    """The kind: `function`, `class`, `method` …"""
     owner: str
     """The type or module that it belongs to, "" for none."""
     parent: int
@@ -50,9 +49,8 @@ class Definition:
     end_line: int
     """The line after the last one."""
     line: int
-    """The line of its name."""
     character: int
-    """The character at which its name starts."""
+    """The place of its name."""
     type: str = ""
     """The type of its return value, or of the value, as an expression of `chains`; "" if unwritten."""
     is_private: bool = False
@@ -82,10 +80,8 @@ class Variable:
     """A name that a function, a type or the file gives to a value."""
 
     scope: int
-    """The number of the definition in which it is known, or TOP_LEVEL."""
     name: str
     line: int
-    """The line from which it has this type."""
     type: str
     """The type, as an expression of `chains`; "" if unknown."""
     end_line: int = EVERYWHERE
@@ -94,8 +90,6 @@ class Variable:
 
 @frozen
 class Import:
-    """A name that an import adds to the file."""
-
     name: str
     """The name as the file writes it; "*" for every name of the module."""
     spec: str
@@ -106,14 +100,10 @@ class Import:
 
 @frozen
 class SymbolTable:
-    """All names in the syntax of one file."""
-
     language: str = ""
     definitions: tuple[Definition, ...] = ()
     """Sorted by their beginning, so that an enclosing definition precedes the enclosed ones."""
     references: tuple[Reference, ...] = ()
-    """Sorted by their places."""
     variables: tuple[Variable, ...] = ()
     imports: tuple[Import, ...] = ()
     namespace: str = ""
-    """The declared package or namespace, with `/` between its parts."""

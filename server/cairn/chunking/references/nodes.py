@@ -56,12 +56,6 @@ def first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
     return nodes[0] if nodes else None
 
 
-def last_row(node: Node) -> int:
-    """Return the last row that has a character of the node."""
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row
-
-
 def is_static(node: Node) -> bool:
     return any(
         child.type == "storage_class_specifier" and child.text == b"static" for child in node.children[:3]

@@ -122,8 +122,6 @@ class PackedTable:
     def _numbers(self) -> dict[str, int]:
         return {text: number for number, text in enumerate(self._strings)}
 
-    # --- definitions --------------------------------------------------------------------------------
-
     @property
     def count(self) -> int:
         return int(self._definitions.shape[1])
@@ -141,12 +139,7 @@ class PackedTable:
         return made
 
     def defining(self, name: str) -> list[int]:
-        """Return the numbers of the definitions with this name."""
         return self._where(self._definitions[0], name)
-
-    def owned_by(self, owner: str) -> list[int]:
-        """Return the numbers of the definitions that belong to a type or module of this name."""
-        return self._where(self._definitions[2], owner)
 
     def name(self, number: int) -> str:
         return self._strings[self._columns[0][number]]
@@ -155,7 +148,6 @@ class PackedTable:
         return self._strings[self._columns[1][number]]
 
     def parent(self, number: int) -> int:
-        """Return the number of the enclosing definition, or TOP_LEVEL."""
         return self._columns[2][number]
 
     @cached_property
@@ -176,15 +168,12 @@ class PackedTable:
             number = self.parent(number)
 
     def within(self, number: int) -> list[int]:
-        """Return the definition and all definitions inside it."""
         parents = self._definitions[3].tolist()
         inside = {number}
         for each in range(number + 1, len(parents)):
             if parents[each] in inside:
                 inside.add(each)
         return sorted(inside)
-
-    # --- references ---------------------------------------------------------------------------------
 
     def references_to(self, name: str) -> list[Reference]:
         """Return the references with this name, in order."""
@@ -207,8 +196,6 @@ class PackedTable:
         return Reference(
             self._strings[name], ReferenceKind(kind), line, character, enclosing, self._strings[receiver]
         )
-
-    # --- variables and imports ----------------------------------------------------------------------
 
     def variables(self, name: str) -> list[Variable]:
         found = []

@@ -55,7 +55,6 @@ def _cursor(query: Query) -> QueryCursor:
 
 @cache
 def patterns_of(language: str, grammar: Language) -> Patterns | None:
-    """Return the patterns of a language, or None if it has none."""
     texts = _texts(language)
     if texts is None:
         return None
@@ -75,7 +74,6 @@ _PARTS = {
 
 
 _BINDINGS = "; Bindings\n"
-"""The line before the patterns that bind a name."""
 
 
 def _texts(language: str) -> tuple[str, str] | None:

@@ -17,7 +17,6 @@ class Scope:
     definition: Definition
     start: int
     end: int
-    """The byte after its last one."""
     bound: set[str] = field(factory=set)
     """The names that it binds for the code in it."""
 
@@ -36,7 +35,6 @@ class Sweep:
     _around: list[Scope] = field(factory=list)
 
     def move_to(self, place: int) -> None:
-        """Move forward to a byte."""
         around, scopes = self._around, self.scopes
         while self._coming < len(scopes) and scopes[self._coming].start <= place:
             around.append(scopes[self._coming])

@@ -21,7 +21,6 @@ JAVA = Syntax(
 
 
 def _groovy_function(node: Node) -> NamedNode | None:
-    # Only Spock's features are named by sentences.
     kind = "test" if type_of(find(node, "function")) == "quoted_identifier" else "function"
     return NamedNode(text_of(node, "function").strip("\"'"), kind, node)
 
@@ -144,7 +143,6 @@ def _swift_property(node: Node) -> NamedNode | None:
 
 def _swift_type(node: Node) -> NamedNode | None:
     found = named("class", kinds=_SWIFT_KINDS)(node)
-    # The extended type may have type arguments.
     return evolve(found, name=found.name.partition("<")[0]) if found is not None else None
 
 

@@ -53,7 +53,6 @@ def _elixir_call(node: Node) -> NamedNode | None:
 
 
 def _elixir_attribute(node: Node) -> str:
-    """Return `doc` for `@doc "…"`."""
     return text_of(node, "operand", "target")
 
 

@@ -61,16 +61,12 @@ class Syntax:
     leading_if: Mapping[str, Callable[[Node], bool]] = field(factory=dict)
     """Node types of which some belong to the next definition, with the test for them."""
     separator: str = "."
-    """The separator in a qualified name."""
     docstring: Callable[[Node], Node | None] = lambda _: None
     """Return the node inside a definition (or a whole file) that documents it."""
     detached_bodies: frozenset[str] = field(default="", converter=_types)
     """Node types of bodies that follow their head instead of being inside it."""
     clauses: bool = False
     """Whether several definitions of the same name may form one function."""
-
-
-# --- looking into nodes, each of which may be missing ------------------------------------------------
 
 
 def find(node: Node | None, *steps: str | int) -> Node | None:
@@ -106,11 +102,14 @@ def text_of(node: Node | None, *steps: str | int) -> str:
     return text.decode("utf-8", "replace") if text else ""
 
 
+def last_row(node: Node) -> int:
+    """Return the last row with text of the node: some nodes include their line's end."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
 def type_of(node: Node | None) -> str:
     return node.type if node is not None else ""
-
-
-# --- rules -------------------------------------------------------------------------------------------
 
 
 def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, needs: str = "") -> Rule:
@@ -150,8 +149,6 @@ def value_kind(name: str, otherwise: str = "variable") -> str:
     """Return `constant` for a name in capitals, by convention."""
     return "constant" if name.isupper() else otherwise
 
-
-# --- languages without tables -----------------------------------------------------------------------
 
 _GENERIC_ENDINGS = ("_definition", "_declaration", "_item", "_statement", "_def", "_decl", "_spec")
 # The first part that the name of a node type contains decides the kind.

@@ -24,7 +24,6 @@ def _python_type_alias(node: Node) -> NamedNode | None:
 
 def _python_docstring(node: Node) -> Node | None:
     body = node if node.type == "module" else find(node, "body")
-    # A comment may precede the docstring.
     for child in body.named_children[:3] if body is not None else ():
         if child.type == "expression_statement":
             first = find(child, 0)

@@ -24,7 +24,6 @@ class _Links:
         self.importers: dict[str, list[str]] = defaultdict(list)
 
     def put(self, path: str, targets: frozenset[str]) -> None:
-        """Replace the imports of a file."""
         for target in self._imported.get(path, ()):
             self.importers[target].remove(path)
         for target in targets:
@@ -46,10 +45,8 @@ class ImportGraph:
         self._links = _Links()
 
     def changed(self, path: str, specs: Sequence[str]) -> bool:
-        """Replace the specs of a file of the graph.
-
-        Return False if that is impossible because its declarations have changed, on which other files depend.
-        """
+        """Replace the specs of a file of the graph. Return False if that is impossible because its
+        declarations have changed, on which other files depend."""
         if self._declared.get(path) != _declarations(specs):
             return False
         self._unlinked[path] = specs
@@ -60,7 +57,7 @@ class ImportGraph:
             while self._unlinked:
                 path, specs = self._unlinked.popitem()
                 self._links.put(path, self.imported(path, specs))
-            self._resolved.cache_clear()  # later requests concern one file each
+            self._resolved.cache_clear()
         return self._links
 
     def in_degrees(self) -> dict[str, int]:
@@ -79,7 +76,7 @@ class ImportGraph:
             tag, _, name = spec.partition(":")
             if name.startswith("~"):
                 targets.update(types_in_sight(self._places, path, tag, name[1:].split(","), specs))
-            elif tag in RESOLVERS:  # not a declaration
+            elif tag in RESOLVERS:
                 targets.update(self._resolved(tag, path if tag in BY_FILE else folder, name))
         return frozenset(targets - {path})
 

@@ -24,9 +24,7 @@ class Places:
     def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
         self.paths: Collection[str] = imports.keys()
         self.declared: dict[str, list[str]] = defaultdict(list)
-        """The files that declare a name, by `tag:name`."""
         self.in_folder: dict[str, list[str]] = defaultdict(list)
-        """The paths directly in a folder."""
         self.entries: dict[str, list[str]] = defaultdict(list)
         """The files that a manifest names as the entries of its package, by folder."""
         self.types = cache(self._types)

@@ -156,7 +156,7 @@ def _crate(places: Places, path: str) -> tuple[str, list[str]]:
     stem = file.removesuffix(".rs")
     root = places.crate_root(folder)
     if root is None:
-        return folder, []  # a test or an example is its own crate
+        return folder, []
     below = folder[len(root) :].strip("/").split("/") if folder != root else []
     return root, below if stem in ("mod", "lib", "main") else [*below, stem]
 
