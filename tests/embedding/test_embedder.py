@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.embedding.conftest import ANY_TEXT, run_python
@@ -104,16 +104,12 @@ def test_tokens_are_counted_over_the_whole_text(embedder: Embedder) -> None:
 
 @settings(max_examples=40)
 @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3))
+@example(texts=["\ud800", "fine \udcff not", "\ude00\ud83d"])
 def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
     vectors = embedder.embed(texts, 32)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.isfinite(embedder.embed_queries(texts)).all()
     assert all(load_tokenizer(embedder.model).count(text) >= 0 for text in texts)
-
-
-@pytest.mark.parametrize("text", ["\ud800", "fine \udcff not", "\ude00\ud83d"])
-def test_lone_surrogates_do_no_harm(embedder: Embedder, text: str) -> None:
-    assert np.isfinite(embedder.embed_queries([text])[0]).all()
-    assert load_tokenizer(embedder.model).count(text) >= 0
 
 
 def test_concurrent_queries_do_not_disturb_a_batch(embedder: Embedder) -> None:

@@ -293,10 +293,7 @@ def decide(rules: IgnoreFiles, path: str, is_directory: bool) -> Match | None:
     return rules.decide(path, is_directory)
 
 
-@settings(
-    max_examples=100,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(_FILES, st.dictionaries(_NAMES, _FILES, max_size=2), st.sets(_PATHS, min_size=5, max_size=15))
 def test_deciding_line_agrees_with_git(
     scratch: Path, top: str, nested: dict[str, str], paths: set[str]

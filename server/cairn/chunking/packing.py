@@ -18,8 +18,8 @@ _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Return the marks of pieces that cover all of `lines`, in order, each of which becomes one chunk. The
-    given marks are changed."""
+    """Return marks of pieces that cover all of `lines`, each of which becomes one chunk; changes the
+    marks."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:

@@ -64,11 +64,7 @@ class HeadingPath:
 
 
 def section_chunks(
-    path: str,
-    language: str,
-    lines: Lines,
-    elements: Sequence[Element],
-    headings: HeadingPath | None = None,
+    path: str, language: str, lines: Lines, elements: Sequence[Element], headings: HeadingPath | None = None
 ) -> list[Chunk]:
     """Return the chunks of a document whose lines are all covered by `elements`, in order. For a document
     that continues another one, `headings` is the path at the other's end, and is updated."""

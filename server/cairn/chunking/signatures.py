@@ -59,8 +59,7 @@ def signature_of(definition: Definition, source: bytes) -> str:
 
 
 def _first_line(head: str) -> str:
-    """Return the head of a definition without a body node: its first line, or all up to its parameters'
-    end."""
+    """Return the head of a definition without a body: its first line, or all up to its parameters' end."""
     line = head.strip().partition("\n")[0]
     if line.startswith("("):
         match = _LISP_HEAD.match(head.strip())

@@ -58,8 +58,7 @@ class StaticTable:
     def embed_int8(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
     ) -> NDArray[np.int8]:
-        """Return int8[n, dimension]: `embed` × 127, rounded; a product of two rows is about 16,129 ×
-        cosine."""
+        """Return int8[n, dimension]: `embed` × 127, rounded. A product of rows is about 16,129 × cosine."""
         return _rounded(self.embed(texts, max_tokens, bodies))
 
     def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
@@ -75,34 +74,29 @@ class StaticTable:
         self._add_up(rows, None, "scale", vectors)
         return _rounded(_normalized(vectors))
 
-    def nearness(self, question: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return float64[texts], about 0 to 1: the mean similarity of a query's tokens to a text's nearest
-        tokens.
+    def nearness(self, query: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return float64[texts], about 0 to 1: how similar query tokens are to a text's nearest, on average.
 
         The `texts` are given by their `pieces`; query tokens count by weight (late interaction; Khattab and
         Zaharia, SIGIR 2020). Unlike the cosine of whole texts, this finds one relevant line among others.
         """
-        ids, times = np.unique(
-            np.array(self._pieces.ids(question, _QUERY_TOKENS), np.intp), return_counts=True
-        )
-        asked = self._entries[ids]
-        lengths = np.array([len(ids) for ids in texts], np.intp)
-        if not len(asked) or not lengths.any():
+        query_ids = np.array(self._pieces.ids(query, _QUERY_TOKENS), np.intp)
+        ids, times = np.unique(query_ids, return_counts=True)
+        tokens = self._entries[ids]
+        lengths = np.array([len(text) for text in texts], np.intp)
+        if not len(tokens) or not lengths.any():
             return np.zeros(len(texts))
-        tokens, columns = np.unique(
-            np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum()), return_inverse=True
-        )
-        weights = (
-            times * np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
-        )
-        cosines = np.vecdot(_unit(asked["vector"])[:, None], _unit(self._entries["vector"][tokens])[None])
+        text_ids = np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum())
+        others, columns = np.unique(text_ids, return_inverse=True)
+        norms = np.linalg.norm(tokens["vector"].astype(np.float32), axis=1)
+        weights = times * np.abs(tokens["query_scale"]) * norms
+        cosines = np.vecdot(_unit(tokens["vector"])[:, None], _unit(self._entries["vector"][others])[None])
         starts = np.cumsum(lengths) - lengths
         some = lengths > 0
-        nearest = np.zeros((len(asked), len(texts)), np.float32)
-        for row, near_token in zip(
-            nearest, cosines, strict=True
-        ):  # one by one, since all at once take hundreds of MB
-            row[some] = np.maximum.reduceat(near_token[columns], starts[some])
+        nearest = np.zeros((len(tokens), len(texts)), np.float32)
+        # One row at a time, since all at once take hundreds of MB.
+        for row, similarities in zip(nearest, cosines, strict=True):
+            row[some] = np.maximum.reduceat(similarities[columns], starts[some])
         near: NDArray[np.float64] = (weights @ nearest / (weights.sum() or 1.0)).astype(np.float64)
         return near
 
@@ -124,8 +118,7 @@ class StaticTable:
         scale: str,
         sums: NDArray[np.float32],
     ) -> None:
-        """Write the sums of each row's token vectors, and of those `below` it, into `sums`, float32[n,
-        dimension]."""
+        """Write the sum of each row's token vectors, and of `below`, into `sums`, float32[n, dimension]."""
         parts = rows if below is None else list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
         counts = np.array([len(part) for part in parts], np.intp)
         owners = np.arange(len(parts)) // (1 if below is None else len(_WORTH))
@@ -143,8 +136,7 @@ class StaticTable:
 
 
 def entry_type(dimension: int) -> np.dtype[Any]:
-    """Return a token's type: its vector is `scale` × `vector` in a text, `query_scale` × `vector` in a
-    query."""
+    """Return a token's type; its vector is `vector` × `scale` in a text, × `query_scale` in a query."""
     return np.dtype([("scale", "<f4"), ("query_scale", "<f4"), ("vector", "i1", (dimension,))])
 
 

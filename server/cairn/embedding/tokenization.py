@@ -26,8 +26,7 @@ class TextTokenizer:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.pad_id = _pad_id(tokenizer)
-        # Truncation and padding are state that threads would share, so both are off; callers truncate and
-        # pad.
+        # Truncation and padding are state that threads would share, so callers truncate and pad.
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -60,8 +59,7 @@ class TextTokenizer:
 
 
 def load_tokenizer(model: InstalledModel) -> TextTokenizer:
-    """Return the tokenizer of `model`, loaded once (8 MB, 40 ms). Raise ModelError if its file is
-    unreadable."""
+    """Return the tokenizer of `model`, loaded once (8 MB, 40 ms). Raise ModelError if it is unreadable."""
     path = model.folder / TOKENIZER_FILE
     try:
         status = path.stat()

@@ -56,8 +56,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def language_of_fence(info: str) -> str:
-    """Return the language that a fence's info string names: `js {1,3}` → `javascript`; unknown ones as
-    written."""
+    """Return the language of a fence's info string: `js {1,3}` → `javascript`; unknown names as written."""
     match = _FENCE_WORD.match(info.strip())
     if not match:
         return ""

@@ -155,8 +155,7 @@ def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragra
 
 
 def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Paragraph]:
-    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, such as in indented
-    code."""
+    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, as in indented code."""
     reader = _ParagraphReader(markdown)
     numbered = list(lines)
     for number, line in numbered[_front_matter_end(numbered) if markdown else 0 :]:
@@ -287,8 +286,7 @@ class _ParagraphReader:
             self._open = _Open(indent, item=True, lines=[(number, " ".join(argument.split()), True)])
 
     def _drop_table_header(self, text: str) -> None:
-        """Drop the first line of a Markdown table without outer bars, once its second (`--- | ---`) reveals
-        it."""
+        """Drop the first line of a Markdown table without bars once its second (`--- | ---`) reveals it."""
         if self._open and "|" in text and not text.startswith("|"):
             self._open.lines.pop()
             if not self._open.lines:

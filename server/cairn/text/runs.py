@@ -12,14 +12,12 @@ _BLANKED = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " "
 
 
 def ascii_runs(text: str) -> list[str]:
-    """Return the runs of letters, digits and underscores of an ASCII text, faster than a regular
-    expression."""
+    """Return the runs of letters, digits and underscores of an ASCII text; faster than a pattern."""
     return text.translate(_BLANKED).split()
 
 
 class Remembered(dict[str, _Value]):
-    """A cache of `work_out(run)` for several threads; `map(remembered.__getitem__, runs)` runs no Python for
-    known runs."""
+    """A cache of `work_out(run)` for several threads; `map(cache.__getitem__, runs)` stays in C."""
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:
         """Clear the cache beyond `most` runs: frequent runs soon return, and tracking the oldest is slow."""

@@ -66,16 +66,16 @@ def find_copies(files: Sequence[Sketched]) -> list[Copy]:
     """Return the copies among the files, by path (Linux's four million sampled lines: 2 s, 150 MB)."""
     files = sorted(files, key=_likely_copy)
     known = _Lines(files)
-    made = _made_of_others(files, known)
+    composed = _made_of_others(files, known)
     best: dict[int, tuple[int, int]] = {}
     for (one, other), shared in known.shared.items():
-        copy, original = (one, other) if (one in made, one) > (other in made, other) else (other, one)
+        copy, original = (one, other) if (one in composed, one) > (other in composed, other) else (other, one)
         if known.every[copy] >= _FEWEST_LINES:
             best[copy] = max(best.get(copy, (0, 0)), (shared, original))
     copies = {each.path: each for each in _equal_files(files)}
     for copy, (shared, original) in best.items():
-        share = made.get(copy, 0.0) or shared / known.every[copy]
-        if copy in made or share >= _OF_ONE:
+        share = composed.get(copy, 0.0) or shared / known.every[copy]
+        if copy in composed or share >= _OF_ONE:
             path = files[copy].path
             copies[path] = Copy(path, files[original].path, min(1.0, share))
     return sorted(copies.values(), key=lambda copy: copy.path)
@@ -152,15 +152,15 @@ def _made_of_others(files: Sequence[Sketched], known: _Lines) -> dict[int, float
         is_small = _FEWEST_LINES <= lines[part] <= _PART_OF_WHOLE * lines[whole]
         if is_small and shared >= _OF_A_PART * lines[part]:
             parts[whole].append((shared, part))
-    made = {}
+    composed = {}
     for whole, found in parts.items():
         if len(found) < _FEWEST_PARTS or detect_language(files[whole].path) in PROSE_LANGUAGES:
             continue
         different = _different(found, known)
         share = min(1.0, sum(shared for shared, _ in different) / lines[whole])
         if len(different) >= _FEWEST_PARTS and share >= _OF_PARTS:
-            made[whole] = share
-    return made
+            composed[whole] = share
+    return composed
 
 
 def _different(parts: Sequence[tuple[int, int]], known: _Lines) -> list[tuple[int, int]]:

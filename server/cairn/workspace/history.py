@@ -95,9 +95,7 @@ def watched_files(root: Path) -> list[Path]:
 
 
 def read_commits(
-    root: Path,
-    known: Collection[str],
-    stop: Callable[[], bool] = lambda: False,
+    root: Path, known: Collection[str], stop: Callable[[], bool] = lambda: False
 ) -> CommitReading:
     """Return the newest 20,000 commits that HEAD reaches, and an iterator over those not in `known`.
 

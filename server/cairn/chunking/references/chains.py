@@ -128,8 +128,7 @@ def type_expression(code: str) -> str:
 
 
 def _type_names(code: str, depth: int) -> list[str]:
-    """Return the possible types of a value of the written type; the arguments of a generic type come after
-    it."""
+    """Return the possible types of a value of the written type, followed by its type arguments."""
     if depth > 6 or len(code) > LONGEST:
         return []
     code = code.strip().strip("\"'`").strip()

@@ -100,11 +100,11 @@ class _Extraction:
             uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
-        made = [
+        names = [
             Import(DEFAULT, "", self._text(node))
             for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
         ]
-        made += [name for node in imports for name in import_names(self.language, self._text(node))]
+        names += [name for node in imports for name in import_names(self.language, self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
             references += [call for node in texts for call in self._calls_in(node)]
@@ -118,7 +118,7 @@ class _Extraction:
             tuple(scope.definition for scope in self._scopes),
             tuple(references),
             tuple(each for each in variables if each.name in wanted or not self._is_local(each)),
-            tuple(made),
+            tuple(names),
             namespace_of(self.language, self.source),
         )
 
@@ -268,9 +268,7 @@ class _Extraction:
         return place >= 0 and start < self._imports[place][1]
 
     def _refer(
-        self,
-        uses: Mapping[int, tuple[ReferenceKind, Node]],
-        receivers: Mapping[int, Node],
+        self, uses: Mapping[int, tuple[ReferenceKind, Node]], receivers: Mapping[int, Node]
     ) -> list[Reference]:
         references: list[Reference] = []
         spans = iter(self._imports)

@@ -125,7 +125,7 @@ def _rust(text: str) -> Iterator[Import]:
     bases = [path]
     alias = ""
 
-    def made() -> Iterator[Import]:
+    def finished() -> Iterator[Import]:
         if path and path is not bases[-1]:
             parts = path[:-1] if path[-1] == "self" else path
             if parts and parts[-1] == "*":
@@ -141,14 +141,14 @@ def _rust(text: str) -> Iterator[Import]:
         elif mark == "{":
             bases.append(path)
         elif mark in (",", "}"):
-            yield from made()
+            yield from finished()
             alias = ""
             if mark == "}" and len(bases) > 1:
                 path = bases.pop()
                 path = bases[-1]
             else:
                 path = bases[-1]
-    yield from made()
+    yield from finished()
 
 
 _JVM_IMPORT = re.compile(

@@ -116,7 +116,7 @@ class PackedTable:
             start += count * width
         self._definitions, self._references, self._variables, self._imports = blocks
 
-        self._made: dict[int, Definition] = {}
+        self._definition_cache: dict[int, Definition] = {}
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -127,16 +127,16 @@ class PackedTable:
         return int(self._definitions.shape[1])
 
     def definition(self, number: int) -> Definition:
-        if (made := self._made.get(number)) is None:
+        if (definition := self._definition_cache.get(number)) is None:
             name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[
                 :, number
             ].tolist()
             texts = self._strings
-            made = self._made[number] = Definition(
+            definition = self._definition_cache[number] = Definition(
                 texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
                 bool(flags & 1), bool(flags & 2), bool(flags & 4),
             )  # fmt: skip
-        return made
+        return definition
 
     def defining(self, name: str) -> list[int]:
         return self._where(self._definitions[0], name)

@@ -6,16 +6,7 @@ from functools import partial
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import (
-    PROTOTYPE,
-    NamedNode,
-    Rule,
-    Syntax,
-    find,
-    named,
-    text_of,
-    type_of,
-)
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
@@ -61,10 +52,10 @@ def _declaration(node: Node) -> NamedNode | None:
     name, owner, is_function = _declared(node)
     if owner:
         return None
-    made = find(node, "type")
-    if type_of(made) in _TYPE_KINDS and find(made, "body") and (type_name := text_of(made, "name")):
+    inner = find(node, "type")
+    if type_of(inner) in _TYPE_KINDS and find(inner, "body") and (type_name := text_of(inner, "name")):
         # A macro may follow the body: `struct inode { … } __randomize_layout;`
-        return NamedNode(type_name, _TYPE_KINDS[type_of(made)], node)
+        return NamedNode(type_name, _TYPE_KINDS[type_of(inner)], node)
     if not is_function:
         constants = ("const", "constexpr", "constinit")
         constant = any(text_of(child) in constants for child in node.named_children[:3])
@@ -80,8 +71,7 @@ def _member(node: Node) -> NamedNode | None:
 
 
 def _misread_prototype(node: Node) -> NamedNode | None:
-    """Name a prototype that the parser takes for a struct's member after a macro. C has no member
-    functions."""
+    """Name a prototype that the parser takes for a struct's member after a macro."""
     name, _, is_function = _declared(node)
     return NamedNode(name, PROTOTYPE, node) if is_function else None
 

@@ -55,8 +55,7 @@ class Places:
     def absolute(
         self, folder: str, name: str, endings: Sequence[str], is_root: Callable[[str], bool] = _anywhere
     ) -> str | None:
-        """Return the file nearest to `folder` whose path ends with `name` and an ending below an
-        `is_root`."""
+        """Return the file nearest to `folder` whose path ends with `name` and an ending, below a root."""
         return self.nearest(self._ending_with(name, endings, is_root), folder)
 
     def is_plain_folder(self, folder: str) -> bool:
