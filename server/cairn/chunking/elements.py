@@ -17,7 +17,7 @@ class Heading:
     start: int
     end: int
     level: int
-    """1 is outermost."""
+    """The depth; 1 is outermost."""
     title: str
     """The text without markup."""
 

@@ -87,9 +87,8 @@ def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-@define(
-    eq=False, on_setattr=setters.NO_OP
-)  # Without NO_OP the converter runs whenever `first` is set, which took longer than setting it.
+# Without NO_OP the converter runs whenever `first` is set, which took longer than setting it.
+@define(eq=False, on_setattr=setters.NO_OP)
 class _Frame:
     """The children of a node that are still to be visited, and how to treat them."""
 

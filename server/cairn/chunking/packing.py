@@ -18,8 +18,7 @@ _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Return marks of pieces that cover all of `lines`, each of which becomes one chunk; changes the
-    marks."""
+    """Return marks of pieces that cover `lines`, each of which becomes one chunk; change the given marks."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:

@@ -86,7 +86,7 @@ def locate(root: Path) -> Repository | None:
 
 @frozen
 class Git:
-    """Runs git in a folder, until `deadline` (of the monotonic clock) or until `stop()` is true."""
+    """A runner of git in a folder, until `deadline` (of the monotonic clock) or until `stop()` is true."""
 
     root: Path
     deadline: float

@@ -133,7 +133,7 @@ class IgnoreFiles:
         if repository is None or _ignores(repository.top, self._root):
             return _DirectoryRules(tuple(self._sources_in(self._root, "")))
         configuration = _configuration(repository.top)
-        # git sets it on macOS and Windows.
+        # On macOS and Windows, git sets it.
         self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
         sources = [*self._sources_in(self._root, "")]
         lead, place, shown = "", self._root, ""

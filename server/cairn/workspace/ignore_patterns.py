@@ -42,7 +42,7 @@ _STAR, _DEEP = "\0", "\0\0"
 @frozen
 class Pattern:
     line: int
-    """1-based."""
+    """The number of the line, from 1."""
     text: str
     """The line as written, without insignificant spaces."""
     negated: bool
@@ -195,7 +195,7 @@ def selection_problem(patterns: Sequence[str]) -> str | None:
 
 
 class _Table:
-    """Finds the last of its patterns that matches a path (if they are anchored) or a name."""
+    """A finder of the last pattern that matches a path (for anchored patterns) or a name."""
 
     def __init__(self, ignore_case: bool) -> None:
         self._ignore_case = ignore_case

@@ -32,7 +32,7 @@ _NOT_REPORTED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pyca
 
 
 class FolderWatcher:
-    """Watches one folder on its own thread until stopped.
+    """A watcher of one folder, on its own thread until stopped.
 
     If the system's watcher fails (limits, permissions, a network drive), `on_problem` gets a sentence for the
     status. From then on only a part of the folder may be watched, so the owner must also scan it.
@@ -131,7 +131,7 @@ class FolderWatcher:
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """Return what tells a folder from another one that has its path later; None while there is none."""
+    """Return an identity that distinguishes a folder from a later one at its path; None if it is missing."""
     try:
         status = folder.stat()
     except OSError:

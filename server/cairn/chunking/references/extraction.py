@@ -161,8 +161,7 @@ class _Extraction:
                 owner = owner or parent.definition.name
                 if parent.definition.kind in TYPES:
                     kind = {"function": "method", "variable": "field"}.get(kind, kind)
-            row = node.start_point[0] + self.source.count(b"\n", start, place)
-            character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
+            row, character = self._position(node, place)
             definition = Definition(
                 named.name,
                 kind,
@@ -234,7 +233,7 @@ class _Extraction:
             scope = self._enclosing(start)
             if is_field:
                 while scope is not None and scope.definition.kind not in TYPES:
-                    scope = self._scopes[scope.definition.parent] if scope.definition.parent >= 0 else None
+                    scope = self._parent(scope)
                 if scope is None:
                     continue
             elif scope is not None:
@@ -243,8 +242,7 @@ class _Extraction:
                         scope.bound.add(name)
                         skipped.add(start)
                 elif scope.definition.kind in VALUES | {"type"}:
-                    number = scope.definition.parent
-                    scope = self._scopes[number] if number >= 0 else None
+                    scope = self._parent(scope)
             number = scope.number if scope is not None else TOP_LEVEL
             end = EVERYWHERE if is_field else self._end_of_closure(start, scope)
             key = (number, name, expression, end)
@@ -310,10 +308,8 @@ class _Extraction:
         for match in _CALL.finditer(self.source, node.start_byte, node.end_byte):
             name, start = match[1].decode(), match.start()
             if name not in _NOT_CALLED:
-                row = node.start_point[0] + self.source.count(b"\n", node.start_byte, start)
-                character = self._character(row, start - self.source.rfind(b"\n", 0, start) - 1)
                 number = scope.number if scope is not None else TOP_LEVEL
-                yield Reference(name, ReferenceKind.CALL, row, character, number)
+                yield Reference(name, ReferenceKind.CALL, *self._position(node, start), number)
 
     def _is_local(self, variable: Variable) -> bool:
         """Return whether only the enclosing function can refer to it."""
@@ -341,9 +337,12 @@ class _Extraction:
             return None
         scope: Scope | None = self._scopes[place]
         while scope is not None and scope.end <= start:
-            number = scope.definition.parent
-            scope = self._scopes[number] if number >= 0 else None
+            scope = self._parent(scope)
         return scope
+
+    def _parent(self, scope: Scope) -> Scope | None:
+        number = scope.definition.parent
+        return self._scopes[number] if number >= 0 else None
 
     def _text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -351,6 +350,11 @@ class _Extraction:
     def _end_of_line(self, start: int) -> int:
         end = self.source.find(b"\n", start)
         return end if end >= 0 else len(self.source)
+
+    def _position(self, node: Node, place: int) -> tuple[int, int]:
+        """Return the row and the character (in UTF-16 code units) of a byte in a node."""
+        row = node.start_point[0] + self.source.count(b"\n", node.start_byte, place)
+        return row, self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
 
     def _character(self, row: int, column: int) -> int:
         """Return the UTF-16 code unit of a byte in a row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
 from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Syntax, called, find, named, text_of, type_of, value
@@ -112,10 +111,6 @@ CSHARP = Syntax(
 )
 
 
-def _php_property(node: Node) -> NamedNode | None:
-    return NamedNode(text_of(node, "name").lstrip("$"), "field", node)
-
-
 PHP = Syntax(
     {
         "class_declaration": "class",
@@ -125,7 +120,7 @@ PHP = Syntax(
         "method_declaration": "method",
         "function_definition": "function",
         "const_element": "constant",
-        "property_element": _php_property,
+        "property_element": named("field", clean=lambda name: name.lstrip("$")),
     },
     wrappers="const_declaration property_declaration",
     sections="namespace_definition compound_statement if_statement",
@@ -141,18 +136,13 @@ def _swift_property(node: Node) -> NamedNode | None:
     return NamedNode(name, "property", node) if name.isidentifier() else None
 
 
-def _swift_type(node: Node) -> NamedNode | None:
-    found = named("class", kinds=_SWIFT_KINDS)(node)
-    return evolve(found, name=found.name.partition("<")[0]) if found is not None else None
-
-
 SWIFT = Syntax(
     {
         "protocol_declaration": "interface",
         "function_declaration": "function",
         "protocol_function_declaration": "method",
         "typealias_declaration associatedtype_declaration": "type",
-        "class_declaration": _swift_type,
+        "class_declaration": named("class", kinds=_SWIFT_KINDS, clean=lambda name: name.partition("<")[0]),
         "init_declaration": called("init", "constructor"),
         "deinit_declaration": called("deinit", "method"),
         "subscript_declaration": called("subscript", "method"),

@@ -112,11 +112,18 @@ def type_of(node: Node | None) -> str:
     return node.type if node is not None else ""
 
 
-def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, needs: str = "") -> Rule:
+def named(
+    kind: str,
+    *steps: str | int,
+    kinds: Mapping[str, str] | None = None,
+    needs: str = "",
+    clean: Callable[[str], str] = str,
+) -> Rule:
     """Return a rule for a definition whose name is in the field `name`, or where `steps` lead.
 
     A child of one of the types in `kinds`, such as a keyword, changes its kind. Without a field `needs`, such
-    as a body, the node only mentions the name and does not define it.
+    as a body, the node only mentions the name and does not define it. `clean` edits the name, or returns ""
+    for one that does not count.
     """
     path, others = steps or ("name",), (kinds or {}).items()
 
@@ -125,7 +132,7 @@ def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, 
             return None
         types = {child.type for child in node.children} if others else ()
         shown = next((other for child_type, other in others if child_type in types), kind)
-        return NamedNode(text_of(node, *path), shown, node)
+        return NamedNode(clean(text_of(node, *path)), shown, node)
 
     return rule
 

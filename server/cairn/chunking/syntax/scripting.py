@@ -18,10 +18,6 @@ def _python_assignment(node: Node) -> NamedNode | None:
     return NamedNode(name, value_kind(name), node)
 
 
-def _python_type_alias(node: Node) -> NamedNode | None:
-    return NamedNode(text_of(node, "left").partition("[")[0], "type", node)
-
-
 def _python_docstring(node: Node) -> Node | None:
     body = node if node.type == "module" else find(node, "body")
     for child in body.named_children[:3] if body is not None else ():
@@ -37,7 +33,7 @@ _PYTHON_RULES: dict[str, str | Rule] = {
     "function_definition": "function",
     "class_definition": "class",
     "assignment": _python_assignment,
-    "type_alias_statement": _python_type_alias,
+    "type_alias_statement": named("type", "left", clean=lambda name: name.partition("[")[0]),
 }
 PYTHON = Syntax(
     _PYTHON_RULES,

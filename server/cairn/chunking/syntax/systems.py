@@ -34,11 +34,6 @@ def _rust_impl(node: Node) -> NamedNode | None:
     return NamedNode(name or implementer, "impl", node)
 
 
-def _rust_constant(node: Node) -> NamedNode | None:
-    name = text_of(node, "name")
-    return NamedNode(name, "constant", node) if name != "_" else None
-
-
 RUST = Syntax(
     {
         "function_item function_signature_item": "function",
@@ -52,7 +47,7 @@ RUST = Syntax(
         "impl_item": _rust_impl,
         # `mod x;` refers to another file.
         "mod_item": named("module", needs="body"),
-        "const_item": _rust_constant,
+        "const_item": named("constant", clean=lambda name: "" if name == "_" else name),
     },
     sections="foreign_mod_item declaration_list",
     leading="attribute_item",
