@@ -1,4 +1,4 @@
-"""Cut Jupyter notebooks into chunks: each cell by itself, cited by the lines that contain its source.
+"""Cut Jupyter notebooks into chunks: each cell on its own, cited by the lines that contain its source.
 
 Outputs, attachments and embedded images never become text: a cell produced them, and most are base64.
 """
@@ -27,7 +27,7 @@ from cairn.text.unicode import well_formed
 _CELL_MAGIC = re.compile(
     r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
 )
-# IPython's commands between lines of Python, errors to the grammar: `%timeit f()`, `!pip install x`.
+# IPython's commands, which are errors to the grammar: `%timeit f()`, `!pip install x`.
 _COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
 # Data in the text itself, mostly an image pasted into a paragraph; shorter runs may be tokens.
 _EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")

@@ -104,15 +104,15 @@ class Paragraph:
         for left, right, above, below in self.constructs:
             if left < end and start < right:
                 first, last = min(first, above), max(last, below)
-        if not self._holds(first, last, self.text[start:end]):
+        if not self._contains(first, last, self.text[start:end]):
             first, last = self._unbroken(first, last)
-            if not self._holds(first, last, self.text[start:end]):
+            if not self._contains(first, last, self.text[start:end]):
                 return None
         if not all(self.joinable[first + 1 : last + 1]):
             return None
         return self.numbers[first], self.numbers[last] + 1
 
-    def _holds(self, first: int, last: int, text: str) -> bool:
+    def _contains(self, first: int, last: int, text: str) -> bool:
         return not self.sources or stands_in(text, self.sources[first : last + 1])
 
     def _unbroken(self, first: int, last: int) -> tuple[int, int]:

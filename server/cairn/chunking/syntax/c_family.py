@@ -64,16 +64,9 @@ def _declaration(node: Node) -> NamedNode | None:
     return None if text_of(node, "storage_class_specifier") == "static" else NamedNode(name, PROTOTYPE, node)
 
 
-def _member(node: Node) -> NamedNode | None:
-    """Name the declaration of a method; the text of the class covers data members."""
+def _declared_function(kind: str, node: Node) -> NamedNode | None:
     name, _, is_function = _declared(node)
-    return NamedNode(name, "method", node) if is_function else None
-
-
-def _misread_prototype(node: Node) -> NamedNode | None:
-    """Name a prototype that the parser takes for a struct's member after a macro."""
-    name, _, is_function = _declared(node)
-    return NamedNode(name, PROTOTYPE, node) if is_function else None
+    return NamedNode(name, kind, node) if is_function else None
 
 
 def _with_body(kind: str, node: Node) -> NamedNode | None:
@@ -105,7 +98,11 @@ _C_SECTIONS = (
 )
 
 C = Syntax(
-    {**_C_RULES, "field_declaration": _misread_prototype},
+    {
+        **_C_RULES,
+        # Structs of C have no functions: after a macro the parser takes a prototype for a member.
+        "field_declaration": partial(_declared_function, PROTOTYPE),
+    },
     sections=_C_SECTIONS,
     leading="attribute_declaration attribute_specifier",
 )
@@ -115,7 +112,8 @@ CPP = Syntax(
         **_C_RULES,
         "alias_declaration concept_definition": "type",
         "class_specifier": partial(_with_body, "class"),
-        "field_declaration": _member,
+        # The text of a class covers its data members.
+        "field_declaration": partial(_declared_function, "method"),
     },
     wrappers="template_declaration export_declaration",
     sections=f"{_C_SECTIONS} namespace_definition",

@@ -9,7 +9,7 @@ from cairn.workspace.imports.places import Places
 
 Resolver = Callable[[Places, str, str], Iterable[str | None]]
 """A function from the importing file's folder (the file itself for tags in `BY_FILE`) and a name of `readers`
-to the files that the name means; None stands for none."""
+to the files that the name means; None means none."""
 
 _PYTHON = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyx", ".pxd")
 _SCRIPTS = tuple(".ts .tsx .js .jsx .mts .cts .mjs .cjs .d.ts .vue .svelte .json .coffee".split())
