@@ -1,6 +1,7 @@
-"""Code: what is found in each language, and how it is put into chunks."""
+"""Code is cut into described chunks, in every language with a grammar."""
 
 import pytest
+from tests.chunking.samples import Sample, read_samples
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
@@ -8,294 +9,15 @@ from cairn.chunking.outline import MAXIMUM
 from cairn.chunking.packing import MINIMUM
 from cairn.protocol.chunk_type import ChunkType
 
-# path, text, names defined in order, then of the chunk: title, symbol's kind, signature, comment.
-_LANGUAGES = {
-    "python": (
-        "ships.py",
-        '"""Ships of the port."""\n\nLIMIT: int = 3\n__all__ = ["moor"]\n\n\n@cached(ttl=1)\nasync def moor(ship: Ship, *, '
-        'quick: bool = False) -> Berth:\n    """Moors a ship."""\n    return await find(ship)\n',
-        ("LIMIT", "moor"),
-        ("moor", "function", "async def moor(ship: Ship, *, quick: bool = False) -> Berth", "Moors a ship."),
-    ),
-    "python class": (
-        "ships.py",
-        "@dataclass\nclass Ship(Vessel, metaclass=Meta):\n    # how long, in metres\n    length: float\n\n"
-        "    @property\n    def name(self): ...\n\n    class Crew:\n        def size(self): ...\n",
-        ("Ship", "length", "name", "Crew", "size"),
-        ("Ship", "class", "class Ship(Vessel, metaclass=Meta)", ""),
-    ),
-    "javascript": (
-        "ships.js",
-        "const http = require('http')\n\n/**\n * Moors a ship.\n */\nexport const moor = async (ship) => {\n  return 1\n}\n"
-        "module.exports.unmoor = function () {}\nShip.prototype.sail = function sail() {}\n"
-        "app.handle = function handle(req) {}\nexports.LIMIT = 3\nmodule.exports = class Port {}\n",
-        ("moor", "unmoor", "sail", "handle", "LIMIT", "Port"),
-        ("moor", "function", "export const moor = async (ship) =>", "Moors a ship."),
-    ),
-    "typescript": (
-        "ships.ts",
-        "/** A ship. */\nexport abstract class Ship<T> extends Vessel implements Named {\n"
-        "  private length: number = 1;\n  static of = () => new Ship();\n  constructor(a: T) { super() }\n"
-        "  abstract sail(): void;\n  @log() get name(): string { return '' }\n}\n",
-        ("Ship", "length", "of", "constructor", "sail", "name"),
-        ("Ship", "class", "export abstract class Ship<T> extends Vessel implements Named", "A ship."),
-    ),
-    "typescript types": (
-        "types.ts",
-        "export interface Named { name: string; rename(to: string): void }\nexport type Id = string | number;\n"
-        "enum Kind { A, B }\ndeclare module 'x' { function g(): void }\nfunction over(a: string): void;\n",
-        ("Named", "rename", "Id", "Kind", "'x'", "g", "over"),
-        ("Named", "interface", "export interface Named", ""),
-    ),
-    "tsx": (
-        "Berth.tsx",
-        "// Shows a berth.\nexport default function Berth({ ship }: Props) {\n  return <div>{ship}</div>\n}\n"
-        "export const Fleet = memo(() => <ul />)\n",
-        ("Berth", "Fleet"),
-        ("Berth", "function", "export default function Berth({ ship }: Props)", "Shows a berth."),
-    ),
-    "go": (
-        "ships.go",
-        "// Package ships moors.\npackage ships\n\n// Moor moors a ship.\nfunc (p *Port[T]) Moor(s Ship) (b Berth, err error) {\n"
-        "\treturn b, nil\n}\n",
-        ("Moor",),
-        ("Port.Moor", "method", "func (p *Port[T]) Moor(s Ship) (b Berth, err error)", "Moor moors a ship."),
-    ),
-    "go types": (
-        "ships.go",
-        "package ships\n\ntype (\n\tNamed interface { Name() string }\n\tId = int\n)\n\n// Ship sails.\ntype Ship struct {\n"
-        '\tlength int\n\tname string\n\towner string\n\tport string\n}\n\nconst (\n\tA = iota\n\tB\n)\n\nvar ErrLost = errors.New("lost")\n',
-        ("Named", "Name", "Id", "Ship", "A", "B", "ErrLost"),
-        ("Ship", "struct", "type Ship struct", "Ship sails."),
-    ),
-    "rust": (
-        "ships.rs",
-        "//! Ships of the port.\nuse std::fmt;\nmod berths;\n\n/// A ship.\n#[derive(Debug)]\npub struct Ship<T> {\n    length: T,\n}\n\n"
-        "impl<T: Clone> Ship<T> {\n    /// Sails.\n    pub fn sail(&self) -> bool { true }\n}\n",
-        ("Ship", "sail"),
-        ("Ship", "struct", "pub struct Ship<T>", "A ship."),
-    ),
-    "rust impl": (
-        "ships.rs",
-        "impl fmt::Display for port::Ship<u8> {\n    fn fmt(&self, f: &mut Formatter) -> Result { Ok(()) }\n}\n",
-        ("fmt",),
-        ("Ship", "impl", "impl fmt::Display for port::Ship<u8>", ""),
-    ),
-    "rust items": (
-        "ships.rs",
-        "pub trait Sail { fn sail(&self); }\nenum Kind { A }\nmacro_rules! moor { () => {} }\npub(crate) static MAX: u8 = 1;\n"
-        'const _: () = ();\ntype Id = u8;\nextern "C" { fn c_sail(); }\n',
-        ("Sail", "sail", "Kind", "moor", "MAX", "Id", "c_sail"),
-        ("Sail", "trait", "pub trait Sail", ""),
-    ),
-    "java": (
-        "Ship.java",
-        "package port;\nimport java.util.*;\n/** A ship. */\n@Deprecated\npublic final class Ship<T> extends Vessel {\n"
-        "  private static final int MAX = 1;\n  public Ship() { }\n  @Override public <R> R sail(int knots) throws Storm { return null; }\n"
-        "  enum Kind { A, B; void x() {} }\n}\n",
-        ("Ship", "MAX", "sail", "Kind", "x"),
-        ("Ship", "class", "public final class Ship<T> extends Vessel", "A ship."),
-    ),
-    "kotlin": (
-        "Ship.kt",
-        'package port\n/** A ship. */\n@Serializable\nsealed class Ship<T>(val length: Int) : Vessel() {\n  val name = ""\n'
-        "  fun sail(knots: Int): Boolean = true\n  companion object { const val MAX = 1 }\n}\n\n"
-        "fun String.toShip(): Ship { return Ship(1) }\ninterface Named {\n  fun rename()\n}\ntypealias Id = Int\n",
-        ("Ship", "name", "sail", "MAX", "toShip", "Named", "rename", "Id"),
-        ("Ship", "class", "sealed class Ship<T>(val length: Int) : Vessel()", "A ship."),
-    ),
-    "c": (
-        "ship.c",
-        "#include <stdio.h>\n#define LIMIT 3\n#define SQUARE(x) ((x)*(x))\nstatic int forward(int a);\nint ship_count(void);\n\n"
-        "/* Moors a ship. */\nstatic struct berth *ship_moor(struct ship *s, int quick) {\n  return find(s);\n}\n"
-        "typedef struct { int b; } berth_t;\ntypedef int (*sail_cb)(int);\nenum kind { A, B };\n",
-        ("LIMIT", "SQUARE", "ship_count", "ship_moor", "berth_t", "sail_cb", "kind"),
-        (
-            "ship_moor",
-            "function",
-            "static struct berth *ship_moor(struct ship *s, int quick)",
-            "Moors a ship.",
-        ),
-    ),
-    "c header": (
-        "ship.h",
-        "#ifndef SHIP_H\n#define SHIP_H\n#ifdef WIDE\nstruct ship {\n  int length;\n};\n#endif\nint ship_moor(struct ship *s);\n#endif\n",
-        ("ship", "ship_moor"),
-        ("ship", "struct", "struct ship", ""),
-    ),
-    "cpp": (
-        "ship.cpp",
-        "namespace port {\ntemplate <typename T> class Ship : public Vessel {\n public:\n  Ship() : length_(1) {}\n  ~Ship();\n"
-        "  int sail(int knots) const override { return 1; }\n  bool operator==(const Ship& o) const;\n private:\n  int length_;\n};\n"
-        "using Id = int;\n}\n",
-        ("Ship", "~Ship", "sail", "operator==", "Id"),
-        ("Ship", "class", "template <typename T> class Ship : public Vessel", ""),
-    ),
-    "cpp method": (
-        "ship.cpp",
-        "// Sails away.\nint port::Ship<int>::sail(int knots) { return 1; }\n",
-        ("sail",),
-        ("Ship::sail", "method", "int port::Ship<int>::sail(int knots)", "Sails away."),
-    ),
-    "csharp": (
-        "Ship.cs",
-        "using System;\nnamespace Port.Ships;\n/// <summary>A ship.</summary>\n[Serializable]\npublic sealed class Ship<T> : Vessel where T : class {\n"
-        "  public const int Max = 1;\n  public Ship() { }\n  public int Length { get; set; }\n  public async Task<int> Sail(int knots) => 1;\n}\n",
-        ("Ship", "Max", "Length", "Sail"),
-        ("Ship", "class", "public sealed class Ship<T> : Vessel where T : class", "A ship."),
-    ),
-    "ruby": (
-        "ship.rb",
-        "require 'set'\n# A ship.\nclass Port::Ship < Vessel\n  MAX = 1\n  # Sails.\n  def sail(knots, quick = true)\n    1\n  end\n"
-        "  def self.build; end\n  class << self\n    def load; end\n  end\n  private\n  def hidden?; end\n  define_method(:dynamic) { }\nend\n",
-        ("Ship", "MAX", "sail", "build", "load", "hidden?", "dynamic"),
-        ("Port::Ship", "class", "class Port::Ship < Vessel", "A ship."),
-    ),
-    "php": (
-        "Ship.php",
-        "<?php\nnamespace Port;\n/** A ship. */\n#[Entity]\nabstract class Ship extends Vessel implements Named {\n  const MAX = 1;\n"
-        "  private $length = 1;\n  public function __construct(private int $a) {}\n  abstract protected function sail(): int;\n}\nfunction moor($ship) { }\n",
-        ("Ship", "MAX", "length", "__construct", "sail", "moor"),
-        ("Ship", "class", "abstract class Ship extends Vessel implements Named", "A ship."),
-    ),
-    "swift": (
-        "Ship.swift",
-        "import Foundation\n/// A ship.\n@objc public final class Ship<T>: Vessel {\n  let length: Int = 1\n  init(a: Int) { }\n"
-        "  func sail(_ knots: Int) -> Int { 1 }\n}\nextension Port: Named { func moor() {} }\nprotocol Named { var name: String { get } }\n",
-        ("Ship", "length", "init", "sail", "moor", "Named", "name"),
-        ("Ship", "class", "public final class Ship<T>: Vessel", "A ship."),
-    ),
-    "scala": (
-        "Ship.scala",
-        'package port\n/** A ship. */\ncase class Ship[T](length: Int) extends Vessel {\n  val name = ""\n  def sail(knots: Int): Int = { 1 }\n}\n'
-        "object Ship { def apply(): Ship = new Ship(1) }\ntrait Named { def name: String }\n",
-        ("Ship", "name", "sail", "apply", "Named"),
-        ("Ship", "class", "case class Ship[T](length: Int) extends Vessel", "A ship."),
-    ),
-    "elixir": (
-        "ship.ex",
-        'defmodule Port.Ship do\n  @moduledoc """\n  A ship.\n  """\n  @type t :: map\n  @doc "Sails."\n  @spec sail(t) :: t\n'
-        "  def sail(ship) when is_map(ship) do\n    ship\n  end\n  def sail(_), do: nil\n  defp hide, do: 1\n  defmacro moor(x) do\n    x\n  end\nend\n",
-        ("Port.Ship", "t", "sail", "hide", "moor"),
-        ("Port.Ship", "module", "defmodule Port.Ship", "A ship."),
-    ),
-    "lua": (
-        "ship.lua",
-        "local port = require('port')\nlocal M = {}\n-- Sails.\nfunction M.sail(knots)\n  return 1\nend\nfunction M:moor() end\nlocal function hide() end\n"
-        "M.dock = function() end\nreturn M\n",
-        ("M", "sail", "moor", "hide", "dock"),
-        ("M.sail", "function", "function M.sail(knots)", "Sails."),
-    ),
-    "bash": (
-        "ship.sh",
-        '#!/bin/bash\n# Ships of the port.\n\nset -e\nLIMIT=3\n\n# Moors a ship.\nmoor() {\n  echo "$1"\n}\nfunction sail { echo; }\n',
-        ("LIMIT", "moor", "sail"),
-        ("moor", "function", "moor()", "Moors a ship."),
-    ),
-    "haskell": (
-        "Ship.hs",
-        "module Port.Ship where\nimport Data.List\n-- | Sails.\nsail :: Int -> Int\nsail 0 = 1\nsail n = n\ndata Ship = Ship { length :: Int } deriving Show\n"
-        'class Named a where\n  name :: a -> String\ninstance Named Ship where\n  name _ = ""\n',
-        ("sail", "Ship", "Named", "name"),
-        ("Named", "interface", "class Named a where", ""),
-    ),
-    "dart": (
-        "ship.dart",
-        "import 'x.dart';\n/// A ship.\n@immutable\nabstract class Ship<T> extends Vessel {\n  final int length;\n  Ship(this.length);\n"
-        "  Ship.small() : length = 1;\n  int sail(int knots) { return 1; }\n  int get weight => 1;\n}\nvoid moor() async { }\nconst limit = 1;\n",
-        ("Ship", "length", "small", "sail", "weight", "moor", "limit"),
-        ("Ship", "class", "abstract class Ship<T> extends Vessel", "A ship."),
-    ),
-    "zig": (
-        "ship.zig",
-        'const std = @import("std");\n/// A ship.\npub const Ship = struct {\n    length: u8,\n    pub fn sail(self: *Ship) void { }\n};\n'
-        "pub fn moor(a: u8) !void { }\n",
-        ("Ship", "sail", "moor"),
-        ("Ship", "struct", "pub const Ship = struct", "A ship."),
-    ),
-    "objc": (
-        "Ship.m",
-        '#import "Ship.h"\n@implementation Ship\n// Sails.\n- (void)sail:(int)knots with:(int)crew {\n}\n+ (id)shared { return nil; }\n@end\n',
-        ("sail:with:", "shared"),
-        ("Ship", "impl", "@implementation Ship", ""),
-    ),
-    "perl": (
-        "Ship.pm",
-        "package Port::Ship;\nuse strict;\n# Sails.\nsub sail {\n  my $knots = shift;\n}\n1;\n",
-        ("Port::Ship", "sail"),
-        ("sail", "function", "sub sail", "Sails."),
-    ),
-    "r": (
-        "ship.R",
-        "#' Sails.\nsail <- function(knots, crew) {\n  1\n}\nlimit <- 3\n",
-        ("sail", "limit"),
-        ("sail", "function", "sail <- function(knots, crew)", "Sails."),
-    ),
-    "julia": (
-        "ship.jl",
-        "struct Ship{T}\n  length::T\nend\n\n# Sails.\nfunction sail(s::Ship, knots)\n  1\nend\nweight(s) = 1\n",
-        ("Ship", "sail", "weight"),
-        ("Ship", "struct", "struct Ship{T}", ""),
-    ),
-    "ocaml": (
-        "ship.ml",
-        "(** Sails. *)\nlet sail knots = 1\ntype ship = Big | Small\nmodule Port = struct\n  let moor x = 1\nend\n",
-        ("sail", "ship", "Port", "moor"),
-        ("sail", "function", "let sail knots", "Sails."),
-    ),
-    "clojure": (
-        "ship.clj",
-        '(ns port.ship)\n(defn sail\n  "Sails."\n  [knots]\n  1)\n(def limit 3)\n',
-        ("port.ship", "sail", "limit"),
-        ("sail", "function", '(defn sail "Sails." [knots]', "Sails."),
-    ),
-    "erlang": (
-        "ship.erl",
-        "-module(ship).\n%% Sails.\n-spec sail(X) -> X.\nsail(0) -> 1;\nsail(X) -> X.\n-record(crew, {size}).\n",
-        ("ship", "sail", "crew"),
-        ("sail", "function", "-spec sail(X) -> X.", "Sails."),
-    ),
-    "sql": (
-        "ship.sql",
-        "-- All ships.\nCREATE TABLE IF NOT EXISTS port.ships (id int primary key, name text);\nCREATE VIEW big AS SELECT 1;\n",
-        ("ships", "big"),
-        ("port.ships", "table", "CREATE TABLE IF NOT EXISTS port.ships", "All ships."),
-    ),
-    "hcl": (
-        "main.tf",
-        '# A server.\nresource "aws_instance" "web" {\n  ami = 1\n}\nvariable "zone" { default = 1 }\n',
-        ("web", "zone"),
-        ("aws_instance.web", "resource", 'resource "aws_instance" "web"', "A server."),
-    ),
-    "vue": (
-        "Berth.vue",
-        '<template>\n  <div/>\n</template>\n\n<script setup lang="ts">\n/** Moors. */\nfunction moor(ship: Ship) {\n  return ship\n}\n</script>\n',
-        ("moor",),
-        ("moor", "function", "function moor(ship: Ship)", "Moors."),
-    ),
-    "groovy": (
-        "Ship.groovy",
-        "package port\n\n/** A ship. */\nclass Ship extends Vessel {\n  /** Sails. */\n  def sail(knots) { 1 }\n"
-        "  def 'it sails'() { expect: 1 }\n}\n",
-        ("Ship", "sail"),
-        ("Ship", "class", "class Ship extends Vessel", "A ship."),
-    ),
-    "no grammar": (
-        "Ship.hx",
-        "package port;\n/** A ship. */\nclass Ship extends Vessel {\n  function sail(knots) { return 1; }\n}\n",
-        ("Ship", "sail"),
-        ("Ship", "class", "class Ship extends Vessel", ""),
-    ),
-}
+_LANGUAGES = read_samples("definitions.txt")
 
 
-@pytest.mark.parametrize(("path", "text", "defines", "main"), _LANGUAGES.values(), ids=_LANGUAGES)
-def test_definitions_are_found_and_described(
-    path: str, text: str, defines: tuple[str, ...], main: tuple[str, str, str, str]
-) -> None:
-    (chunk,) = chunk_text(path, text)
-    assert chunk.defines == defines
-    assert (chunk.title, chunk.symbol_kind, chunk.signature, chunk.comment) == main
+@pytest.mark.parametrize("sample", _LANGUAGES.values(), ids=_LANGUAGES)
+def test_definitions_are_found_and_described(sample: Sample) -> None:
+    (chunk,) = chunk_text(sample.path, sample.text)
+    assert chunk.defines == sample.names("defines")
+    assert (chunk.title, chunk.symbol_kind) == (sample.fields["title"], sample.fields["kind"])
+    assert (chunk.signature, chunk.comment) == (sample.fields["signature"], sample.fields.get("comment", ""))
     assert chunk.signature in " ".join(chunk.text.split())
 
 
@@ -303,14 +25,14 @@ def test_definitions_are_found_and_described(
 _LARGE_CLASSES = {
     "python": (
         "ships.py",
-        'class Ship(Vessel):\n    """A ship."""\n\n    length = 1\n\n{0}\n{1}\n{2}\ndef moor(ship):\n{filler}',
+        'class Ship(Vessel):\n    """A ship."""\n\n    length = 1\n\n{0}\n{1}\n{2}\ndef moor(ship):\n{filler}',  # noqa: E501
         "    # Says {0}.\n    @log\n    def {0}(self):\n{filler}",
         "        self.remember(self.position, 'a word')\n",
         "Ship.{0}",
     ),
     "typescript": (
         "ships.ts",
-        "/** A ship. */\nexport class Ship {{\n  length = 1;\n\n{0}\n{1}\n{2}}}\n\nfunction moor(ship: Ship) {{\n{filler}}}\n",
+        "/** A ship. */\nexport class Ship {{\n  length = 1;\n\n{0}\n{1}\n{2}}}\n\nfunction moor(ship: Ship) {{\n{filler}}}\n",  # noqa: E501
         "  // Says {0}.\n  {0}(): void {{\n{filler}  }}\n",
         "    this.remember(this.position, 'a word');\n",
         "Ship.{0}",
@@ -324,7 +46,7 @@ _LARGE_CLASSES = {
     ),
     "rust": (
         "ship.rs",
-        "/// A ship.\npub struct Ship;\n\nimpl Ship {{\n{0}\n{1}\n{2}}}\n\nfn moor(ship: Ship) {{\n{filler}}}\n",
+        "/// A ship.\npub struct Ship;\n\nimpl Ship {{\n{0}\n{1}\n{2}}}\n\nfn moor(ship: Ship) {{\n{filler}}}\n",  # noqa: E501
         "    /// Says {0}.\n    #[inline]\n    pub fn {0}(&self) {{\n{filler}    }}\n",
         "        self.remember(self.position, 1);\n",
         "Ship::{0}",
@@ -372,10 +94,13 @@ def _large_class(template: str, method: str, filler: str, lines: int = 20) -> st
     return template.format(*methods, filler=filler * lines)
 
 
-@pytest.mark.parametrize(
+_large_classes = pytest.mark.parametrize(
     ("path", "template", "method", "filler", "title"), _LARGE_CLASSES.values(), ids=_LARGE_CLASSES
 )
-def test_a_large_class_is_cut_at_its_members(
+
+
+@_large_classes
+def test_large_class_is_cut_at_its_members(
     path: str, template: str, method: str, filler: str, title: str
 ) -> None:
     text = _large_class(template, method, filler)
@@ -384,14 +109,12 @@ def test_a_large_class_is_cut_at_its_members(
     assert sink.title == title.format("sink")
     assert (sink.parent, sink.header_path) == ("Ship", "Ship > sink")
     assert sink.comment == "Says sink."
-    # The comment, the decorators and the whole body are there.
+    # The chunk has the comment, the decorators and the whole body.
     assert method.format("sink", filler=filler * 20) in sink.text
 
 
-@pytest.mark.parametrize(
-    ("path", "template", "method", "filler", "title"), _LARGE_CLASSES.values(), ids=_LARGE_CLASSES
-)
-def test_a_giant_function_keeps_its_name_in_every_part(
+@_large_classes
+def test_giant_function_keeps_its_name_in_every_part(
     path: str, template: str, method: str, filler: str, title: str
 ) -> None:
     chunks = [
@@ -415,23 +138,22 @@ def test_small_neighbours_share_a_chunk() -> None:
     assert chunks[0].symbol == "step_0"
 
 
-def test_a_type_names_a_chunk_before_the_functions_around_it() -> None:
+def test_type_names_a_chunk_before_the_functions_around_it() -> None:
     text = "def build():\n    return Ship()\n\n\nclass Ship:\n    pass\n\n\nLIMIT = 3\n"
     assert chunk_text("ships.py", text)[0].symbol == "Ship"
 
 
-def test_imports_are_a_chunk_of_their_own_called_after_the_file() -> None:
+def test_imports_become_a_chunk_named_after_the_file() -> None:
     imports = "".join(f"from harbour.part_{index} import thing_{index}\n" for index in range(12))
-    text = (
-        f'"""Ships of the port."""\n\n{imports}\nLIMIT = 3\n\n\ndef moor():\n    return {list(range(40))}\n'
-    )
+    function = f"def moor():\n    return {list(range(40))}\n"
+    text = f'"""Ships of the port."""\n\n{imports}\nLIMIT = 3\n\n\n{function}'
     preamble, moor = chunk_text("src/harbour/ships.py", text)
     assert (preamble.title, preamble.symbol, preamble.defines) == ("ships", "", ("LIMIT",))
     assert preamble.comment == "Ships of the port."
     assert moor.symbol == "moor"
 
 
-def test_a_long_comment_goes_before_its_definition_under_the_same_name() -> None:
+def test_long_comment_becomes_a_chunk_named_as_its_definition() -> None:
     comment = "".join(f"/// Line {index} of what there is to say about ships.\n" for index in range(25))
     body = "    remember(position);\n" * 40
     doc, function = chunk_text("ship.rs", f"use a;\n\n{comment}pub fn sail() {{\n{body}}}\n")[-2:]
@@ -459,12 +181,13 @@ def test_tests_have_titles_and_no_symbols() -> None:
     assert all(not chunk.symbol and not chunk.defines for chunk in chunks)
 
 
-def test_code_under_a_condition_counts() -> None:
-    text = "try:\n    import fast\nexcept ImportError:\n    def slow(): ...\n\nif TYPE_CHECKING:\n    class Only: ...\n"
-    assert chunk_text("a.py", text)[0].defines == ("slow", "Only")
+def test_definitions_under_conditions_count() -> None:
+    guarded = "try:\n    import fast\nexcept ImportError:\n    def slow(): ...\n"
+    conditional = "if TYPE_CHECKING:\n    class Only: ...\n"
+    assert chunk_text("a.py", f"{guarded}\n{conditional}")[0].defines == ("slow", "Only")
 
 
-def test_broken_code_keeps_what_can_be_read() -> None:
+def test_broken_code_keeps_readable_definitions() -> None:
     text = "def whole():\n    return 1\n\n\ndef broken():\n    x = = 2\n    return (\n\n\ndef later(): ...\n"
     names = [name for chunk in chunk_text("a.py", text) for name in chunk.defines]
     assert "whole" in names
@@ -510,14 +233,14 @@ def test_files_have_a_type_and_a_language(path: str, text: str, chunk_type: Chun
     assert (chunk.type, chunk.language) == (chunk_type, language)
 
 
-def test_a_groovy_doc_comment_takes_nothing_else() -> None:
+def test_groovy_doc_comment_hides_no_definition() -> None:
     text = "/** Moors. */\nclass Ship {\n  def sail() { 1 }\n}\nclass Boat {\n  def row() { 1 }\n}\n"
     (chunk,) = chunk_text("Ship.groovy", text)
     assert chunk.defines == ("Ship", "sail", "Boat", "row")
     assert chunk.comment == "Moors."
 
 
-# A comment mark and a definition: of some grammars a comment holds its line's end, of others not.
+# A comment mark and a definition. Some grammars include the line's end in a comment.
 _COMMENTED = [
     ("ships.rs", "///", "pub fn moor() {}"),
     ("ships.rs", "//", "pub fn moor() {}"),
@@ -539,7 +262,7 @@ _COMMENTED = [
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize(("path", "mark", "definition"), _COMMENTED)
-def test_comment_lines_are_one_paragraph_up_to_an_empty_one(
+def test_comment_lines_form_paragraphs_between_empty_lines(
     path: str, mark: str, definition: str, line_end: str
 ) -> None:
     comment = [f"{mark} Moors a ship", f"{mark} at a berth.", mark, f"{mark} Slowly."]
@@ -549,7 +272,7 @@ def test_comment_lines_are_one_paragraph_up_to_an_empty_one(
 
 
 @pytest.mark.parametrize(("path", "mark"), [("ships.rs", "//!"), ("ships.clj", ";;"), ("ships.go", "//")])
-def test_a_header_keeps_what_a_blank_line_parts_from_its_licence(path: str, mark: str) -> None:
+def test_header_keeps_text_after_licence_and_blank_line(path: str, mark: str) -> None:
     licence = f"{mark} Copyright 2010 The Authors.\n{mark} All rights reserved.\n"
     (chunk,) = chunk_text(path, f"{licence}\n{mark} Ships\n{mark} of the port.\n")
     assert chunk.comment == "Ships\nof the port."

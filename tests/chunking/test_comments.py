@@ -1,3 +1,5 @@
+"""Comments become plain text."""
+
 import pytest
 
 from cairn.chunking.comments import COMMENT_LIMIT, comment_text
@@ -46,11 +48,11 @@ _LICENCE = """/*
  */"""
 
 
-def test_a_header_loses_its_licence_and_keeps_the_rest() -> None:
+def test_header_loses_only_its_licence() -> None:
     assert comment_text(_LICENCE, is_header=True) == "Schedules ships into berths."
 
 
-def test_a_comment_about_licences_stays_where_it_is_no_header() -> None:
+def test_comment_about_licences_outside_a_header_stays() -> None:
     assert comment_text("// Checks that the licence is under MIT license.") != ""
 
 

@@ -1,3 +1,5 @@
+"""The text of a chunk that is embedded has its place and its most important words."""
+
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
@@ -15,13 +17,11 @@ class BerthPlan:
 
 
 def test_prose_is_embedded_with_its_place_and_its_text() -> None:
-    text = (
-        "# Guide\n\nIntroduction to all the parts of it.\n\n## Routing\n\nHow a request finds its handler.\n"
-    )
-    chunk = chunk_text("docs/guide.md", text)[-1]
+    section = "## Routing\n\nHow a request finds its handler."
+    chunk = chunk_text("docs/guide.md", f"# Guide\n\nIntroduction to all the parts of it.\n\n{section}\n")[-1]
     assert composite_text("docs/guide.md", "harbour-docs", chunk) == (
-        "Title: Routing\nSource: harbour-docs\nPath: docs/guide.md > Guide > Routing\nType: prose\n---\n"
-        "## Routing\n\nHow a request finds its handler."
+        "Title: Routing\nSource: harbour-docs\nPath: docs/guide.md > Guide > Routing\n"
+        f"Type: prose\n---\n{section}"
     )
 
 
@@ -41,7 +41,7 @@ def test_code_without_names_is_embedded_by_its_first_lines() -> None:
     assert "from setuptools import setup setup(packages" in composite_text("setup.py", "harbour", chunk)
 
 
-def test_a_licence_is_not_embedded() -> None:
+def test_licence_is_not_embedded() -> None:
     text = '/* Copyright 2020 The Authors. All rights reserved. */\n\n#include <stdio.h>\n#include "ship.h"\n'
     (chunk,) = chunk_text("ship.c", text)
     assert "Copyright" not in composite_text("ship.c", "harbour", chunk)
@@ -55,6 +55,6 @@ def test_configuration_is_embedded_with_its_text() -> None:
     assert "Type: config\n---\n[server]\nport = 80" in text
 
 
-def test_any_chunk_has_some_text_to_embed() -> None:
+def test_every_chunk_has_text_to_embed() -> None:
     chunk = Chunk(position=0, start_line=0, end_line=1, text="}\n", type=ChunkType.CODE)
     assert composite_text("a.c", "x", chunk).strip()

@@ -1,4 +1,4 @@
-"""Where in a chunk a name is defined, beside what it is called after."""
+"""A chunk's definitions other than its main one are found by their lines."""
 
 from __future__ import annotations
 
@@ -9,48 +9,18 @@ from cairn.chunking.definition_place import definition_lines
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "name", "line"),
+    ("path", "name", "line", "text"),
     [
-        (
-            "a.py",
-            "class Berth:\n    def free(self, ship):\n        return ship\n\n    ship = None\n",
-            "ship",
-            "    ship = None",
-        ),
-        (
-            "a.go",
-            "package a\n\nconst (\n\t// Limit bounds it.\n\tLimit = 3\n\tOther = 4\n)\n",
-            "Limit",
-            "\tLimit = 3",
-        ),
-        (
-            "A.java",
-            "class A {\n    /** The name of it. */\n    void go() { go(name); }\n    private String name;\n}\n",
-            "name",
-            "    private String name;",
-        ),
-        (
-            "a.js",
-            "/**\n * Proxy to param.\n */\napp.all = function all() {}\napp.param = function param() {}\n",
-            "param",
-            "app.param = function param() {}",
-        ),
-        (
-            "a.h",
-            "/* LIMIT bounds it. */\n#define LIMIT 3\nint bounded(int n);\n#define OTHER LIMIT\n",
-            "LIMIT",
-            "#define LIMIT 3",
-        ),
-        (
-            "a.ex",
-            "defmodule A do\n  def go(a), do: a |> check?()\n  defp check?(a), do: a\nend\n",
-            "check?",
-            "  defp check?(a), do: a",
-        ),
+        ("a.py", "ship", 4, "class Berth:\n    def free(self, ship):\n        return ship\n\n    ship = None\n"),  # noqa: E501
+        ("a.go", "Limit", 4, "package a\n\nconst (\n\t// Limit bounds it.\n\tLimit = 3\n\tOther = 4\n)\n"),
+        ("A.java", "name", 3, "class A {\n    /** The name of it. */\n    void go() { go(name); }\n    private String name;\n}\n"),  # noqa: E501
+        ("a.js", "param", 4, "/**\n * Proxy to param.\n */\napp.all = function all() {}\napp.param = function param() {}\n"),  # noqa: E501
+        ("a.h", "LIMIT", 1, "/* LIMIT bounds it. */\n#define LIMIT 3\nint bounded(int n);\n#define OTHER LIMIT\n"),  # noqa: E501
+        ("a.ex", "check?", 2, "defmodule A do\n  def go(a), do: a |> check?()\n  defp check?(a), do: a\nend\n"),  # noqa: E501
     ],
-)
-def test_a_definition_is_found_among_the_lines_that_name_it(
-    path: str, text: str, name: str, line: str
+)  # fmt: skip
+def test_definition_line_is_found_among_lines_with_its_name(
+    path: str, name: str, line: int, text: str
 ) -> None:
     chunk = next(chunk for chunk in chunk_text(path, text) if name in chunk.defines)
-    assert text.splitlines()[definition_lines(chunk, name)[0]] == line
+    assert definition_lines(chunk, name)[0] == line

@@ -1,4 +1,4 @@
-"""Documents: headings, blocks, and fences that are never cut."""
+"""Documents are cut by headings and blocks, and fences stay whole."""
 
 import pytest
 
@@ -24,6 +24,7 @@ How the parts of a path become typed values.
 
 What happens when a handler raises an exception.
 """
+_PART = "## Part\n\nSix words and a few more here.\n"
 
 
 def _paths(text: str, path: str = "docs/guide.md") -> list[str]:
@@ -34,67 +35,30 @@ def _holding(chunks: list[Chunk], text: str) -> Chunk:
     return next(chunk for chunk in chunks if text in chunk.text)
 
 
-def test_sections_know_the_headings_above_them() -> None:
+def test_sections_have_the_headings_above_them() -> None:
     assert _paths(_GUIDE) == ["Guide", "Guide > Routing", "Guide > Routing > Converters", "Guide > Errors"]
-    assert [chunk.title for chunk in chunk_text("guide.md", _GUIDE)] == [
-        "Guide",
-        "Routing",
-        "Converters",
-        "Errors",
-    ]
+    titles = [chunk.title for chunk in chunk_text("guide.md", _GUIDE)]
+    assert titles == ["Guide", "Routing", "Converters", "Errors"]
 
 
 @pytest.mark.parametrize(
-    ("path", "text"),
+    ("path", "title", "section"),
     [
-        (
-            "guide.md",
-            "Guide\n=====\n\nWhat this guide is about, in a sentence.\n\nRouting\n-------\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.rst",
-            "=====\nGuide\n=====\n\nWhat this guide is about, in a sentence.\n\n.. _routing:\n\nRouting\n-------\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.txt",
-            "Guide\n=====\n\nWhat this guide is about, in a sentence.\n\nRouting\n-------\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.adoc",
-            "= Guide\n\nWhat this guide is about, in a sentence.\n\n== Routing\n\nHow a request finds its handler here.\n",
-        ),
-        (
-            "guide.org",
-            "* Guide\n\nWhat this guide is about, in a sentence.\n\n** TODO Routing :web:\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.tex",
-            "\\chapter{Guide}\n\nWhat this guide is about, in a sentence.\n\n\\section{Routing}\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.md",
-            '<h1 align="center">Guide</h1>\n\nWhat this guide is about, in a sentence.\n\n<h2>Routing</h2>\n\n'
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.md",
-            "---\ntitle: Guide\n---\n\nWhat this guide is about, in a sentence.\n\n## Routing\n\n"
-            "How a request finds its handler here.\n",
-        ),
-        (
-            "guide.md",
-            "# Guide\n\nWhat this guide is about, in a sentence.\n\n# Routing\n\nHow a request finds its handler here.\n",
-        ),
+        ("guide.md", "Guide\n=====", "Routing\n-------"),
+        ("guide.rst", "=====\nGuide\n=====", ".. _routing:\n\nRouting\n-------"),
+        ("guide.txt", "Guide\n=====", "Routing\n-------"),
+        ("guide.adoc", "= Guide", "== Routing"),
+        ("guide.org", "* Guide", "** TODO Routing :web:"),
+        ("guide.tex", "\\chapter{Guide}", "\\section{Routing}"),
+        ("guide.md", '<h1 align="center">Guide</h1>', "<h2>Routing</h2>"),
+        ("guide.md", "---\ntitle: Guide\n---", "## Routing"),
+        ("guide.md", "# Guide", "# Routing"),
     ],
     ids=["setext", "rst", "txt", "adoc", "org", "latex", "html", "front matter", "several first headings"],
 )
-def test_every_markup_has_headings(path: str, text: str) -> None:
-    assert _paths(text, path) == ["Guide", "Guide > Routing"]
+def test_every_markup_has_headings(path: str, title: str, section: str) -> None:
+    words = "What this guide is about, in a sentence."
+    assert _paths(f"{title}\n\n{words}\n\n{section}\n\n{words}\n", path) == ["Guide", "Guide > Routing"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +94,7 @@ def test_titles_have_no_markup(heading: str, title: str) -> None:
         "<script>\n# not a heading\n</script>",
     ],
 )
-def test_what_looks_like_a_heading_inside_a_block_is_none(fence: str) -> None:
+def test_heading_marks_inside_a_block_do_not_count(fence: str) -> None:
     text = f"# Title\n\nSome words that introduce what follows here.\n\n{fence}\n"
     assert _paths(text) == ["Title"]
 
@@ -144,31 +108,31 @@ def test_what_looks_like_a_heading_inside_a_block_is_none(fence: str) -> None:
         "An element like `<pre>` in a line.",
     ],
 )
-def test_what_ends_with_its_block_hides_no_heading(block: str) -> None:
-    text = f"# Title\n\nSome words that introduce what follows here.\n\n{block}\n\n## Part\n\nSix words and a few more here.\n"
+def test_unclosed_block_hides_no_later_heading(block: str) -> None:
+    text = f"# Title\n\nSome words that introduce what follows here.\n\n{block}\n\n{_PART}"
     assert _paths(text) == ["Title", "Title > Part"]
     assert _paths(text + "\nThen --> or </pre> are found.\n")[-1] == "Title > Part"
 
 
 @pytest.mark.parametrize("first", ["\n# Title", "# Title", "Just words, as they come.\n\n# Title"])
-def test_text_between_rules_is_no_front_matter(first: str) -> None:
-    text = f"---\n{first}\n\nWords enough to be a section here.\n\n---\n\n## Part\n\nSix words and a few more here.\n"
+def test_text_between_rules_is_not_front_matter(first: str) -> None:
+    text = f"---\n{first}\n\nWords enough to be a section here.\n\n---\n\n{_PART}"
     assert _paths(text)[-2:] == ["Title", "Title > Part"]
 
 
-def test_an_html_heading_may_take_several_lines() -> None:
-    text = '<h1 align="center">\n  <img src="logo.svg">\n  <br>\n  Harbour\n</h1>\n\nWords enough to be a section here.\n'
-    assert _paths(text) == ["Harbour"]
+def test_html_heading_may_take_several_lines() -> None:
+    heading = '<h1 align="center">\n  <img src="logo.svg">\n  <br>\n  Harbour\n</h1>'
+    assert _paths(f"{heading}\n\nWords enough to be a section here.\n") == ["Harbour"]
 
 
-def test_a_heading_needs_a_space_after_its_marks() -> None:
-    assert _paths("# Title\n\n#hashtag is no heading in these words.\n") == ["Title"]
+def test_heading_needs_a_space_after_its_marks() -> None:
+    assert _paths("# Title\n\n#hashtag begins no heading with these words.\n") == ["Title"]
 
 
 @pytest.mark.parametrize("mark", ["```", "~~~", "`````"])
 @pytest.mark.parametrize("before", [0, 900, 1500, 1990])
 @pytest.mark.parametrize("size", [200, 1200, FENCE_LIMIT - 120])
-def test_a_fence_is_never_cut(mark: str, before: int, size: int) -> None:
+def test_fence_is_never_cut(mark: str, before: int, size: int) -> None:
     code = "".join(f"    value_{index} = compute({index})\n\n" for index in range(size // 30))
     fence = f"{mark}python\n{code}{mark}\n"
     prose = "Words about it. " * (before // 16)
@@ -176,7 +140,7 @@ def test_a_fence_is_never_cut(mark: str, before: int, size: int) -> None:
     assert fence in _holding(chunks, f"{mark}python").text
 
 
-def test_a_fence_beyond_the_limit_is_cut_between_lines() -> None:
+def test_fence_beyond_the_limit_is_cut_between_lines() -> None:
     code = "".join(f"        value_{index} = compute({index})\n" for index in range(200))
     text = f"# Title\n\nShort.\n\n```python\n{code}```\n"
     chunks = chunk_text("a.md", text)
@@ -187,7 +151,7 @@ def test_a_fence_beyond_the_limit_is_cut_between_lines() -> None:
     assert {(chunk.type, chunk.language) for chunk in chunks} == {(ChunkType.CODE, "python")}
 
 
-def test_an_introduction_stays_with_its_fence() -> None:
+def test_introduction_stays_with_its_fence() -> None:
     text = f"# Title\n\n{'Long prose. ' * 140}\n\nRun it like this:\n\n```sh\n{'make test' * 60}\n```\n"
     assert "Run it like this" in _holding(chunk_text("a.md", text), "```sh").text
 
@@ -206,14 +170,14 @@ def test_an_introduction_stays_with_its_fence() -> None:
         ("text", "harbour/\n  berths.py", ChunkType.PROSE, "markdown"),
     ],
 )
-def test_a_chunk_that_is_mostly_a_fence_has_its_type(
+def test_chunk_of_mostly_a_fence_has_the_fence_type(
     info: str, code: str, chunk_type: ChunkType, language: str
 ) -> None:
     (chunk,) = chunk_text("a.md", f"## Use\n\n```{info}\n{code}\n```\n")
     assert (chunk.type, chunk.language) == (chunk_type, language)
 
 
-def test_a_fence_among_much_prose_leaves_it_prose() -> None:
+def test_chunk_of_mostly_prose_stays_prose() -> None:
     (chunk,) = chunk_text("a.md", f"# Use\n\n{'Words that explain it. ' * 20}\n\n```sh\nmake\n```\n")
     assert (chunk.type, chunk.language) == (ChunkType.PROSE, "markdown")
 
@@ -227,15 +191,15 @@ def test_endpoints_are_api(path: str, heading: str) -> None:
     assert chunk.type is ChunkType.API
 
 
-def test_a_bare_title_joins_its_first_section() -> None:
+def test_bare_title_joins_its_first_section() -> None:
     text = "# Guide\n\n## Install\n\nHow to install it on your own machine.\n"
     (chunk,) = chunk_text("a.md", text)
     assert (chunk.title, chunk.header_path) == ("Install", "Guide > Install")
 
 
-def test_short_sections_with_something_to_say_stay_apart() -> None:
-    text = "# App\n\n## Notes\n\nOpen the notes widget to write.\n\n## Links\n\nLinks are shortcuts to your pages.\n"
-    assert _paths(text) == ["App > Notes", "App > Links"]
+def test_short_sections_with_text_stay_apart() -> None:
+    notes, links = "Open the notes widget to write.", "Links are shortcuts to your pages."
+    assert _paths(f"# App\n\n## Notes\n\n{notes}\n\n## Links\n\n{links}\n") == ["App > Notes", "App > Links"]
 
 
 def test_empty_sections_side_by_side_keep_both_names() -> None:
@@ -274,12 +238,12 @@ def test_code_blocks_of_other_markup_have_a_language(path: str, block: str) -> N
     assert (chunk.type, chunk.language) == (ChunkType.CODE, "python")
 
 
-def test_a_literal_block_of_rst_is_a_code_block() -> None:
+def test_literal_block_of_rst_is_a_code_block() -> None:
     code = "    x = compute(1)\n\n    y = compute(2)\n\n" * 5
     (chunk,) = chunk_text("a.rst", f"Title\n=====\n\nFor example::\n\n{code}And so on it goes.\n")
     assert chunk.type is ChunkType.CODE
 
 
-def test_a_document_without_headings_is_called_after_its_file() -> None:
+def test_document_without_headings_is_named_after_its_file() -> None:
     (chunk,) = chunk_text("docs/notes.md", "Only words, and nothing above them.\n")
     assert (chunk.title, chunk.header_path) == ("notes", "")

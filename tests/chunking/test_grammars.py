@@ -1,4 +1,4 @@
-"""Every bundled grammar is used for files that are found, or it is said why not."""
+"""Every bundled grammar is used for files, or listed with a reason."""
 
 import gc
 import tracemalloc
@@ -10,25 +10,21 @@ from cairn.chunking.grammars import UNUSED, parse
 from cairn.text.languages import DETECTED_LANGUAGES
 
 _BUNDLED = frozenset(semble_grammars.available_languages())
+_USED = _BUNDLED - UNUSED.keys()
 
 
-def test_every_grammar_is_used_or_named_with_a_reason() -> None:
-    used = {language for language in _BUNDLED - UNUSED.keys() if is_parsed(language)}
-    assert used & DETECTED_LANGUAGES == _BUNDLED - UNUSED.keys()
-
-
-def test_what_is_not_used_is_bundled_and_has_a_reason() -> None:
+def test_every_grammar_is_used_or_listed_with_a_reason() -> None:
+    used = {language for language in _USED if is_parsed(language)}
+    assert used & DETECTED_LANGUAGES == _USED
     assert UNUSED.keys() <= _BUNDLED
     assert all(UNUSED.values())
 
 
-def test_the_grammars_that_are_used_load_and_parse() -> None:
-    assert [
-        language for language in sorted(_BUNDLED - UNUSED.keys()) if parse(language, b"a\n") is None
-    ] == []
+def test_used_grammars_load_and_parse() -> None:
+    assert [language for language in sorted(_USED) if parse(language, b"a\n") is None] == []
 
 
-def test_parsing_again_and_again_keeps_nothing_of_the_text() -> None:
+def test_repeated_parsing_leaks_no_text() -> None:
     source = b"def answer():\n    return 42\n" * 2_000
 
     def parse_often(times: int) -> int:

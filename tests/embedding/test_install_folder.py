@@ -1,12 +1,12 @@
-"""Installing a user's own model: any graph and tokenizer that work, and nothing that does not."""
+"""A user's own model is installed if its graph and tokenizer work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.embedding.conftest import FolderMaker
 
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.install import install_folder
@@ -14,11 +14,9 @@ from cairn.embedding.model_files import find_model, models_dir
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
-FolderMaker = Callable[..., Path]
-
 
 def quiet(line: str) -> None:
-    """A report that nobody reads."""
+    pass
 
 
 @pytest.mark.parametrize(
@@ -31,7 +29,7 @@ def quiet(line: str) -> None:
         ('pooling = "none"\ndimension = 3', True, [0.6, 0.8, 0]),
     ],
 )
-def test_the_description_or_the_graph_decides_the_pooling(
+def test_description_or_the_graph_decides_the_pooling(
     data_dir: Path, make_folder: FolderMaker, description: str, pooled: bool, expected: list[float]
 ) -> None:
     model = install_folder(make_folder(description=description, pooled=pooled), quiet)
@@ -46,16 +44,12 @@ def test_padding_does_not_count_in_the_mean(data_dir: Path, make_folder: FolderM
     np.testing.assert_allclose(vectors, [[1, 0, 0], [0, 1, 0]], atol=1e-6)
 
 
-def test_an_empty_text_has_a_vector_even_without_special_tokens(
-    data_dir: Path, make_folder: FolderMaker
-) -> None:
+def test_empty_text_without_special_tokens_has_a_vector(data_dir: Path, make_folder: FolderMaker) -> None:
     embedder = load_embedder(install_folder(make_folder(), quiet), EmbeddingSettings())
     np.testing.assert_allclose(np.linalg.norm(embedder.embed(["", "red"], 64), axis=1), 1, atol=1e-6)
 
 
-def test_the_installed_model_is_a_copy_that_becomes_the_active_one(
-    data_dir: Path, make_folder: FolderMaker
-) -> None:
+def test_installed_model_is_an_active_copy(data_dir: Path, make_folder: FolderMaker) -> None:
     source = make_folder(description='name = "my-model"\nquery_prefix = "ask: "')
     installed = install_folder(source, quiet)
     for file in source.iterdir():
@@ -67,7 +61,7 @@ def test_the_installed_model_is_a_copy_that_becomes_the_active_one(
     np.testing.assert_allclose(query, np.array([3, 0, 2]) / 13**0.5, atol=1e-6)
 
 
-def test_what_changes_the_vectors_changes_the_id(data_dir: Path, make_folder: FolderMaker) -> None:
+def test_id_changes_with_the_vectors(data_dir: Path, make_folder: FolderMaker) -> None:
     named = 'name = "same"\n'
     ids = [
         install_folder(make_folder("a", named), quiet).id,
@@ -86,12 +80,12 @@ def test_what_changes_the_vectors_changes_the_id(data_dir: Path, make_folder: Fo
         ("dimension = 4", "returns 3 numbers per vector, its description says 4"),
         ('pooling = "none"', "no output of 2 dimensions"),
         ("normalize = false", "do not have unit length"),
-        ('name = "../colours"', "is no model name"),
+        ('name = "../colours"', "is not a model name"),
         ('pooling = "sum"', "pooling: expected one of"),
         ("dimension", "cannot be read"),
     ],
 )
-def test_a_description_that_does_not_fit_is_refused_and_the_active_model_stays(
+def test_wrong_description_is_refused_and_keeps_the_active_model(
     data_dir: Path, make_folder: FolderMaker, description: str, problem: str
 ) -> None:
     before = install_folder(make_folder("good"), quiet)

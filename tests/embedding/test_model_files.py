@@ -1,4 +1,4 @@
-"""Finding the model: none, the right one, or an error that says what to do."""
+"""The active model is found, or an error says what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.errors import ModelError
 
 
 def complete(name: str, digest: str = "0123456789abcdef") -> InstalledModel:
-    """A folder that looks complete to someone who does not load it."""
+    """Make a model folder that looks complete without being loaded."""
     folder = models_dir() / name
     folder.mkdir(parents=True)
     (folder / "model.onnx").touch()
@@ -21,18 +21,18 @@ def complete(name: str, digest: str = "0123456789abcdef") -> InstalledModel:
     return model
 
 
-def test_without_any_model_there_is_none(data_dir: Path) -> None:
+def test_empty_data_folder_has_no_model(data_dir: Path) -> None:
     assert find_model() is None
     assert not data_dir.exists()
 
 
-def test_a_model_is_read_as_it_was_described(data_dir: Path) -> None:
+def test_model_is_read_as_described(data_dir: Path) -> None:
     model = complete("all-MiniLM-L6-v2")
     assert find_model() == model
     assert model.id == "all-MiniLM-L6-v2@0123456789ab"
 
 
-def test_the_active_model_is_found(data_dir: Path) -> None:
+def test_active_model_is_found(data_dir: Path) -> None:
     first, second = complete("first"), complete("second")
     activate("first")
     assert find_model() == first
@@ -41,7 +41,7 @@ def test_the_active_model_is_found(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json", "cairn-model.toml"])
-def test_a_missing_file_is_an_error_with_a_remedy(data_dir: Path, missing: str) -> None:
+def test_missing_file_is_an_error_with_a_remedy(data_dir: Path, missing: str) -> None:
     (complete("all-MiniLM-L6-v2").folder / missing).unlink()
     with pytest.raises(ModelError, match=rf"lacks {missing}.*cairn model install`"):
         find_model()
@@ -58,14 +58,14 @@ def test_a_missing_file_is_an_error_with_a_remedy(data_dir: Path, missing: str) 
         ("dimension = 384", "incomplete"),
     ],
 )
-def test_a_bad_description_is_an_error_with_a_remedy(data_dir: Path, text: str, problem: str) -> None:
+def test_invalid_description_raises_a_remedy(data_dir: Path, text: str, problem: str) -> None:
     (complete("mine").folder / "cairn-model.toml").write_text(text, encoding="utf-8")
     activate("mine")
     with pytest.raises(ModelError, match=rf"{problem}(.|\n)*cairn model install FOLDER`"):
         find_model()
 
 
-def test_a_model_that_was_asked_for_must_be_there(data_dir: Path) -> None:
+def test_missing_active_model_raises(data_dir: Path) -> None:
     complete("all-MiniLM-L6-v2")
     activate("removed")
     with pytest.raises(ModelError, match="removed is not installed"):
@@ -73,8 +73,8 @@ def test_a_model_that_was_asked_for_must_be_there(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/etc", "a/b", "a\\b", "..", ".install.lock", "C:x"])
-def test_a_name_cannot_lead_out_of_the_models_folder(data_dir: Path, name: str) -> None:
+def test_name_cannot_lead_out_of_the_models_folder(data_dir: Path, name: str) -> None:
     complete("all-MiniLM-L6-v2")
     activate(name)
-    with pytest.raises(ModelError, match="is no model name"):
+    with pytest.raises(ModelError, match="is not a model name"):
         find_model()

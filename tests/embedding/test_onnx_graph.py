@@ -1,4 +1,4 @@
-"""The graph builder: what it writes is valid ONNX, and what it cannot convert it says."""
+"""The graph builder writes valid ONNX, and reports what it cannot convert."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIG = {
 }
 
 
-def test_the_installed_graph_is_valid_onnx(default_model: InstalledModel) -> None:
+def test_installed_graph_is_valid_onnx(default_model: InstalledModel) -> None:
     path = default_model.folder / "model.onnx"
     onnx.checker.check_model(path, full_check=True)
     graph = onnx.load(path).graph
@@ -40,6 +40,6 @@ def test_another_architecture_is_refused(change: dict[str, Any]) -> None:
         build_bert_graph(CONFIG | change, {})
 
 
-def test_a_missing_tensor_is_named() -> None:
+def test_missing_tensor_is_named() -> None:
     with pytest.raises(ModelError, match=r"lacks embeddings\.token_type_embeddings\.weight"):
         build_bert_graph(CONFIG, {"embeddings.word_embeddings.weight": np.zeros((4, 8), np.float32)})

@@ -1,16 +1,15 @@
-"""The code model that comes with Cairn: found without numpy, used only if it is whole, another one under another id."""
+"""The packaged code model is found without numpy, used only if intact, and identified by its content."""
 
 from __future__ import annotations
 
 import logging
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.embedding.conftest import run_python
 
 from cairn.embedding import packaged
 from cairn.embedding.packaged import PackagedModel, describe_packaged, load_packaged, packaged_model
@@ -38,22 +37,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_cairn_brings_a_whole_model_whose_description_is_of_its_files() -> None:
+def test_packaged_model_matches_its_description() -> None:
     model, table = packaged_model(), load_packaged()
     assert (table.id, table.dimension) == (model.id, model.dimension)
     assert model.id.startswith("cairn-code@")
 
 
-def test_dimension_and_vocabulary_are_the_files_own(folder: Path) -> None:
+def test_dimension_and_vocabulary_come_from_the_files(folder: Path) -> None:
     table = load_packaged(folder)
     assert table.dimension == 4
     shipyard = np.array([5 + 9, 6 + 10, 7 + 11, 8 + 12], np.float32)
-    np.testing.assert_allclose(
-        table.embed(["the shipyard"], 8)[0], shipyard / np.linalg.norm(shipyard), rtol=1e-6
-    )
+    shipyard /= np.linalg.norm(shipyard)
+    np.testing.assert_allclose(table.embed(["the shipyard"], 8)[0], shipyard, rtol=1e-6)
 
 
-def test_its_id_changes_with_vectors_vocabulary_and_recipe(
+def test_id_changes_with_vectors_vocabulary_and_recipe(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = packaged_model(folder)
@@ -63,21 +61,16 @@ def test_its_id_changes_with_vectors_vocabulary_and_recipe(
     assert len({*ids, model.id}) == 4
 
 
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
 def flip_last_bit(content: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-def nothing(content: bytes) -> bytes:
-    return b""
+DAMAGES = {"cut": lambda content: content[: len(content) // 2], "flip": flip_last_bit, "empty": lambda _: b""}
 
 
-@pytest.mark.parametrize("damage", [cut, flip_last_bit, nothing])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("name", ["vectors.npy", "vocabulary.txt", "cairn-model.toml"])
-def test_a_damaged_file_is_an_error_with_a_remedy(
+def test_damaged_file_is_an_error_with_a_remedy(
     folder: Path, name: str, damage: Callable[[bytes], bytes]
 ) -> None:
     content = (folder / name).read_bytes()
@@ -94,13 +87,13 @@ def test_a_damaged_file_is_an_error_with_a_remedy(
     [np.zeros(3), np.zeros(2, entry_type(4)), np.zeros(3, [("scale", "<f4"), ("vector", "i1", (4,))])],
     ids=["no vectors", "fewer than pieces", "without a scale for questions"],
 )
-def test_what_is_no_table_of_the_vocabulary_cannot_be_described(folder: Path, entries: object) -> None:
+def test_mismatched_vectors_cannot_be_described(folder: Path, entries: object) -> None:
     np.save(folder / "vectors.npy", np.asarray(entries))
     with pytest.raises(ValueError, match=r"vectors\.npy"):
         describe_packaged(folder)
 
 
-def test_it_is_known_without_numpy() -> None:
+def test_description_is_read_without_numpy() -> None:
     code = (
         "import sys\n"
         "from cairn.settings.tree import EmbeddingSettings\n"
@@ -108,15 +101,14 @@ def test_it_is_known_without_numpy() -> None:
         "assert SharedModel(EmbeddingSettings()).packaged().dimension\n"
         "print(sorted({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python(code).strip() == "[]"
 
 
 # --- shared ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("data_dir")
-def test_it_is_there_without_any_installed_model_and_loaded_once() -> None:
+def test_code_model_needs_no_installed_model_and_loads_once() -> None:
     models = SharedModel(EmbeddingSettings())
     assert models.installed() is None
     table = models.static_table()
@@ -127,12 +119,12 @@ def test_it_is_there_without_any_installed_model_and_loaded_once() -> None:
     assert table.id == described.id
 
 
-def test_switched_off_there_is_none() -> None:
+def test_disabled_embedding_has_no_code_model() -> None:
     models = SharedModel(EmbeddingSettings(enabled=False))
     assert (models.packaged(), models.static_table()) == (None, None)
 
 
-def test_a_damaged_one_is_logged_once_and_told_to_whoever_asks(
+def test_damaged_code_model_is_logged_once_and_raised_to_callers(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     models = SharedModel(EmbeddingSettings(), folder)
@@ -140,16 +132,15 @@ def test_a_damaged_one_is_logged_once_and_told_to_whoever_asks(
     (folder / "vectors.npy").write_bytes(flip_last_bit((folder / "vectors.npy").read_bytes()))
     with caplog.at_level(logging.WARNING):
         assert [models.static_table() for _ in range(3)] == [None, None, None]
-    assert [
-        record.getMessage() for record in caplog.records if "Install Cairn again" in record.getMessage()
-    ] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [message for message in messages if "Install Cairn again" in message] == [
         "The code model that comes with Cairn cannot be used: its content has changed. Install Cairn again."
     ]
     with pytest.raises(ModelError, match="Install Cairn again"):
         models.packaged()
 
 
-def test_a_missing_one_is_told_as_well(folder: Path) -> None:
+def test_missing_code_model_is_raised_to_callers(folder: Path) -> None:
     shutil.rmtree(folder)
     models = SharedModel(EmbeddingSettings(), folder)
     assert models.static_table() is None

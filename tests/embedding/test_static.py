@@ -1,15 +1,14 @@
-"""The static table: what its vectors are."""
+"""The static table gives each text its vector."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.embedding.conftest import ANY_TEXT, run_python
 
 from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces, words_of
@@ -19,7 +18,7 @@ WORDS = ["red", "green", "blue"]
 
 @pytest.fixture
 def colours() -> StaticTable:
-    """Three words, each in a direction of its own; in a question, red counts three times as much as the others."""
+    """Three words, each in its own direction; in a query, red weighs three times as much."""
     entries = np.zeros(len(WORDS), entry_type(3))
     entries["vector"] = 100 * np.eye(3)
     entries["scale"] = 0.01
@@ -27,19 +26,19 @@ def colours() -> StaticTable:
     return StaticTable("colours", entries, WordPieces(WORDS))
 
 
-def test_a_texts_vector_is_the_sum_of_its_tokens_vectors_at_unit_length(colours: StaticTable) -> None:
+def test_vector_is_the_normalised_sum_of_token_vectors(colours: StaticTable) -> None:
     vectors = colours.embed(["red", "red green", "blue green blue"], 64)
     expected = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 2]]) / np.sqrt([[1], [2], [5]])
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def test_a_questions_tokens_have_weights_of_their_own(colours: StaticTable) -> None:
+def test_query_tokens_have_their_own_weights(colours: StaticTable) -> None:
     (vector,) = colours.embed_queries(["red green"])
     np.testing.assert_allclose(vector, np.array([3, 1, 0]) / np.sqrt(10), atol=1e-6)
     np.testing.assert_array_equal(colours.embed_queries_int8(["red green"])[0], np.rint(vector * 127))
 
 
-def test_the_code_below_a_skeleton_counts_a_fifth(colours: StaticTable) -> None:
+def test_body_tokens_count_a_fifth(colours: StaticTable) -> None:
     texts, bodies = ["red", "", "blue", ""], ["green green", "green", "", ""]
     vectors = colours.embed(texts, 64, bodies)
     expected = np.array([[1, 0.4, 0], [0, 1, 0], [0, 0, 1]]) / np.sqrt([[1.16], [1], [1]])
@@ -47,15 +46,14 @@ def test_the_code_below_a_skeleton_counts_a_fifth(colours: StaticTable) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors[3]), 1, atol=1e-6)
 
 
-def test_of_the_code_below_only_the_first_tokens_count(colours: StaticTable) -> None:
-    most, more = colours.embed(
-        ["red"] * 2, 1, ["blue " * BODY_TOKENS, "blue " * BODY_TOKENS + "green " * 500]
-    )
+def test_only_the_first_tokens_of_a_body_count(colours: StaticTable) -> None:
+    body = "blue " * BODY_TOKENS
+    most, more = colours.embed(["red"] * 2, 1, [body, body + "green " * 500])
     np.testing.assert_array_equal(most, more)
     assert colours.embed(["red"], 1, ["blue " * (BODY_TOKENS - 1) + "green"])[0, 1] > 0
 
 
-def test_what_means_the_like_is_closer(static_table: StaticTable) -> None:
+def test_similar_meanings_are_closer(static_table: StaticTable) -> None:
     query = static_table.embed_queries(["how are cookies signed"])[0]
     texts = ["sessions stored in a signed cookie", "resize the window", "parse a date"]
     similarities = static_table.embed(texts, 64) @ query
@@ -69,15 +67,12 @@ def test_only_the_first_tokens_count(colours: StaticTable) -> None:
 
 
 def test_vectors_do_not_depend_on_the_other_texts(static_table: StaticTable) -> None:
-    # More than a batch, with texts without tokens at its start, in the middle and at its end.
+    # More texts than a batch, with texts without tokens at its start, in the middle and at its end.
     texts = ["", *(f"word {number} of many" for number in range(200)), "", "", "last", ""]
     together = static_table.embed(texts, 64)
     alone = np.concatenate([static_table.embed([text], 64) for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-6)
     assert len({row.tobytes() for row in together[1:201]}) == 200
-
-
-ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
 
 
 @settings(max_examples=60)
@@ -103,20 +98,12 @@ def test_int8_rows_have_the_same_angles(static_table: StaticTable) -> None:
 def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
     texts = [f"text {number} about files" for number in range(300)]
     expected = static_table.embed(texts, 64)
-    results: list[bool] = []
-
-    def embed() -> None:
-        results.append(all(np.array_equal(static_table.embed(texts, 64), expected) for _ in range(3)))
-
-    threads = [threading.Thread(target=embed) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 3
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: static_table.embed(texts, 64), range(9))
+        assert all(np.array_equal(vectors, expected) for vectors in results)
 
 
-def test_it_needs_neither_libraries_of_models_nor_threads() -> None:
+def test_table_needs_neither_model_libraries_nor_threads() -> None:
     code = (
         "import sys, time, numpy\n"
         "from cairn.embedding.packaged import FOLDER, load_packaged\n"
@@ -128,8 +115,7 @@ def test_it_needs_neither_libraries_of_models_nor_threads() -> None:
         "print(int((time.process_time() - time.thread_time() - before) / 0.1))\n"
         "print(sorted({'onnxruntime', 'tokenizers'} & set(sys.modules)))\n"
     )
-    outcome = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert outcome.stdout.split() == ["0", "[]"]
+    assert run_python(code).split() == ["0", "[]"]
 
 
 def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable) -> None:
@@ -139,12 +125,12 @@ def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable)
     assert static_table.embed_pieces_int8([]).shape == (0, static_table.dimension)
 
 
-def test_only_so_many_pieces_are_taken(static_table: StaticTable) -> None:
+def test_pieces_end_at_the_limit(static_table: StaticTable) -> None:
     words = words_of("where a ship is moored at a berth")
     assert static_table.pieces(words, 3) == static_table.pieces(words, 100)[:3]
 
 
-def test_the_nearest_token_counts_however_many_others_there_are(static_table: StaticTable) -> None:
+def test_nearest_token_counts_among_many_others(static_table: StaticTable) -> None:
     texts = ["moor the ship", "ledger entry column " * 20 + " moor the ship", "ledger entry column", ""]
     pieces = [static_table.pieces(words_of(text), 256) for text in texts]
     near = static_table.nearness("moor a ship", pieces)
@@ -154,17 +140,16 @@ def test_the_nearest_token_counts_however_many_others_there_are(static_table: St
     assert near.max() <= 1.001
 
 
-def test_one_text_is_as_near_as_among_others(static_table: StaticTable) -> None:
-    pieces = [
-        static_table.pieces(words_of(text), 256) for text in ("tide table", "", "crane hoist", "moor ship")
-    ]
+def test_nearness_does_not_depend_on_other_texts(static_table: StaticTable) -> None:
+    texts = ("tide table", "", "crane hoist", "moor ship")
+    pieces = [static_table.pieces(words_of(text), 256) for text in texts]
     every = static_table.nearness("which crane lifts a ship", pieces)
     alone = [float(static_table.nearness("which crane lifts a ship", [each])[0]) for each in pieces]
     assert every == pytest.approx(alone, abs=1e-6)
 
 
 @pytest.mark.parametrize(("question", "texts"), [("", [[1]]), ("…", [[1]]), ("ship", []), ("ship", [[], []])])
-def test_nothing_to_compare_is_near_nothing(
+def test_nearness_without_tokens_is_zero(
     static_table: StaticTable, question: str, texts: list[list[int]]
 ) -> None:
     assert static_table.nearness(question, texts).tolist() == [0.0] * len(texts)

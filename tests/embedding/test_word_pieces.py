@@ -1,8 +1,8 @@
-"""Words and pieces of words: the same words as keywords have, each whole where the vocabulary has it."""
+"""Words become whole pieces of the vocabulary where possible, and split as keywords do."""
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -34,11 +34,11 @@ def pieces_of(text: str, limit: int = 100) -> list[str]:
         ("qqq", []),
     ],
 )
-def test_a_word_is_itself_or_its_longest_pieces_from_the_left(text: str, pieces: list[str]) -> None:
+def test_word_is_itself_or_its_longest_pieces_from_the_left(text: str, pieces: list[str]) -> None:
     assert pieces_of(text) == pieces
 
 
-def test_a_remembered_word_has_the_same_pieces() -> None:
+def test_cached_word_has_the_same_pieces() -> None:
     vocabulary = WordPieces(PIECES)
     assert vocabulary.ids("unloader unloader", 10) == [2, 5, 2, 5]
     assert vocabulary.ids("unloader", 10) == [2, 5]
@@ -56,7 +56,7 @@ def test_long_words_and_long_texts_are_cut() -> None:
     assert vocabulary.ids("q " * 10_000 + "server", 5) == []
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_cached_words_are_bounded() -> None:
     vocabulary = WordPieces(PIECES, most_remembered=3)
     texts = [f"unload{letter}" for letter in "abcdefghij"]
     assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
@@ -67,27 +67,20 @@ def test_what_is_remembered_is_bounded() -> None:
 def test_threads_get_the_same_answers() -> None:
     texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
     expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
-    vocabulary, right = WordPieces(PIECES, most_remembered=5), []
-
-    def look() -> None:
-        right.append(all([vocabulary.ids(text, 20) for text in texts] == expected for _ in range(3)))
-
-    threads = [threading.Thread(target=look) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert right == [True] * 3
+    vocabulary = WordPieces(PIECES, most_remembered=5)
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: [vocabulary.ids(text, 20) for text in texts], range(9))
+        assert all(ids == expected for ids in results)
 
 
-def test_words_beside_other_letters_are_split_as_they_are_alone() -> None:
+def test_words_beside_non_ascii_letters_are_split_alike() -> None:
     ascii_words = identifier_words("the URLs of parseHTTPServer2")
     assert words_of("the URLs of parseHTTPServer2 — naïve") == [*ascii_words, "naïve"]
     assert words_of("日本語 URLs") == ["日本語", *identifier_words("URLs")]
 
 
 @given(st.text(st.characters() | st.sampled_from("unload_ serHTTP")), st.integers(1, 20))
-def test_any_text_has_ids_of_the_vocabulary_and_no_more_than_asked_for(text: str, limit: int) -> None:
+def test_any_text_has_known_ids_up_to_the_limit(text: str, limit: int) -> None:
     ids = WordPieces(PIECES).ids(text, limit)
     assert len(ids) <= limit
     assert all(0 <= number < len(PIECES) for number in ids)

@@ -1,3 +1,5 @@
+"""Identifiers are split into words."""
+
 import re
 
 import pytest
@@ -36,7 +38,7 @@ def test_splits_a_name_into_its_words(name: str, words: list[str]) -> None:
 
 
 @given(st.text(alphabet="ABCSabs019_ -", max_size=40))
-def test_the_fast_patterns_split_as_the_plain_ones_do(name: str) -> None:
+def test_fast_patterns_split_like_plain_ones(name: str) -> None:
     plain = re.sub(r"(?<![A-Z])[A-Z]{2,}s(?![a-z])", lambda match: match[0].capitalize(), name)
     words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+", plain)
     assert identifier_words(name) == [word.lower() for word in words]

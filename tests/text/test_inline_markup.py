@@ -1,4 +1,4 @@
-"""Inline markup is stripped, code spans and names are not."""
+"""Inline markup is stripped; code spans and names are kept."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("source", "expected"), CASES.values(), ids=CASES.keys())
-def test_what_a_reader_sees(source, expected):
+def test_inline_markup_is_stripped(source, expected):
     assert strip_inline(source).text == expected
 
 
 @given(st.text(alphabet="ab* _`~[]()<>&;\\!:^\n.{}@", max_size=120))
-def test_characters_that_are_left_know_where_they_stood(source):
+def test_remaining_characters_have_their_places(source):
     stripped = strip_inline(source)
     assert len(stripped.text) == len(stripped.places)
     assert list(stripped.places) == sorted(stripped.places)

@@ -1,3 +1,5 @@
+"""Languages are detected by names, first lines and texts."""
+
 import pytest
 
 from cairn.text.languages import Category, category, detect_language, language_of, language_of_fence
@@ -28,7 +30,7 @@ from cairn.text.languages import Category, category, detect_language, language_o
         ("", ""),
     ],
 )
-def test_a_name_tells_the_language(path: str, language: str) -> None:
+def test_file_name_gives_the_language(path: str, language: str) -> None:
     assert detect_language(path) == language
 
 
@@ -44,7 +46,7 @@ def test_a_name_tells_the_language(path: str, language: str) -> None:
         ("no shebang", ""),
     ],
 )
-def test_a_shebang_decides_for_files_without_a_telling_name(first_line: str, language: str) -> None:
+def test_shebang_decides_for_unknown_names(first_line: str, language: str) -> None:
     assert detect_language("bin/run", first_line) == language
     assert detect_language("bin/run.go", first_line) == "go"
 
@@ -61,7 +63,7 @@ def test_a_shebang_decides_for_files_without_a_telling_name(first_line: str, lan
         ("app.ts", "const a = 1\n", "typescript"),
     ],
 )
-def test_text_decides_where_an_ending_is_shared(path: str, text: str, language: str) -> None:
+def test_text_decides_between_languages_of_an_extension(path: str, text: str, language: str) -> None:
     assert language_of(path, text) == language
 
 
@@ -81,7 +83,7 @@ def test_text_decides_where_an_ending_is_shared(path: str, text: str, language: 
         ("", ""),
     ],
 )
-def test_a_fence_names_its_language(info: str, language: str) -> None:
+def test_fence_info_gives_the_language(info: str, language: str) -> None:
     assert language_of_fence(info) == language
 
 

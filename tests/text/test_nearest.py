@@ -1,4 +1,4 @@
-"""What somebody probably meant."""
+"""The nearest known name is found for a mistyped one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from cairn.text.nearest import nearest
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [
-        ("serch", "search"),
-        ("fetch", "fetch_page"),
-        ("zzz", ""),
-        ("", ""),
-        ("search" * 100_000, ""),
-    ],
+    [("serch", "search"), ("fetch", "fetch_page"), ("zzz", ""), ("", ""), ("search" * 100_000, "")],
 )
-def test_the_most_alike_is_meant_and_nothing_where_none_is(name: str, meant: str) -> None:
+def test_nearest_is_the_most_similar_name_or_empty(name: str, meant: str) -> None:
     assert nearest(name, ("status", "search", "fetch_page")) == meant
 
 
-def test_of_nothing_known_nothing_is_meant() -> None:
+def test_nearest_of_no_names_is_empty() -> None:
     assert nearest("search", ()) == ""

@@ -1,4 +1,4 @@
-"""Which lines of a document are running text, and where one paragraph ends."""
+"""Running text is found in documents, with its paragraphs and their lines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from cairn.text.paragraphs import read_paragraphs
 
 
 def blocks(text, markdown=True):
-    return [
-        block.text for block in read_paragraphs(enumerate(dedent(text).strip("\n").split("\n")), markdown)
-    ]
+    lines = dedent(text).strip("\n").split("\n")
+    return [block.text for block in read_paragraphs(enumerate(lines), markdown)]
 
 
 MARKDOWN = {
@@ -31,7 +30,7 @@ MARKDOWN = {
     "fence in a list": ("- a\n  ```sh\n  b\n  ```\n  d", ["a", "d"]),
     "fence in a quotation": ("> a\n> ```\n> b\n> ```\n> d", ["a", "d"]),
     "fence without an end": ("a\n```\nb\n\nc", ["a"]),
-    "inline code is no fence": ("```a``` b", ["```a``` b"]),
+    "inline code": ("```a``` b", ["```a``` b"]),
     "indented code": ("a\n\n    b = 1\n\nc", ["a", "c"]),
     "tables": ("a\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\nb", ["a", "b"]),
     "tables without bars": ("a\n\nx | y\n--- | ---\n1 | 2\n\nb", ["a", "b"]),
@@ -92,41 +91,36 @@ def test_markdown_is_read_as_paragraphs_and_items(text, expected):
 
 
 @pytest.mark.parametrize(("text", "expected"), RST.values(), ids=RST.keys())
-def test_restructured_text_and_docstrings_are_read_as_paragraphs_and_items(text, expected):
+def test_rst_and_docstrings_are_read_as_paragraphs_and_items(text, expected):
     assert blocks(text, markdown=False) == expected
 
 
-def test_a_part_of_a_block_knows_its_lines():
+def test_part_of_a_block_has_its_lines():
     [block] = read_paragraphs([(7, "one two"), (8, "  three"), (9, "four")], markdown=True)
     assert block.text == "one two three four"
-    assert [block.lines(*span) for span in ((0, 3), (4, 13), (8, 13), (8, 18), (0, 18))] == [
-        (7, 8),
-        (7, 9),
-        (8, 9),
-        (8, 10),
-        (7, 10),
-    ]
+    found = [block.lines(*span) for span in ((0, 3), (4, 13), (8, 13), (8, 18), (0, 18))]
+    assert found == [(7, 8), (7, 9), (8, 9), (8, 10), (7, 10)]
 
 
 @pytest.mark.parametrize("line", ["-- so", "// so", "% so"])
-def test_text_over_a_line_that_starts_like_a_comment_cannot_be_cited(line):
+def test_text_over_a_line_like_a_comment_cannot_be_cited(line):
     [block] = read_paragraphs([(0, "see"), (1, line)], markdown=True)
     assert block.lines(0, len(block.text)) is None
     assert block.lines(0, 3) == (0, 1)
 
 
 @pytest.mark.parametrize("line", ["*emphasis* here", "--flag there", "**bold** there", "%s is put in"])
-def test_text_over_a_line_that_starts_with_emphasis_or_a_flag_can_be_cited(line):
+def test_text_over_a_line_with_emphasis_or_flag_can_be_cited(line):
     [block] = read_paragraphs([(0, "see"), (1, line)], markdown=True)
     assert block.lines(0, len(block.text)) == (0, 2)
 
 
-def test_a_quotation_can_be_cited_over_its_lines():
+def test_quotation_over_several_lines_can_be_cited():
     [block] = read_paragraphs([(0, "> see"), (1, "> more")], markdown=True)
     assert (block.text, block.lines(0, 8)) == ("see more", (0, 2))
 
 
-def test_a_link_over_two_lines_is_cited_as_a_whole():
+def test_link_over_two_lines_is_cited_whole():
     [block] = read_paragraphs(
         [(0, "One [two"), (1, "three](http://x.y)"), (2, "**four** five")], markdown=True
     )
@@ -139,5 +133,5 @@ def test_a_link_over_two_lines_is_cited_as_a_whole():
 @pytest.mark.parametrize(
     ("text", "expected"), [("Do this\n- a", True), ("Do this\n\n```\na\n```", True), ("Do this\n\nb", False)]
 )
-def test_a_paragraph_knows_whether_it_leads_in_something(text, expected):
+def test_paragraph_leads_in_lists_and_code(text, expected):
     assert read_paragraphs(enumerate(text.split("\n")), markdown=True)[0].leads_in is expected

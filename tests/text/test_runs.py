@@ -1,4 +1,4 @@
-"""Runs of letters, digits and underscores, and what is remembered of them."""
+"""Texts are cut into runs, and a value for each run is cached."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _NAMES = st.text("aAbBsS19_- .", max_size=40)
 
 
 @given(_ASCII)
-def test_runs_are_those_of_a_pattern(text: str) -> None:
+def test_runs_match_a_pattern(text: str) -> None:
     assert ascii_runs(text) == re.findall(r"\w+", text)
 
 
 @given(_ASCII | _NAMES)
-def test_words_of_runs_are_the_words_of_the_text(text: str) -> None:
+def test_words_of_runs_are_words_of_the_text(text: str) -> None:
     assert [word for run in ascii_runs(text) for word in identifier_words(run)] == identifier_words(text)
 
 
-def test_remembered_works_each_run_out_once() -> None:
-    asked: list[str] = []
+def test_cache_computes_each_run_once() -> None:
+    computed: list[str] = []
 
-    def work_out(run: str) -> int:
-        asked.append(run)
+    def compute(run: str) -> int:
+        computed.append(run)
         return len(run)
 
-    remembered = Remembered(work_out, most=10)
+    remembered = Remembered(compute, most=10)
 
     assert [remembered[run] for run in ("ship", "sail", "ship", "harbour")] == [4, 4, 4, 7]
-    assert asked == ["ship", "sail", "harbour"]
+    assert computed == ["ship", "sail", "harbour"]
 
 
-def test_remembered_keeps_no_more_than_it_may() -> None:
+def test_cache_is_bounded() -> None:
     remembered = Remembered(len, most=3)
 
     for number in range(100):

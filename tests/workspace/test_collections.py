@@ -1,4 +1,4 @@
-"""Collections are found from manifests and paths."""
+"""Collections follow from manifests, paths and settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cairn.workspace.collections import FileKind, file_kind, find_projects
         (".github/workflows/ci.yml", FileKind.CONFIG),
     ],
 )
-def test_the_kind_of_a_file(path: str, kind: FileKind) -> None:
+def test_path_gives_the_kind_of_a_file(path: str, kind: FileKind) -> None:
     assert file_kind(path) is kind
 
 
@@ -50,7 +50,7 @@ def test_projects_are_named_by_their_manifest(tmp_path: Path, manifest: str, tex
     assert find_projects(root, [manifest]).collection("src/a.py") == f"{name}-source"
 
 
-def test_a_file_belongs_to_its_nearest_project(tmp_path: Path) -> None:
+def test_file_belongs_to_its_nearest_project(tmp_path: Path) -> None:
     (tmp_path / "packages" / "core").mkdir(parents=True)
     (tmp_path / "package.json").write_text('{"name": "outer"}')
     (tmp_path / "packages" / "core" / "package.json").write_text('{"name": "core"}')
@@ -59,7 +59,7 @@ def test_a_file_belongs_to_its_nearest_project(tmp_path: Path) -> None:
     assert projects.collection("packages/other/README.md") == "outer-docs"
 
 
-def test_users_name_collections_by_glob(tmp_path: Path) -> None:
+def test_settings_define_collections_by_glob(tmp_path: Path) -> None:
     own = {"handbook": ("docs/handbook/", "!docs/handbook/old/"), "all-docs": ("docs/",)}
     projects = find_projects(tmp_path, [], own)
     name = tmp_path.name
@@ -68,7 +68,7 @@ def test_users_name_collections_by_glob(tmp_path: Path) -> None:
     assert projects.collection("src/a.py") == f"{name}-source"
     assert projects.names_still("handbook", "docs/handbook/a.md")
     assert not projects.names_still(f"{name}-docs", "docs/handbook/a.md")
-    # A collection that is not in the settings any more is nobody's.
+    # A collection that was removed from the settings contains no file.
     assert not find_projects(tmp_path, []).names_still("handbook", "docs/handbook/a.md")
     assert not find_projects(tmp_path, []).names_still(f"{name}-handbook", "docs/handbook/a.md")
     assert find_projects(tmp_path, []).names_still(f"{name}-docs", "docs/handbook/a.md")

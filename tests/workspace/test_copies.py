@@ -1,4 +1,4 @@
-"""Copies are told from originals by their lines: over Cairn's own source, as people copy it."""
+"""Copies are distinguished from originals by their lines, shown on copies of Cairn's own source."""
 
 from __future__ import annotations
 
@@ -22,20 +22,15 @@ def source() -> dict[str, str]:
 
 
 def found(texts: dict[str, str], imported: dict[str, int] | None = None) -> dict[str, tuple[str, float]]:
-    files = [
-        Sketched(
-            path,
-            len(text.encode()),
-            hashlib.sha256(text.encode()).digest(),
-            sketch(text),
-            (imported or {}).get(path, 0),
-        )
-        for path, text in texts.items()
-    ]
+    files = []
+    for path, text in texts.items():
+        digest = hashlib.sha256(text.encode()).digest()
+        in_degree = (imported or {}).get(path, 0)
+        files.append(Sketched(path, len(text.encode()), digest, sketch(text), in_degree))
     return {copy.path: (copy.original, copy.share) for copy in find_copies(files)}
 
 
-def test_source_that_nobody_copied_has_no_copies() -> None:
+def test_uncopied_source_has_no_copies() -> None:
     assert found(source()) == {}
     assert find_copies([]) == []
 
@@ -49,31 +44,30 @@ def test_source_that_nobody_copied_has_no_copies() -> None:
         ("docs/ranking.py", "retrieval/ranking.py"),
     ],
 )
-def test_a_file_that_stands_twice_is_a_copy_where_it_lies_aside(copy: str, original: str) -> None:
+def test_equal_file_in_a_side_folder_is_the_copy(copy: str, original: str) -> None:
     texts = source()
     texts[copy] = texts[original]
     assert found(texts) == {copy: (original, 1.0)}
 
 
-def test_a_copy_that_was_changed_a_little_is_one_still() -> None:
+def test_slightly_changed_copy_is_still_a_copy() -> None:
     texts = source()
     lines = texts["retrieval/signals.py"].split("\n")
-    texts["third_party/cairn/signals.py"] = "\n".join(
-        [*lines[5:], *(f"added_{n} = compute({n})" for n in range(60))]
-    )
+    added = [f"added_{n} = compute({n})" for n in range(60)]
+    texts["third_party/cairn/signals.py"] = "\n".join(lines[5:] + added)
     (copy, (original, share)) = found(texts).popitem()
     assert (copy, original) == ("third_party/cairn/signals.py", "retrieval/signals.py")
     assert 0.75 < share < 1
 
 
-def test_what_others_import_is_the_original() -> None:
+def test_imported_file_is_the_original() -> None:
     text = source()["retrieval/ranking.py"]
     texts = {"a/ranking.py": text, "b/deeper/ranking.py": text}
     assert found(texts).keys() == {"b/deeper/ranking.py"}
     assert found(texts, {"b/deeper/ranking.py": 3}).keys() == {"a/ranking.py"}
 
 
-def test_the_newest_of_several_versions_is_the_original() -> None:
+def test_newest_of_several_versions_is_the_original() -> None:
     lines = source()["retrieval/signals.py"].split("\n")
     texts = {f"api/v{number}/signals.py": "\n".join(lines[: 60 * number]) for number in (5, 4)}
     texts |= {f"api/v{number}/signals.py": texts["api/v5/signals.py"] + "\ny = 1" for number in range(6, 31)}
@@ -83,7 +77,7 @@ def test_the_newest_of_several_versions_is_the_original() -> None:
     assert len(copied) == len(texts) - 1
 
 
-def test_a_file_made_of_many_others_is_the_copy() -> None:
+def test_file_made_of_many_others_is_a_copy() -> None:
     texts = source()
     parts = [text for path, text in texts.items() if path.startswith("workspace/")]
     texts["single_include/all.py"] = "\n".join(parts)
@@ -93,13 +87,10 @@ def test_a_file_made_of_many_others_is_the_copy() -> None:
     assert all(share > 0.9 for _, share in copied.values())
 
 
-def test_a_licence_makes_no_copy() -> None:
-    own = {
-        f"src/{number}.c": "".join(f"int f{number}_{line}(void);\n" for line in range(12))
-        for number in range(40)
-    }
-    assert found({path: LICENCE + text for path, text in own.items()}) == {}
+def test_shared_licence_does_not_make_copies() -> None:
+    own = ["".join(f"int f{number}_{line}(void);\n" for line in range(12)) for number in range(40)]
+    assert found({f"src/{number}.c": LICENCE + text for number, text in enumerate(own)}) == {}
 
 
-def test_little_files_are_equal_by_chance() -> None:
+def test_small_equal_files_are_not_copies() -> None:
     assert found({"a/__init__.py": "from b import c\n", "d/__init__.py": "from b import c\n"}) == {}

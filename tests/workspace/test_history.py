@@ -20,7 +20,7 @@ LINES = "".join(f"line {number}\n" for number in range(50))
 
 
 class Project:
-    """A repository in which each commit is a second younger than the one before."""
+    """A repository in which each commit is a second younger than the previous one."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -32,18 +32,14 @@ class Project:
         stamp = f"{self._seconds} +0000"
         environment = os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
+        command = ("git", *identity, *arguments)
         done = subprocess.run(
-            ("git", *identity, *arguments),
-            cwd=self.root,
-            input=data,
-            env=environment,
-            capture_output=True,
-            check=True,
+            command, cwd=self.root, input=data, env=environment, capture_output=True, check=True
         )
         return done.stdout.decode("utf-8", "replace").strip()
 
     def commit(self, subject: str | bytes, **texts: str) -> str:
-        """Writes the files (`__` in a name is a `.`) and commits everything that changed."""
+        """Write the files (`__` in a name is a `.`) and commit all changes."""
         for name, text in texts.items():
             self.write(name.replace("__", "."), text)
         return self.record(subject)
@@ -74,7 +70,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def histories(root: Path, *present: str) -> dict[str, list[str]]:
-    """The subjects of each file's commits, newest first."""
+    """Return the subjects of each file's commits, newest first."""
     reading = read_commits(root, ())
     commits = list(reading)
     assert reading.problem == ""
@@ -85,7 +81,7 @@ def histories(root: Path, *present: str) -> dict[str, list[str]]:
 
 
 class TestReading:
-    def test_newest_first_with_subject_time_and_changes(self, project: Project) -> None:
+    def test_commits_have_subject_time_and_changes_newest_first(self, project: Project) -> None:
         first = project.commit("Add the parser", parser__py=LINES)
         second = project.commit("Fix the parser\n\nAt length.", parser__py=LINES + "x", lexer__py="y")
 
@@ -118,7 +114,7 @@ class TestReading:
         assert reading.hashes == (new, known[1], known[0])
         assert [commit.hash for commit in reading] == [new]
 
-    def test_another_branch_brings_only_its_own_commits(self, project: Project) -> None:
+    def test_other_branch_adds_only_its_own_commits(self, project: Project) -> None:
         base = project.commit("Base", a="1")
         project.git("checkout", "--quiet", "-b", "topic")
         project.commit("Topic", a="2")
@@ -127,7 +123,7 @@ class TestReading:
 
         assert read_commits(project.root, (base,)).hashes == (other, base)
 
-    def test_commits_without_changes_are_read_so_that_they_become_known(self, project: Project) -> None:
+    def test_commits_without_changes_are_read(self, project: Project) -> None:
         project.record("Empty")
         assert [commit.changes for commit in read_commits(project.root, ())] == [()]
 
@@ -141,15 +137,13 @@ class TestReading:
 
         assert [commit.subject for commit in read_commits(project.root, ())] == ["Main", "Topic", "Base"]
 
-    def test_at_most_so_many_commits_are_read(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_number_of_commits_is_limited(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
         monkeypatch.setattr(history, "_COMMITS", 2)
         assert read_commits(project.root, ()).hashes == (hashes[2], hashes[1])
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-    def test_any_name_and_any_encoding_of_a_subject(self, project: Project) -> None:
+    def test_any_file_name_and_subject_encoding_is_read(self, project: Project) -> None:
         project.write("tab\there\nand there.py", "1")
         project.write("größe 日本.py", "2")
         project.git("config", "i18n.commitEncoding", "ISO-8859-1")
@@ -164,7 +158,7 @@ class TestReading:
         assert oldest.subject == "Größe"
         assert {change.path for change in oldest.changes} == {"tab\there\nand there.py", "größe 日本.py"}
 
-    def test_settings_of_the_user_change_nothing(
+    def test_user_settings_of_git_have_no_effect(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project.commit("Add", old__py=LINES, copied__py="".join(reversed(LINES)))
@@ -186,7 +180,7 @@ class TestReading:
         assert list(reading) == expected
         assert reading.problem == ""
 
-    def test_a_subfolder_sees_only_what_is_below_it(self, project: Project) -> None:
+    def test_subfolder_sees_only_changes_below_it(self, project: Project) -> None:
         project.write("elsewhere/moved.py", LINES)
         project.record("Outside")
         project.git("mv", "elsewhere", "app")
@@ -203,21 +197,21 @@ class TestReading:
         ]
 
 
-class TestWhatIsMissing:
-    def test_no_repository(self, tmp_path: Path) -> None:
+class TestProblems:
+    def test_folder_without_repository_reports_a_problem(self, tmp_path: Path) -> None:
         reading = read_commits(tmp_path, ())
         assert (reading.hashes, list(reading)) == ((), [])
         assert "not in a git repository" in reading.problem
         assert head(tmp_path) is None
         assert watched_files(tmp_path) == []
 
-    def test_no_commit_yet(self, project: Project) -> None:
+    def test_repository_without_commits_reports_a_problem(self, project: Project) -> None:
         reading = read_commits(project.root, ())
         assert list(reading) == []
         assert "no commit yet" in reading.problem
         assert head(project.root) is None
 
-    def test_no_git(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_git_reports_a_remedy(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = project.commit("One", a="1")
         monkeypatch.setenv("PATH", "")
         reading = read_commits(project.root, ())
@@ -225,7 +219,9 @@ class TestWhatIsMissing:
         assert "install it" in reading.problem
         assert head(project.root) == commit
 
-    def test_a_repository_of_another_user(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_repository_of_another_user_raises_a_remedy(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         environment = os.environ | {"LC_ALL": "C", "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
         monkeypatch.setattr("cairn.workspace.git._environment", lambda: environment)
         git = Git(project.root, time.monotonic() + 60)
@@ -233,7 +229,7 @@ class TestWhatIsMissing:
         with pytest.raises(GitError, match=advice):
             list(git.run(("log",)))
 
-    def test_a_broken_repository(self, project: Project) -> None:
+    def test_broken_repository_reports_a_problem(self, project: Project) -> None:
         commit = project.commit("One", a="1")
         shutil.rmtree(project.root / ".git" / "objects" / commit[:2])
         reading = read_commits(project.root, ())
@@ -241,12 +237,12 @@ class TestWhatIsMissing:
         assert reading.problem.startswith("git: ")
 
     @pytest.mark.parametrize("text", ["", "gitdir: /nowhere", "gitdir: \0", "\xff"])
-    def test_a_git_file_that_leads_nowhere(self, tmp_path: Path, text: str) -> None:
+    def test_invalid_git_file_gives_no_history(self, tmp_path: Path, text: str) -> None:
         (tmp_path / ".git").write_text(text, encoding="latin-1")
         assert head(tmp_path) is None
         assert read_commits(tmp_path, ()).problem
 
-    def test_a_text_that_is_missing_costs_only_the_similarity_of_its_commit(self, project: Project) -> None:
+    def test_missing_text_only_loses_renames_of_its_commit(self, project: Project) -> None:
         oldest = project.commit("Add", a__py=LINES, b__py=LINES + "b")
         project.git("mv", "b.py", "c.py")
         project.commit("Alike", c__py=LINES + "c")
@@ -254,7 +250,7 @@ class TestWhatIsMissing:
         project.git("mv", "a.py", "d.py")
         newest = project.commit("Move", d__py=LINES + "d")
         (project.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-        (project.root / "c.py").unlink()  # git would take the text from here
+        (project.root / "c.py").unlink()  # git would read the text from here
 
         reading = read_commits(project.root, ())
         commits = list(reading)
@@ -264,21 +260,18 @@ class TestWhatIsMissing:
         assert commits[1].changes == (Change("b.py", deleted=True), Change("c.py"))
         assert reading.problem == ""
 
-    def test_a_shallow_clone_ends_before_the_commit_that_seems_to_add_everything(
-        self, project: Project, tmp_path: Path
-    ) -> None:
+    def test_last_commit_of_a_shallow_clone_is_left_out(self, project: Project, tmp_path: Path) -> None:
         for number in range(3):
             project.commit(f"Number {number}", a=str(number))
-        project.git(
-            "clone", "--quiet", "--depth=2", f"file://{project.root.as_posix()}", str(tmp_path / "clone")
-        )
+        source, clone = f"file://{project.root.as_posix()}", tmp_path / "clone"
+        project.git("clone", "--quiet", "--depth=2", source, str(clone))
 
-        reading = read_commits(tmp_path / "clone", ())
+        reading = read_commits(clone, ())
 
         assert [commit.subject for commit in reading] == ["Number 2"]
         assert len(reading.hashes) == 1
 
-    def test_a_partial_clone_fetches_nothing(self, project: Project, tmp_path: Path) -> None:
+    def test_partial_clone_fetches_nothing(self, project: Project, tmp_path: Path) -> None:
         project.git("config", "uploadpack.allowFilter", "true")
         project.commit("Add", a__py=LINES)
         project.git("mv", "a.py", "b.py")
@@ -295,22 +288,14 @@ class TestWhatIsMissing:
         assert sorted((clone / ".git" / "objects").rglob("*")) == before
 
 
-class TestEndingEarly:
-    def test_stop_ends_git_and_says_so(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        """git hangs here: its input never ends."""
+class TestStopping:
+    def test_stop_ends_git_and_reports_it(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         project.commit("One", a="1")
-        asked = threading.Event()
-
-        def stop() -> bool:
-            asked.set()
-            return True
-
         _hang(monkeypatch, project)
-        reading = read_commits(project.root, (), stop=stop)
-        assert asked.is_set()
+        reading = read_commits(project.root, (), stop=lambda: True)
         assert "stopped" in reading.problem
 
-    def test_what_was_read_before_the_time_was_up_stays(
+    def test_commits_read_before_the_deadline_are_kept(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         project.commit("One", a="1")
@@ -320,9 +305,7 @@ class TestEndingEarly:
         assert len(reading.hashes) == 1
         assert "took too long" in reading.problem
 
-    def test_a_reader_that_wants_no_more_ends_git(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_closing_the_reader_stops_git(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
         begun = time.monotonic()
@@ -333,9 +316,9 @@ class TestEndingEarly:
 
 
 def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
-    """From now on the git that is found lists HEAD, then waits for ever."""
+    """Put a git on the PATH that lists HEAD and then waits for ever."""
     if os.name == "nt":
-        pytest.skip("the stand-in is a shell script")
+        pytest.skip("The fake git is a shell script.")
     folder = project.root.parent / "bin"
     folder.mkdir()
     script = folder / "git"
@@ -345,7 +328,7 @@ def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
 
 
 class TestHead:
-    def test_follows_commits_checkouts_and_detached_heads(self, project: Project) -> None:
+    def test_head_follows_commits_checkouts_and_detached_heads(self, project: Project) -> None:
         first = project.commit("One", a="1")
         assert head(project.root) == first
         second = project.commit("Two", a="2")
@@ -353,7 +336,7 @@ class TestHead:
         project.git("checkout", "--quiet", first)
         assert head(project.root) == first
 
-    def test_packed_references(self, project: Project) -> None:
+    def test_head_is_read_from_packed_references(self, project: Project) -> None:
         commit = project.commit("One", a="1")
         project.git("branch", "main-2")
         project.git("tag", "-a", "-m", "v", "v1")
@@ -361,7 +344,7 @@ class TestHead:
         assert not (project.root / ".git/refs/heads/main").exists()
         assert head(project.root) == commit
 
-    def test_subfolder_worktree_and_submodule(self, project: Project, tmp_path: Path) -> None:
+    def test_head_works_in_subfolder_worktree_and_submodule(self, project: Project, tmp_path: Path) -> None:
         project.write("deep/er/file", "1")
         first = project.record("One")
         project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
@@ -376,12 +359,12 @@ class TestHead:
         assert head(outer.root / "lib") == second
         assert head(outer.root) is None
 
-    def test_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_head_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = project.commit("One", a="1")
         monkeypatch.setattr(subprocess, "Popen", None)
         assert head(project.root) == commit
 
-    def test_references_in_a_table_are_asked_of_git(
+    def test_git_resolves_references_in_a_table(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         commit = project.commit("One", a="1")
@@ -389,7 +372,7 @@ class TestHead:
         monkeypatch.setattr(Repository, "resolve", None)
         assert head(project.root) == commit
 
-    def test_an_empty_git_folder_is_no_repository(self, project: Project) -> None:
+    def test_empty_git_folder_is_not_a_repository(self, project: Project) -> None:
         commit = project.commit("One", a="1")
         (project.root / "inner" / ".git").mkdir(parents=True)
         assert head(project.root / "inner") == commit
@@ -397,7 +380,7 @@ class TestHead:
         assert found is not None
         assert found.top == project.root.resolve()
 
-    def test_a_watched_file_changes_with_each_commit_and_checkout(
+    def test_watched_file_changes_with_each_commit_and_checkout(
         self, project: Project, tmp_path: Path
     ) -> None:
         project.commit("One", a="1")
@@ -408,17 +391,14 @@ class TestHead:
             return [file.read_bytes() if file.exists() else b"" for file in watched_files(tree)]
 
         states = [state()]
-        project.git("-C", str(tree), "commit", "--quiet", "--allow-empty", "-m", "Two")
-        states.append(state())
-        project.git("-C", str(tree), "checkout", "--quiet", "--detach")
-        states.append(state())
-        project.git("-C", str(tree), "reset", "--quiet", "--hard", "HEAD~1")
-        states.append(state())
+        for command in ("commit --allow-empty -m Two", "checkout --detach", "reset --hard HEAD~1"):
+            project.git("-C", str(tree), *command.split(), "--quiet")
+            states.append(state())
         assert len({tuple(each) for each in states}) == 4
 
 
 class TestFollowing:
-    def test_a_file_continues_under_its_old_names(self, project: Project) -> None:
+    def test_file_continues_under_its_old_names(self, project: Project) -> None:
         project.commit("Add", a=LINES)
         project.git("mv", "a", "b")
         project.commit("First move", b=LINES + "b\n")
@@ -428,24 +408,16 @@ class TestFollowing:
 
         assert histories(project.root, "c") == {"c": ["Second move", "Change", "First move", "Add"]}
 
-    def test_a_name_taken_again_does_not_inherit(self, project: Project) -> None:
+    def test_reused_name_does_not_inherit(self, project: Project) -> None:
         project.commit("Add", a=LINES)
         project.git("mv", "a", "b")
         project.record("Move away")
         project.commit("Take the name again", a="something else")
 
-        assert histories(project.root, "a", "b") == {
-            "a": ["Take the name again"],
-            "b": ["Move away", "Add"],
-        }
+        assert histories(project.root, "a", "b") == {"a": ["Take the name again"], "b": ["Move away", "Add"]}
 
-    def test_a_name_taken_again_does_not_inherit_from_a_file_that_is_gone(self, project: Project) -> None:
-        project.commit("Add", a=LINES)
-        project.git("mv", "a", "b")
-        project.record("Move away")
         project.git("rm", "--quiet", "b")
         project.record("Remove")
-        project.commit("Take the name again", a="something else")
 
         assert histories(project.root, "a") == {"a": ["Take the name again"]}
 
@@ -455,7 +427,7 @@ class TestFollowing:
             pytest.param(
                 [
                     (Change("b", before="a"),),
-                    (Change("b", deleted=True),),  # the first b, of which today's b is no continuation
+                    (Change("b", deleted=True),),  # the first b, which today's b does not continue
                     (Change("a"), Change("b")),
                     (Change("b"),),
                 ],
@@ -474,7 +446,7 @@ class TestFollowing:
             ),
         ],
     )
-    def test_renames_lead_to_the_commits_of_today_s_file(
+    def test_renames_lead_to_the_commits_of_the_current_file(
         self, newest_first: list[tuple[Change, ...]], expected: dict[str, list[str]]
     ) -> None:
         last = len(newest_first) - 1
@@ -482,12 +454,12 @@ class TestFollowing:
         found = follow(commits, expected)
         assert {name: [touch.hash for touch in found[name].touches] for name in found} == expected
 
-    def test_a_copy_does_not_inherit(self, project: Project) -> None:
+    def test_copy_does_not_inherit(self, project: Project) -> None:
         project.commit("Add", a=LINES)
         project.commit("Copy", b=LINES)
         assert histories(project.root, "a", "b") == {"a": ["Add"], "b": ["Copy"]}
 
-    def test_sweeping_commits_rename_but_do_not_speak_for_a_file(self) -> None:
+    def test_sweeping_commits_only_rename(self) -> None:
         moved = tuple(Change(f"new/{n}", before=f"old/{n}") for n in range(61))
         commits = [
             Commit("2", 20, "Move all", moved),
@@ -500,11 +472,11 @@ class TestFollowing:
         assert (found["new/7"].count, found["new/7"].last_time, found["new/7"].touches[0].files) == (1, 10, 2)
         assert found["new/8"] == FileHistory((), 0, 20)
 
-    def test_a_file_keeps_its_latest_commits_and_counts_all(self) -> None:
+    def test_file_keeps_latest_commits_and_counts_all(self) -> None:
         commits = [Commit(str(n), n, "", (Change("a"),)) for n in range(402, 0, -1)]
         found = follow(commits, ["a"])["a"]
         assert [touch.hash for touch in found.touches] == [str(n) for n in range(402, 2, -1)]
         assert (found.count, found.last_time) == (402, 402)
 
-    def test_files_that_are_not_present_are_not_reported(self) -> None:
+    def test_missing_files_are_not_reported(self) -> None:
         assert follow([Commit("1", 1, "", (Change("a"), Change("b", deleted=True)))], []) == {}

@@ -1,4 +1,4 @@
-"""Which files are indexed, checked against git where git has an opinion."""
+"""The rules decide which files are indexed, in agreement with git."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scanned(root: Path, settings: IndexSettings | None = None) -> set[str]:
     return {entry.path for entry in scan(root, FileRules(root, settings or IndexSettings()), ScanReport())}
 
 
-def test_nested_ignore_files_decide_as_git_does(tmp_path: Path) -> None:
+def test_nested_ignore_files_agree_with_git(tmp_path: Path) -> None:
     tree(
         tmp_path,
         {
@@ -39,63 +39,58 @@ def test_nested_ignore_files_decide_as_git_does(tmp_path: Path) -> None:
         },
     )  # fmt: skip
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "--others", "--exclude-standard", "-z"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    ).stdout.decode()
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout.decode()
     assert scanned(tmp_path) == set(filter(None, listed.split("\0")))
 
 
 def test_cairnignore_overrules_gitignore(tmp_path: Path) -> None:
-    tree(
-        tmp_path,
-        {".gitignore": "docs/\n", ".cairnignore": "!docs/\nsrc/\n", "docs/a.md": "a", "src/b.py": "b"},
-    )
+    ignore_files = {".gitignore": "docs/\n", ".cairnignore": "!docs/\nsrc/\n"}
+    tree(tmp_path, {**ignore_files, "docs/a.md": "a", "src/b.py": "b"})
     assert scanned(tmp_path) == {".gitignore", ".cairnignore", "docs/a.md"}
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/config", "node_modules/x/index.js", "a/__pycache__/b.py", ".env", "conf/.env.production", "server.pem",
-        "package-lock.json", "Pipfile.lock", "app.min.js", "api_pb2.py", "logo.png", "LOGO.PNG", "lib.so.1", "x.egg-info/PKG",
+        ".git/config", "node_modules/x/index.js", "a/__pycache__/b.py", ".env", "conf/.env.production",
+        "server.pem", "package-lock.json", "Pipfile.lock", "app.min.js", "api_pb2.py", "logo.png", "LOGO.PNG",
+        "lib.so.1", "x.egg-info/PKG",
     ],
 )  # fmt: skip
-def test_built_in_rules_leave_out_what_is_no_project_text(tmp_path: Path, path: str) -> None:
+def test_built_in_rules_exclude_files_without_project_text(tmp_path: Path, path: str) -> None:
     tree(tmp_path, {path: "text", "a.py": "a"})
     assert scanned(tmp_path) == {"a.py"}
     assert FileRules(tmp_path, IndexSettings()).decide(path).rule.startswith("built-in")
 
 
 SECRETS = [
-    ".env", ".ENV", ".env.production", ".env_local", ".envrc", "prod.env", "server.pem", "server.KEY", "server.key.bak",
-    "id_rsa", "ID_RSA", "id_ed25519.pub", ".npmrc", ".netrc~", "credentials.json", "Secrets.yaml", "terraform.tfstate",
-    "terraform.tfstate.backup", "prod.tfvars", "my-service-account-1.json", "client_secret_7.json", "release.keystore",
-    ".aws/config", "home/.SSH/config",
+    ".env", ".ENV", ".env.production", ".env_local", ".envrc", "prod.env", "server.pem", "server.KEY",
+    "server.key.bak", "id_rsa", "ID_RSA", "id_ed25519.pub", ".npmrc", ".netrc~", "credentials.json",
+    "Secrets.yaml", "terraform.tfstate", "terraform.tfstate.backup", "prod.tfvars", "my-service-account-1.json",  # noqa: E501
+    "client_secret_7.json", "release.keystore", ".aws/config", "home/.SSH/config",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", SECRETS)
-def test_nothing_brings_a_secret_into_the_index(tmp_path: Path, path: str) -> None:
+def test_nothing_admits_a_secret(tmp_path: Path, path: str) -> None:
     tree(tmp_path, {f"conf/{path}": "password", "conf/.cairnignore": "!*\n", ".gitignore": f"!{path}\n!*\n"})
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "-f", "."], cwd=tmp_path, check=True)
     settings = IndexSettings(include=("*", f"conf/{path}"), exclude=("!*",))
     assert scanned(tmp_path, settings) == {".gitignore", "conf/.cairnignore"}
-    decision = FileRules(tmp_path, settings).decide(f"conf/{path}")  # as for a file saved just now
+    decision = FileRules(tmp_path, settings).decide(f"conf/{path}")  # as for a newly saved file
     assert (decision.indexed, decision.rule) == (False, "built-in: may hold secrets")
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        ".env.example", ".env.sample", "example.env", "environment.py", "credentials/token.go", "secrets.py", "keys.md",
-        "env", "src/id.rs", "monkey", "tfstate.md", "service_account.py",
+        ".env.example", ".env.sample", "example.env", "environment.py", "credentials/token.go", "secrets.py",
+        "keys.md", "env", "src/id.rs", "monkey", "tfstate.md", "service_account.py",
     ],
 )  # fmt: skip
-def test_what_is_only_named_like_a_secret_is_indexed(tmp_path: Path, path: str) -> None:
+def test_file_named_almost_like_a_secret_is_indexed(tmp_path: Path, path: str) -> None:
     tree(tmp_path, {path: "text"})
     assert scanned(tmp_path) == {path}
 
@@ -111,25 +106,16 @@ def test_what_is_only_named_like_a_secret_is_indexed(tmp_path: Path, path: str) 
         (("/*.py", "deep"), (), "a.py vendor/deep/e.py"),
     ],
 )
-def test_include_and_exclude_settings(
+def test_include_and_exclude_settings_select_files(
     tmp_path: Path, include: tuple[str, ...], exclude: tuple[str, ...], found: str
 ) -> None:
-    tree(
-        tmp_path, {"a.py": "a", "b.md": "b", "vendor/c.py": "c", "vendor/d.md": "d", "vendor/deep/e.py": "e"}
-    )
+    tree(tmp_path, dict.fromkeys("a.py b.md vendor/c.py vendor/d.md vendor/deep/e.py".split(), "text"))
     assert scanned(tmp_path, IndexSettings(include=include, exclude=exclude)) == set(found.split())
 
 
-def test_the_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
-    tree(
-        tmp_path,
-        {
-            "docs/.gitignore": "# drafts\n\n*.tmp\n!kept.tmp\n",
-            "docs/a.tmp": "",
-            "docs/kept.tmp": "",
-            "b.log": "",
-        },
-    )
+def test_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
+    tree(tmp_path, {"docs/.gitignore": "# drafts\n\n*.tmp\n!kept.tmp\n"})
+    tree(tmp_path, dict.fromkeys(("docs/a.tmp", "docs/kept.tmp", "b.log"), ""))
     rules = FileRules(tmp_path, IndexSettings(exclude=("*.log",)))
     decision = rules.decide("docs/a.tmp")
     assert (decision.rule, decision.detail) == ("ignored by docs/.gitignore", "docs/.gitignore:3: *.tmp")
@@ -139,7 +125,7 @@ def test_the_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
     assert rules.decide("b.log").explanation == "settings: index.exclude (*.log)"
 
 
-def test_large_files_are_skipped_with_the_reason(tmp_path: Path) -> None:
+def test_large_files_are_skipped_with_a_reason(tmp_path: Path) -> None:
     tree(tmp_path, {"big.py": "x" * 101, "small.py": "x"})
     settings = IndexSettings(max_file_bytes=100)
     assert scanned(tmp_path, settings) == {"small.py"}
@@ -164,7 +150,7 @@ def test_single_decisions_agree_with_the_scan(tmp_path: Path) -> None:
     assert {path for path in files if rules.decide(path).indexed} == scanned(tmp_path)
 
 
-def test_what_was_left_out_is_counted_by_rule(tmp_path: Path) -> None:
+def test_excluded_files_are_counted_by_rule(tmp_path: Path) -> None:
     tree(tmp_path, {"a.png": "", "b.png": "", "x.log": "", ".gitignore": "*.log\n"})
     report = ScanReport()
     list(scan(tmp_path, FileRules(tmp_path, IndexSettings()), report))
@@ -185,22 +171,22 @@ def content_rule(path: str, text: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [KEY, "\n\n" + KEY, "# my key\n" + KEY, CERTIFICATE + KEY, KEY.replace("OPENSSH ", ""), KEY.replace("KEY", "KEY BLOCK"),
-     "Bag Attributes\n  friendlyName: x\nKey Attributes: <No Attributes>\n" + KEY, "PuTTY-User-Key-File-3: ssh-rsa\n"],
+    [
+        KEY, "\n\n" + KEY, "# my key\n" + KEY, CERTIFICATE + KEY, KEY.replace("OPENSSH ", ""),
+        KEY.replace("KEY", "KEY BLOCK"), "PuTTY-User-Key-File-3: ssh-rsa\n",
+        "Bag Attributes\n  friendlyName: x\nKey Attributes: <No Attributes>\n" + KEY,
+    ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["deploy", "notes.md", "backup.txt"])
-def test_a_private_key_is_left_out_whatever_its_name(path: str, text: str) -> None:
+def test_private_key_is_excluded_under_any_name(path: str, text: str) -> None:
     assert content_rule(path, text) == "built-in: may hold secrets"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        CERTIFICATE,
-        "How to make a key:\n\n" + KEY,
-        'KEY = """' + KEY + '"""\n',
-        KEY.replace("PRIVATE", "PUBLIC"),
-        "-----\n",
+        *(CERTIFICATE, "How to make a key:\n\n" + KEY, 'KEY = """' + KEY + '"""\n'),
+        *(KEY.replace("PRIVATE", "PUBLIC"), "-----\n"),
     ],
 )
 def test_text_about_keys_is_indexed(text: str) -> None:
@@ -219,14 +205,14 @@ def test_text_about_keys_is_indexed(text: str) -> None:
         ("g.h", "/*\n * WARNING: do not edit!\n * Generated by Makefile from x.h.in\n */\n#ifndef X\n"),
         ("h.c", "/* A Bison parser, made by GNU Bison 3.5.1.  */\n"),
         ("i.dart", "// GENERATED CODE - DO NOT MODIFY BY HAND\n"),
-        ("j.java", "package a;\n\nimport b;\n\n/** This class is generated by {@link Gen}. DO NOT MODIFY MANUALLY */\n"),
-        ("k.xml", "<?xml version='1.0'?>\n<!-- This file was automatically generated.\n  Changes will be lost. -->\n<a/>\n"),
+        ("j.java", "package a;\n\nimport b;\n\n/** This class is generated by {@link Gen}. DO NOT MODIFY MANUALLY */\n"),  # noqa: E501
+        ("k.xml", "<?xml version='1.0'?>\n<!-- This file was automatically generated.\n  Changes will be lost. -->\n<a/>\n"),  # noqa: E501
         ("l.sql", "-- AUTO-GENERATED FILE, do not modify\n"),
         ("m.py", "#!/usr/bin/env python\n# file generated by setuptools_scm\n# don't change, don't track\n"),
         ("n.py", "# WARNING: AUTOGENERATED! ALL EDITS WILL BE LOST\n"),
     ],
 )  # fmt: skip
-def test_what_a_header_comment_calls_generated_is_left_out(path: str, text: str) -> None:
+def test_file_with_a_generated_header_is_excluded(path: str, text: str) -> None:
     assert content_rule(path, text) == "built-in: generated file"
 
 
@@ -238,7 +224,7 @@ def test_what_a_header_comment_calls_generated_is_left_out(path: str, text: str)
         ("gen.go", "package gen\n\nconst header = `\n// Code generated by gen. DO NOT EDIT.\n`\n"),
         ("rules.py", '# Files that say "Code generated by x. DO NOT EDIT." are left out.\n'),
         ("rules.js", "// `@generated` marks files that machines wrote\n"),
-        ("lint.js", "// Skips @generated files, which nobody should edit.\n"),
+        ("lint.js", "// Skips @generated files, which you should not edit.\n"),
         ("spec_helper.rb", "# This file was generated by the `rspec --init` command. Conventionally, all\n"),
         ("flow.yml", "# Based on default config generated by a wizard\n\n# Do not edit the secrets below\n"),
         ("requirements.txt", "#\n# This file is autogenerated by pip-compile with Python 3.12\n"),
@@ -249,7 +235,7 @@ def test_what_a_header_comment_calls_generated_is_left_out(path: str, text: str)
         ("facts.py", "## DO NOT EDIT OR REMOVE THIS FILE!\n"),
     ],
 )
-def test_what_only_talks_about_generated_files_is_indexed(path: str, text: str) -> None:
+def test_file_that_mentions_generated_files_is_indexed(path: str, text: str) -> None:
     assert content_rule(path, text) == ""
 
 
@@ -271,7 +257,7 @@ def test_what_only_talks_about_generated_files_is_indexed(path: str, text: str) 
         ('Generated on Tue Jan 3 10:00:00 2023 by <a href="https://yardoc.org">yard</a>', "yard"),
     ],
 )
-def test_pages_that_a_program_made_of_comments_are_left_out(text: str, program: str) -> None:
+def test_generated_documentation_pages_are_excluded(text: str, program: str) -> None:
     page = f"{text}\n{'<p>What the comment says.</p>' * 400}"
     decision = decide_content("api/Ship.html", page)
     assert decision.rule == "built-in: generated documentation"
@@ -289,7 +275,7 @@ def test_pages_that_a_program_made_of_comments_are_left_out(text: str, program: 
         ("guide.html", "<p>The index is generated by dokkasoft.</p>"),
     ],
 )
-def test_pages_that_people_wrote_are_indexed(path: str, text: str) -> None:
+def test_handwritten_pages_are_indexed(path: str, text: str) -> None:
     assert content_rule(path, text) == ""
 
 
@@ -309,7 +295,7 @@ WORDS = "function(a,b){return a.map(b)};var x=[1,2,3];"
         ("unwrapped.md", WORDS * 40, False),
     ],
 )
-def test_minified_text_is_told_by_its_lines(path: str, text: str, minified: bool) -> None:
+def test_minified_text_is_recognised_by_its_lines(path: str, text: str, minified: bool) -> None:
     assert content_rule(path, text) == ("built-in: minified" if minified else "")
 
 

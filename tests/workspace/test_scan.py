@@ -1,4 +1,4 @@
-"""Reading files of every encoding, and binaries not at all."""
+"""Files of every encoding are read, and binaries are not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cairn.workspace.scan import read_text
         (b"ELF\0\1\2", None),
     ],
 )
-def test_text_is_read_whatever_its_encoding_and_binaries_are_told_apart(
+def test_text_is_read_in_any_encoding_and_binaries_are_not(
     tmp_path: Path, data: bytes, text: str | None
 ) -> None:
     (tmp_path / "file").write_bytes(data)

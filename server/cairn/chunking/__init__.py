@@ -1,4 +1,4 @@
-"""Text to chunks, by syntax, headings or lines.
+"""Cut texts into chunks: by syntax, headings or lines.
 
-Grammars, rules for languages and what of a chunk is embedded belong here. Which files are read does not.
+Grammars, the rules of each language and the text that is embedded belong here. Reading files does not.
 """

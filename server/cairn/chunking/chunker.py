@@ -1,4 +1,4 @@
-"""Any file's text as chunks."""
+"""Cut any file's text into chunks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 
 from cairn.chunking.code import Code, code_chunks, parse_code, symbols_of
 from cairn.chunking.lines import Lines
-from cairn.chunking.markdown import markdown_elements
 from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
@@ -19,16 +18,15 @@ logger = logging.getLogger(__name__)
 
 
 def chunk_text(path: str, text: str) -> list[Chunk]:
-    """The chunks of `chunk_file`."""
     return chunk_file(path, text)[0]
 
 
 def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
-    """The chunks of a file's text, in order, none for a text of whitespace; and its symbol table, where its language has one.
+    """Return a file's chunks in order (none for blank text), and its symbol table if its language has one.
 
-    Chunks are whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`) and together all lines: their texts joined
-    are `text`. Of a notebook they are the sources of its cells, decoded, and nothing else. Equal input gives equal
-    output. `path` is relative to the workspace folder.
+    A chunk is a run of whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`), and the chunks joined are
+    `text`. Only a notebook's chunks differ: they hold the decoded sources of its cells. Equal input gives
+    equal output. `path` is relative to the workspace folder.
     """
     if not text.strip():
         return [], None
@@ -36,11 +34,10 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
     language = language_of(path, text)
     if language == "jupyter":
         cells = notebook_chunks(path, lines)
-        # What cannot be read as a notebook is text like any other.
+        # Text that cannot be read as a notebook is cut like other JSON.
         return (cells if cells is not None else plain_chunks(path, "json", lines)), None
     if category(language) is Category.PROSE:
-        elements = markdown_elements(lines) if language == "markdown" else markup_elements(language, lines)
-        return section_chunks(path, language, lines, elements), None
+        return section_chunks(path, language, lines, markup_elements(language, lines)), None
     code = parse_code(language, lines) if is_parsed(language) else None
     if code is None:
         return plain_chunks(path, language, lines), None
@@ -50,15 +47,15 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
 def _symbols(path: str, code: Code) -> SymbolTable | None:
     try:
         return symbols_of(code)
-    except Exception:  # whatever there is about its names, the text is found
+    except Exception:  # a file without references can still be found by its text
         logger.exception("the references of %s cannot be read", path)
         return None
 
 
 def is_parsed(language: str) -> bool:
-    """Whether files of the language are cut by their syntax tree, if there is a grammar."""
+    """Return whether files of the language are cut by their syntax tree, if there is a grammar."""
     return language in _PARSED_CONFIG or (language != "" and category(language) is Category.CODE)
 
 
-# Configuration in which things have names.
+# Configuration languages that define names.
 _PARSED_CONFIG = frozenset({"cmake", "hcl"})

@@ -1,4 +1,4 @@
-"""What kind of content a chunk is (S4 2.1), by its language, its path and its words."""
+"""Classify the content of a chunk by its language, its path and its words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from cairn.protocol.chunk_type import ChunkType
 from cairn.text.languages import Category, category
 
-# Languages in which interfaces are described and nothing else.
+# Languages that describe interfaces and nothing else.
 _API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})
-# Files that are lists of commands to run, and what fences call a command line or its output.
+# Languages that list commands to run, and names that fences give to a command line or its output.
 _CMD_LANGUAGES = frozenset({"just", "make"})
 _CMD_FENCES = frozenset({"bash", "batch", "cmd", "console", "fish", "powershell", "zsh"})
 
@@ -19,24 +19,23 @@ _ENDPOINT = re.compile(
     r"(?:^|[\s`(>*])(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)`?\s+`?(?:https?://[^\s/]+)?/[\w{:/]"
 )
 
-# A command after a prompt, as the first thing in a block of code.
+# A prompt and a command at the beginning of a code block.
 _PROMPT = re.compile(r"\A(?:[^\n]*\n)?\s*[$%] \S")
 
 
 def file_type(path: str, language: str, text: str) -> ChunkType:
-    """The type of what a file of code, of configuration or without markup holds."""
+    """Return the type of a file of code, configuration or plain text."""
     if language in _API_LANGUAGES or _API_PATH.search(path):
         return ChunkType.API
     if language in _CMD_LANGUAGES:
         return ChunkType.CMD
     if category(language) is Category.CONFIG:
-        # The key stands near the top of such a document.
         return ChunkType.API if _API_DOCUMENT.search(text, 0, 500) else ChunkType.CONFIG
     return ChunkType.PROSE if language == "" or category(language) is Category.PROSE else ChunkType.CODE
 
 
 def fence_type(language: str, text: str) -> ChunkType:
-    """The type of a code fence by the language it names."""
+    """Return the type of a code fence by its declared language and its text."""
     if language in _API_LANGUAGES or (category(language) is Category.CONFIG and _API_DOCUMENT.search(text)):
         return ChunkType.API
     if language in _CMD_FENCES or _PROMPT.search(text):
@@ -47,5 +46,5 @@ def fence_type(language: str, text: str) -> ChunkType:
 
 
 def names_endpoint(heading: str) -> bool:
-    """Whether a heading is an endpoint: `GET /users/{id}`."""
+    """Return whether a heading names an endpoint, such as `GET /users/{id}`."""
     return _ENDPOINT.search(heading) is not None

@@ -1,4 +1,4 @@
-"""Code as chunks: by syntax where there is a grammar, with names, signature and comment."""
+"""Cut source code by syntax where there is a grammar, with the names, signature and comment of each chunk."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
-# Lines of this many characters on average are not written by people, and cannot be cut by syntax.
+# Average characters a line above which a program wrote the file, so that it cannot be cut by syntax.
 _MINIFIED = 500
-# Kinds that name something which was defined elsewhere, or nothing that could be asked for.
+# Kinds whose name is not searched for: an impl's type is defined elsewhere, a test's name is a sentence.
 _NAMELESS = frozenset({"impl", "extension", "test"})
-# What a chunk is called after if it defines several things: types before functions before the rest.
+# Which definition of several names the chunk: types come before functions, functions before the rest.
 _RANKS = (
     dict.fromkeys(CALLABLE | {"test"}, 1)
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
-# A definition of a lower rank is the name after all if it is this many times as long.
+# A definition of a lower rank names the chunk after all if it has this many times as many rows.
 _MUCH_LONGER = 3
-# Where a file's header may stand, and what may stand before it.
+# A header comment begins in these first rows and nodes, possibly after one of these node types.
 _HEADER_ROWS = 5
 _HEADER_NODES = 40
 _BEFORE_HEADERS = frozenset(
     {"hash_bang_line", "php_tag", "package_clause", "package_declaration", "package_header"}
 )
-# Languages of files that hold scripts.
+# Languages whose files embed scripts.
 _HOSTS = frozenset({"astro", "html", "svelte", "vue"})
 _SCRIPTS = frozenset({"script_element", "frontmatter"})
-# Elements around a script: <html><body><div>…; pages that nest deeper do not define much in there.
+# Levels of elements searched for a script (<html><body><div>…); more deeply nested pages define little there.
 _DEPTH = 5
 _TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
@@ -57,37 +57,35 @@ class Code:
     language: str
     tree: Tree
     source: bytes
-    """The UTF-8 text that was parsed, with `\n` for every line end."""
+    """The UTF-8 text that was parsed, with every line end as `\n`."""
 
 
 def parse_code(language: str, lines: Lines) -> Code | None:
-    """The source file's tree; None if there is none to be had, or nothing to gain from one."""
+    """Return the parsed source file, or None if it is minified or cannot be parsed."""
     if lines.size(0, len(lines)) > _MINIFIED * len(lines):
         return None
-    # The parser knows only \n as a line end. As bytes, \r and \n are equally long: no position moves.
+    # The parser knows only \n as a line end. \r and \n have equal length, so positions do not move.
     source = re.sub(rb"\r(?!\n)", b"\n", lines.text(0, len(lines)).encode("utf-8", "surrogatepass"))
     if language == "groovy":
-        # Its grammar takes all that follows some doc comments for their text; other comments it can read.
+        # After some doc comments, its grammar takes the rest of the file for their text.
         source = _DOC_COMMENT.sub(rb"\1/* ", source)
     tree = parse(language, source)
     return None if tree is None else Code(language, tree, source)
 
 
 def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
-    """The chunks of a source file."""
     language, root, source = code.language, code.tree.root_node, code.source
     syntax = syntax_of(language)
     marks = outline(root, syntax, lines, source)
     if language in _HOSTS:
         marks = _with_scripts(marks, root, language, lines, source)
-    pieces = pack(marks, lines)
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     stem = PurePosixPath(path).stem
     chunks: list[Chunk] = []
-    for position, piece in enumerate(pieces):
+    for position, piece in enumerate(pack(marks, lines)):
         text = lines.text(piece.line, piece.end)
-        made = partial(Chunk, position, piece.line, piece.end, text, chunk_type, language, title=stem)
-        chunk = _described(made, position == 0, piece, syntax, source)
+        make = partial(Chunk, position, piece.line, piece.end, text, chunk_type, language, title=stem)
+        chunk = _described(make, position == 0, piece, syntax, source)
         if position == 0 and not chunk.comment:
             chunk = evolve(chunk, comment=_header_comment(root, syntax))
         chunks.append(chunk)
@@ -95,7 +93,7 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
 
 
 def symbols_of(code: Code) -> SymbolTable | None:
-    """The symbol table of a source file; None for a language of which references are not read."""
+    """Return the symbol table of a source file, or None for a language whose references are not read."""
     if code.language in _HOSTS:
         scripts = (
             symbol_table(language, tree, code.source)
@@ -106,7 +104,7 @@ def symbols_of(code: Code) -> SymbolTable | None:
 
 
 def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
-    """`marks` of a host file, with those of its scripts in place of their own."""
+    """Return `marks` of a host file with the lines of its scripts outlined as TypeScript."""
     for script, _, tree in _parsed_scripts(root, language, source):
         syntax = syntax_of("typescript")
         first, last = script.start_point[0], script.end_point[0]
@@ -118,12 +116,11 @@ def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, so
 
 
 def _parsed_scripts(root: Node, host: str, source: bytes) -> Iterator[tuple[Node, str, Tree]]:
-    """The scripts of a host file, each with its language and its tree."""
+    """Yield the scripts of a host file, each with its language and its tree."""
     for script in _scripts(root):
         code = find(script, "raw_text frontmatter_js_block") or script
         is_typescript = host == "astro" or any(mark in text_of(script, "start_tag") for mark in _TYPESCRIPT)
         language = "typescript" if is_typescript else "javascript"
-        # Positions stay those of the whole file.
         place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
         if (tree := parse(language, source, [place])) is not None:
             yield script, language, tree
@@ -139,17 +136,17 @@ def _scripts(root: Node) -> list[Node]:
 
 
 def _described(
-    made: Callable[..., Chunk], is_first: bool, piece: Mark, syntax: Syntax, source: bytes
+    make: Callable[..., Chunk], is_first: bool, piece: Mark, syntax: Syntax, source: bytes
 ) -> Chunk:
-    """The chunk of a piece, which `made` makes, with what is defined in it."""
+    """Build the chunk of a piece with `make`, and describe the definitions in it."""
     main = _main_definition(piece.definitions)
     if is_first and main is not None and main.kind in VALUES:
-        # Imports and constants at the top of a file are about the file.
+        # Imports and constants at the top of a file describe the file.
         main = None
     about = main or (piece.scope[-1] if piece.scope else None)
     names = [definition.name for definition in piece.definitions if definition.kind not in _NAMELESS]
     described = partial(
-        made,
+        make,
         header_path=" > ".join((*about.path, about.name)) if about is not None else "",
         defines=tuple(dict.fromkeys(names)),
         comment=_comment(main, syntax) if main is not None else "",
@@ -158,14 +155,14 @@ def _described(
         return described()
     if about.kind == "test":
         return described(title=about.name)
-    # Tests around it have sentences for names.
+    # Enclosing tests are named by sentences.
     path = (name for name in about.path if " " not in name)
     return described(
         title=syntax.separator.join((*path, about.name)),
         symbol=about.name,
         symbol_kind=about.kind,
         parent=about.owner,
-        # Later parts of a long definition do not hold its signature.
+        # Later parts of a long definition do not contain its signature.
         signature=signature_of(main, source) if main is not None else "",
     )
 
@@ -179,7 +176,6 @@ def _comment(definition: Definition, syntax: Syntax) -> str:
 
 
 def _header_comment(root: Node, syntax: Syntax) -> str:
-    """What a file says about itself at its top."""
     inside = syntax.docstring(root)
     if inside is not None and inside.start_point[0] <= _HEADER_ROWS:
         return comment_text(text_of(inside), is_header=True)
@@ -188,7 +184,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
     for node in root.named_children[:_HEADER_NODES]:
         if node.type in COMMENTS:
             if node.start_point[0] > next_row:
-                # A licence is often a comment of its own, a blank line above what the file is about.
+                # A licence is often a comment of its own, a blank line above the file's description.
                 texts.append("")
             texts.append(_comment_lines(node))
         elif node.type not in _BEFORE_HEADERS:
@@ -198,7 +194,7 @@ def _header_comment(root: Node, syntax: Syntax) -> str:
 
 
 def _main_definition(definitions: list[Definition]) -> Definition | None:
-    """What the chunk is called after: the first type or function that is not inside another, if there is one."""
+    """Return the definition that names the chunk: the first outermost type or function, if there is one."""
     outer: list[Definition] = []
     for definition in definitions:
         if definition.kind in _NAMELESS and any(other.name == definition.name for other in outer):
@@ -221,13 +217,12 @@ def _first_or_longest(definitions: list[Definition]) -> Definition:
 
 
 def _leading_comment(definition: Definition) -> str:
-    """The comment that stands directly before a definition."""
     texts: list[str] = []
     row = definition.start_row
     for node in reversed(definition.leading):
         blank_rows = row - _next_row(node)
         text = _comment_lines(node)
-        # A block comment may keep its distance, a line comment further up is about something else.
+        # A block comment may be one blank line away; a more distant line comment describes something else.
         if blank_rows > (1 if text.startswith("/*") and not texts else 0):
             break
         if node.type in COMMENTS or node.type == "string_literal" or text.startswith(("@doc", "@typedoc")):
@@ -237,12 +232,10 @@ def _leading_comment(definition: Definition) -> str:
 
 
 def _comment_lines(node: Node) -> str:
-    """A comment without the line end that some grammars count in: Rust's of `///`, Clojure's. Joined to the next
-    line with it, each line would be a paragraph."""
+    """Return a comment without the line end that some grammars include, and which would end a paragraph."""
     return text_of(node).rstrip("\r\n")
 
 
 def _next_row(node: Node) -> int:
-    """The first row without text of the node."""
     row, column = node.end_point
     return row + (column > 0)

@@ -1,4 +1,4 @@
-"""Comments as plain text: without their marks, without licence headers and directives to tools."""
+"""Reduce comments to plain text: remove their marks, licence headers and directives to tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import groupby
 
 from cairn.text.verbatim import lines_of
 
-# What opens, continues or closes a comment, at either end of a line, in any language with a grammar.
+# The marks that open, continue or close a comment, at either end of a line, in any language with a grammar.
 _OPENERS = re.compile(
     r"""^\s*(?:
-        /\*+!? | \*+/ | \*(?=\s|$) | //[/!]* | \#+[!'|:]?(?=\s|$) | \#(?=\w) | --+(?:[ ]?[|^])? | ;+ | %+ | \(\*+ | \{-[|]? |
-        <!--+ | <\# | =begin\b | =end\b |
+        /\*+!? | \*+/ | \*(?=\s|$) | //[/!]* | \#+[!'|:]?(?=\s|$) | \#(?=\w) | --+(?:[ ]?[|^])? | ;+ | %+ |
+        \(\*+ | \{-[|]? | <!--+ | <\# | =begin\b | =end\b |
         @(?:module|type|short)?doc\b\s*(?:~[sS])? | [rRuUbBfF]{0,2}(?=\"\"\"|''')
     )\s?""",
     re.VERBOSE,
@@ -27,34 +27,34 @@ _XML_TAG = re.compile(
 )
 
 _LICENCE = re.compile(
-    r"""copyright\b | ©  | \(c\)\s*(?:19|20)\d\d | spdx- | \blicen[sc]ed?\s+(?:under|to\s+you|file|agreement|is|at) |
-        \b(?:mit|bsd|apache|gnu|mozilla)\b.{0,20}\blicen[sc]e | see\s+.{0,40}licen[sc]e | all\s+rights\s+reserved |
-        permission\s+is\s+hereby | permission\s+notice | warrant(?:y|ies) | redistribut | free\s+software |
-        licenses/LICENSE-2 | general\s+public\s+license | found\s+in\s+the\s+LICENSE | @licen[sc]e""",
+    r"""copyright\b | © | \(c\)\s*(?:19|20)\d\d | spdx- | all\s+rights\s+reserved | permission\s+is\s+hereby |
+        \blicen[sc]ed?\s+(?:under|to\s+you|file|agreement|is|at) | see\s+.{0,40}licen[sc]e | @licen[sc]e |
+        \b(?:mit|bsd|apache|gnu|mozilla)\b.{0,20}\blicen[sc]e | permission\s+notice | warrant(?:y|ies) |
+        redistribut | free\s+software | licenses/LICENSE-2 | general\s+public\s+license |
+        found\s+in\s+the\s+LICENSE""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DIRECTIVE = re.compile(
     r"""^\s*(?:
-        \#?!/ | -\*-.*-\*- | coding[:=] | vim?: | eslint | jshint | jslint | prettier- | @ts- | ts- | istanbul | c8\s |
-        pylint: | noqa | type:\s*ignore | mypy: | pyright: | ruff: | flake8: | fmt: | isort: | yapf: | pragma:? |
-        rubocop: | frozen_string_literal: | typed: | swiftlint: | nolint | go:\w | \+build | lint: | ktlint |
-        shellcheck | cspell | clang-format | NOLINT | @flow | @jsx | @format | use\s+strict | region\b | endregion\b
+        \#?!/ | -\*-.*-\*- | coding[:=] | vim?: | eslint | jshint | jslint | prettier- | @ts- | ts- |
+        istanbul | c8\s | pylint: | noqa | type:\s*ignore | mypy: | pyright: | ruff: | flake8: | fmt: |
+        isort: | yapf: | pragma:? | rubocop: | frozen_string_literal: | typed: | swiftlint: | nolint | go:\w |
+        \+build | lint: | ktlint | shellcheck | cspell | clang-format | NOLINT | @flow | @jsx | @format |
+        use\s+strict | region\b | endregion\b
     )""",
     re.VERBOSE,
 )
 
-# Beyond these nothing reaches a reader: of a header, a licence may come first.
+# Limits in characters of the comment and of each line: a licence may precede the text of a header.
 _RAW_LIMIT = 20_000
 _LINE_LIMIT = 1000
-# About 150 tokens: more than is embedded, enough for evidence and ranking.
+# About 150 tokens: more than is embedded, and enough for evidence and ranking.
 COMMENT_LIMIT = 600
 
 
 def comment_text(raw: str, *, is_header: bool = False) -> str:
-    """The words of a comment or docstring `raw`: lines joined as they stand, at most `COMMENT_LIMIT` characters.
-
-    Of a file's header (`is_header`), paragraphs of licence text are left out.
-    """
+    """Return the words of the comment or docstring `raw`, line by line, at most `COMMENT_LIMIT` characters.
+    For a file's header (`is_header`), paragraphs of licence text are left out."""
     texts: list[str] = []
     size = 0
     for has_text, lines in groupby(_unmarked(raw), key=bool):
@@ -64,13 +64,13 @@ def comment_text(raw: str, *, is_header: bool = False) -> str:
         texts.append("\n".join(paragraph))
         size += len(texts[-1]) + 2
         if size > COMMENT_LIMIT + 2:
-            # Reading on would only make what is cut off longer.
+            # The rest would be cut off anyway.
             break
     return shortened("\n\n".join(texts), COMMENT_LIMIT)
 
 
 def shortened(text: str, limit: int) -> str:
-    """`text` cut at a space so that it has at most `limit` characters."""
+    """Cut `text` at a space so that it has at most `limit` characters."""
     if len(text) <= limit:
         return text
     cut = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
@@ -79,7 +79,7 @@ def shortened(text: str, limit: int) -> str:
 
 def _unmarked(raw: str) -> Iterator[str]:
     for line in lines_of(raw[:_RAW_LIMIT]):
-        # Most lines hold nothing for these patterns, and a look at a character is cheaper than asking one.
+        # Testing for a character is cheaper than running a pattern, and most lines match none.
         line = line[:_LINE_LIMIT].strip()
         if line[:1] in _FIRST_OF_OPENERS:
             line = _OPENERS.sub("", line, count=1)

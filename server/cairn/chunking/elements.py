@@ -1,4 +1,4 @@
-"""What documents are made of, whatever their markup: headings, code blocks, and blocks of prose."""
+"""The parts of documents in any markup: headings, code blocks, and blocks of prose."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Heading:
     start: int
     end: int
     level: int
-    """1 is outermost."""
+    """The depth; 1 is outermost."""
     title: str
-    """Without markup."""
+    """The text without markup."""
 
 
 @frozen
 class Fence:
-    """A block of code, whole: `[start, end)` includes its opening and closing lines."""
+    """A whole code block: `[start, end)` includes its opening and closing lines."""
 
     start: int
     end: int
@@ -41,8 +41,6 @@ class TextElement:
 
 @frozen
 class FrontMatter:
-    """Metadata at the top of a file."""
-
     start: int
     end: int
     title: str = ""
@@ -57,10 +55,10 @@ def read_elements(
     first: Element | None = None,
     after: Callable[[int], int] = lambda line: line + 1,
 ) -> list[Element]:
-    """The elements of a text, covering all its lines.
+    """Return the elements of a text, covering all its lines.
 
-    `element_at` gets a line and the end of the element before, and returns the element that starts there, if there is
-    one. Otherwise `after` says at which line to go on.
+    `element_at` gets a line and the end of the previous element, and returns the element that starts there,
+    or None. If it returns None, `after` returns the next line to look at.
     """
     special = [first] if first is not None else []
     line = first.end if first is not None else 0
@@ -73,10 +71,8 @@ def read_elements(
 
 
 def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
-    """`special` in order, and a `TextElement` for each run of other lines between blank ones.
-
-    Blank lines next to a special element belong to it: no element is blank, unless all of the text is.
-    """
+    """Return `special` in order, with a `TextElement` for each paragraph of the other lines. Blank lines next
+    to a special element belong to it: no element is blank, unless the whole text is."""
     elements: list[Element] = []
     at = 0
     for element in special:
@@ -96,14 +92,12 @@ def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
 
 
 def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[TextElement]:
-    """The lines `[start, end)` as paragraphs: each ends before a line that follows a blank one and is not indented.
-
-    Blank lines at the start belong to the first paragraph.
-    """
+    """Yield paragraphs of the lines `[start, end)`; each ends before an unindented line after a blank one.
+    Blank lines at the start belong to the first paragraph."""
     block = start
     for index in range(start + 1, end):
         line, before = lines[index], lines[index - 1]
-        # What is indented after a blank line continues a list item or an indented code block.
+        # An indented line after a blank one continues a list item or an indented code block.
         starts = line.strip() and not before.strip() and not line.startswith((" ", "\t"))
         if starts and not lines.is_blank(block, index):
             yield TextElement(block, index)

@@ -1,7 +1,7 @@
-"""A text as lines, and where to cut a run of lines that is too long.
+"""Split a text into lines, and choose where to cut a run of lines that is too long.
 
-A line ends with `\\n`, `\\r\\n` or `\\r`, as in LSP. `str.splitlines` ends lines at form feeds and Unicode separators
-too and would count differently from every editor.
+A line ends with `\\n`, `\\r\\n` or `\\r`, as in LSP. `str.splitlines` also ends lines at form feeds and
+Unicode separators and so numbers lines differently from every editor.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-# A line that starts with one of these closes what stands before it: no chunk should begin there.
+# No chunk should begin at a line that starts with one of these: it closes the lines above it.
 _CLOSERS = ("}", ")", "]", "end", "else", "fi", "done", "esac", "*/", "</", '"""', "'''")
 _COMMENT_MARKS = "/*#-;!%"
-# How far below the maximum a piece may end for the sake of a better cut.
+# The share of the maximum that a piece must reach, which leaves room for a better cut.
 _LEAST_FILL = 0.5
-# Up to this many times the maximum a run is cut into two pieces, each with at least this share of it.
+# A run of up to this many times the maximum is cut into two pieces, each with at least this share of it.
 _TWO_PIECES = 1.7
 _LEAST_SHARE = 0.3
-# Indentation past this depth makes no cut worse than another.
+# Deeper indentation does not make a cut worse.
 _DEEPEST_INDENT = 12
 
 
@@ -27,7 +27,7 @@ class Lines:
     """The lines of a text, each with its line end, and the sizes of runs of them in characters."""
 
     def __init__(self, text: str) -> None:
-        # newline="" splits at all three line ends and leaves them as they are.
+        # newline="" splits at all three line ends and keeps them.
         self.lines: Sequence[str] = io.StringIO(text, newline="").readlines()
         self._offsets = list(accumulate(map(len, self.lines), initial=0))
         self._whole = text
@@ -39,31 +39,28 @@ class Lines:
         return self.lines[index]
 
     def size(self, start: int, end: int) -> int:
-        """Characters of the lines `[start, end)`."""
         return self._offsets[end] - self._offsets[start]
 
     def text(self, start: int, end: int) -> str:
-        """The lines `[start, end)`, unchanged."""
         return self._whole[self._offsets[start] : self._offsets[end]]
 
     def line_at(self, offset: int) -> int:
-        """The line that holds the character at `offset` of the text; the last one for its end."""
+        """Return the line of the character at `offset` of the text; the last line for the end of the text."""
         return min(bisect_right(self._offsets, offset), len(self.lines)) - 1
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Whether the lines `[start, end)` hold nothing but whitespace."""
         return not self.text(start, end).strip()
 
     def pieces(self, start: int, end: int, maximum: int) -> Iterator[tuple[int, int]]:
-        """`[start, end)` in pieces, each `[start, end)`, cut as `cuts` says."""
+        """Return the pieces `[start, end)` that `cuts` makes of the lines."""
         return pairwise([start, *self.cuts(start, end, maximum), end])
 
     def cuts(self, start: int, end: int, maximum: int) -> list[int]:
-        """Lines at which to cut `[start, end)` so that each piece has at most `maximum` characters.
+        """Return the lines at which to cut `[start, end)` into pieces of at most `maximum` characters.
 
-        Cuts fall after blank lines and at little indentation where they can. A line that is longer than `maximum`
-        is a piece of its own, and blank lines at either end of a piece do not count: no piece is blank. The result
-        is in order and holds neither `start` nor `end`.
+        Cuts prefer to follow blank lines and to have little indentation. A line longer than `maximum` becomes
+        a piece alone. Blank lines at either end of a piece do not count, and no piece is blank. The result is
+        sorted and contains neither `start` nor `end`.
         """
         while start < end and not self.lines[start].strip():
             start += 1
@@ -74,7 +71,6 @@ class Lines:
             if left > _TWO_PIECES * maximum:
                 least, most = _LEAST_FILL * maximum, float(maximum)
             else:
-                # Both pieces fit, and neither is a scrap.
                 least, most = (
                     max(left - maximum, _LEAST_SHARE * left),
                     min(maximum, left - _LEAST_SHARE * left),
@@ -92,7 +88,7 @@ class Lines:
         return result
 
     def _cut_quality(self, index: int) -> tuple[int, int]:
-        """How good it is to begin a chunk at line `index`; of equals the later one is taken."""
+        """Rate line `index` as the beginning of a chunk; of equal ratings the later line wins."""
         line = self.lines[index]
         stripped = line.strip()
         if not stripped:
@@ -102,7 +98,6 @@ class Lines:
         if not before:
             quality += _DEEPEST_INDENT
         elif not before.strip(_COMMENT_MARKS):
-            # A blank line in a comment.
             quality += _DEEPEST_INDENT // 2
         if stripped.startswith(_CLOSERS):
             quality -= 2 * _DEEPEST_INDENT

@@ -1,4 +1,4 @@
-"""Markdown as elements: ATX, setext and HTML headings, fences of any length, front matter."""
+"""Split Markdown into elements: ATX, setext and HTML headings, fences of any length, front matter."""
 
 from __future__ import annotations
 
@@ -15,30 +15,27 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
 _HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE | re.DOTALL)
-# Logos and badges make a README's title a block of markup; what is longer is no title.
+# Logos and badges make a README's title a block of markup; a longer block is not a title.
 _HTML_HEADING_LINES = 15
-# Lists and quotes may stand before a fence, and any indentation: lists nest.
-# Possessive throughout: no long line may be tried in many ways.
+# A fence may follow the marks of lists and quotes, at any indentation, since lists nest. The quantifiers are
+# possessive so that a long line is not tried in many ways.
 _CONTAINERS = r"[ \t]*+(?:>[ \t]?+)*+[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
-# HTML's, and MDX's.
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
-# Elements whose text is no Markdown, if they start a line.
+# HTML elements whose text is not Markdown, if they start a line.
 _VERBATIM = re.compile(r"[ \t]*<(pre|script|style|textarea)\b", re.IGNORECASE)
-# A link's target before a heading.
 _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
-# What cannot be the text of a setext heading: another element starts there.
+# A line that cannot be a setext heading, because another element starts on it.
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
-# No title is longer; what is, is a mistake, and not worth the time.
+# In characters. A longer title is a mistake, and cleaning it would take too long.
 TITLE_LIMIT = 300
-# What the lines between two `---` must hold to be metadata and not a text between two rules.
+# The lines between two `---` must match this to be metadata and not text between two rules.
 _METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
 _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
 
 
 def markdown_elements(lines: Lines) -> list[Element]:
-    """The elements of a Markdown text, covering all its lines."""
 
     def element_at(index: int, floor: int) -> Element | None:
         element = _element_at(lines, index, floor)
@@ -52,9 +49,8 @@ def markdown_elements(lines: Lines) -> list[Element]:
 
 
 def plain_title(markup: str) -> str:
-    """A heading's text without inline markup."""
     markup = markup[:TITLE_LIMIT]
-    # Explicit anchors: {#id}, {: .class}, [#id].
+    # Remove explicit anchors: {#id}, {: .class}, [#id].
     text = re.sub(r"\s*(?:\{[:#.][^}]*\}|\[#[^\]]*\])\s*$", "", markup)
     images = re.findall(r"!\[([^\]]*)\]", text)
     text = re.sub(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?", "", text)
@@ -63,12 +59,12 @@ def plain_title(markup: str) -> str:
     text = re.sub(r"(\*\*|__)(.+?)\1", r"\2", text)
     text = re.sub(r"(?<!\w)([*_])(\S(?:.*?\S)?)\1(?!\w)", r"\2", text)
     text = " ".join(html.unescape(re.sub(r"\\([^\w\s])", r"\1", text)).split())
-    # A heading that is nothing but a logo is called what the logo shows.
+    # A heading that is only a logo is named by the logo's text.
     return text or " ".join(images).strip()
 
 
 def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
-    """The heading or fence that starts at a line; lines before `floor` belong to other elements."""
+    """Return the heading or fence that starts at a line; lines before `floor` belong to other elements."""
     line = lines[index].rstrip("\r\n")
     first = line.lstrip()[:1]
     if not first:
@@ -85,7 +81,7 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         return _html_heading(lines, index)
     below = lines[index + 1] if index + 1 < len(lines) else ""
     if below.lstrip(" ")[:1] in ("=", "-") and (underline := _UNDERLINE.match(below.rstrip("\r\n"))):
-        # A paragraph of several lines over a line of dashes is more often followed by a rule.
+        # Dashes below a paragraph of several lines are usually a rule.
         starts_paragraph = index == floor or not lines[index - 1].strip()
         if starts_paragraph and not _NOT_A_TITLE.match(line):
             return _heading(index, index + 2, 1 if underline.group(1) else 2, line)
@@ -98,7 +94,7 @@ def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:
 
 
 def _html_heading(lines: Lines, index: int) -> Heading | None:
-    """A heading written as an element that starts on line `index`, over one or several lines."""
+    """Return a heading written as an HTML element that starts on line `index`, over one or several lines."""
     end = min(index + _HTML_HEADING_LINES, len(lines))
     tag = _HTML_HEADING.match(lines.text(index, end)[: _HTML_HEADING_LINES * TITLE_LIMIT])
     if tag is None:
@@ -108,11 +104,8 @@ def _html_heading(lines: Lines, index: int) -> Heading | None:
 
 
 def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
-    """The line after the closing line of the fence that line `index` opens, with `before` before its marks.
-
-    A fence that is never closed ends with the quote that it is in, or before the next heading outside of the list
-    that it is in; otherwise with the text.
-    """
+    """Return the line after the fence that line `index` opens, with `before` before its marks. An unclosed
+    fence ends with the quote around it, or before the next heading outside its list."""
     closing = re.compile(rf"[ \t>]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$")
     is_quoted = before.lstrip().startswith(">")
     heading = len(lines)
@@ -124,12 +117,12 @@ def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
             return at + 1
         if before and at < heading and line.startswith("#") and _ATX.match(line):
             heading = at
-    # Only here: code in a list is not always indented with it, and its comments look like headings.
+    # A heading ends only an unclosed fence: unindented code in a list has comments like headings.
     return heading
 
 
 def _after_comment(lines: Lines, index: int) -> int:
-    """The line after a comment that is opened on line `index`, or the next line; headings in it are not headings."""
+    """Return the line after a comment that line `index` opens, or the next line."""
     line = lines[index]
     if "<" not in line and "{" not in line:
         return index + 1
@@ -143,16 +136,14 @@ def _after_comment(lines: Lines, index: int) -> int:
 
 
 def _closed_at(lines: Lines, index: int, closing: str, *, is_block: bool) -> int:
-    """The line after the one with `closing`; the next line if nothing is closed.
-
-    What opens in the middle of a line is part of a paragraph, and may be an example: it ends with the paragraph.
-    """
+    """Return the line after the one with `closing`, or the next line if there is none. A comment that opens
+    in the middle of a line may be an example, so it ends with its paragraph."""
     for end in range(index + 1, len(lines)):
         if closing in lines[end].lower():
             return end + 1
         if not is_block and not lines[end].strip():
             break
-    # Never closed: a mistake, and no reason to lose the headings after it.
+    # An unclosed comment is a mistake that must not hide the headings after it.
     return index + 1
 
 

@@ -1,5 +1,7 @@
-"""Documents in other markup than Markdown as elements: reStructuredText and plain text, whose titles are underlined;
-AsciiDoc, Org, LaTeX and Typst, in which a line alone says that it is a heading."""
+"""Split documents into elements, whatever their markup.
+
+reStructuredText and plain text underline titles; in other markup each line shows whether it is a heading.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,23 @@ from attrs import frozen
 
 from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
-from cairn.chunking.markdown import TITLE_LIMIT, plain_title
+from cairn.chunking.markdown import TITLE_LIMIT, markdown_elements, plain_title
 from cairn.text.languages import language_of_fence
 
 
 @frozen
 class _Markup:
     heading: re.Pattern[str]
-    """Group 1 says how deep it is, group 2 is the title."""
+    """Group 1 gives the depth, group 2 the title."""
     opening: re.Pattern[str]
-    """The first line of a code block; the group `language`, if it has one, names the language."""
+    """The first line of a code block; its group `language`, if present, names the language."""
     closing: str
-    """Pattern of the last line; `{0}` is the opening's group 1."""
+    """The pattern of the last line, in which `{0}` stands for the opening's group 1."""
     attribute: re.Pattern[str] | None = None
-    """A line before the opening that names the language."""
+    """An optional line before the opening that names the language."""
 
 
-# Neither headings nor the first lines of blocks are longer.
+# Headings and the first lines of blocks are at most this long.
 _LINE_LIMIT = 300
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 
@@ -66,7 +68,9 @@ _TARGET = re.compile(r"\s*<[^>]*>$")
 
 
 def markup_elements(language: str, lines: Lines) -> list[Element]:
-    """The elements of a text in one of these languages, covering all its lines."""
+    """Return the elements of a text in any prose language, covering all its lines."""
+    if language == "markdown":
+        return markdown_elements(lines)
     if language in _MARKUPS:
         return read_elements(lines, lambda index, _: _element_at(_MARKUPS[language], lines, index))
     styles: list[tuple[str, bool]] = []
@@ -93,10 +97,8 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
 
 
 def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
-    """The title that starts at a line; labels above it, down to line `floor`, are part of it.
-
-    Its level is the order in which its style was first seen, in `styles`.
-    """
+    """Return the title that starts at a line, including labels above it down to line `floor`. Its level is
+    the position of its style in `styles`, which are in the order of their first use."""
     has_overline = _ADORNMENT.match(lines[index]) is not None
     at = index + 1 if has_overline else index
     if at + 1 >= len(lines) or (index and lines[index - 1].strip()):
@@ -107,7 +109,7 @@ def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bo
         return None
     if has_overline and lines[index].strip() != underline:
         return None
-    # Titles that grew a little past their underline are common; a rule below a paragraph is much shorter or longer.
+    # A title may be slightly longer than its underline; a rule below a paragraph is much shorter or longer.
     if len(underline) < len(title.strip()) - 2 or (not has_overline and title[0].isspace()):
         return None
     style = (match.group(1), has_overline)
@@ -130,7 +132,7 @@ def _code_at(lines: Lines, index: int) -> Fence | None:
     if directive := _CODE_DIRECTIVE.match(line):
         end = _indented_end(lines, index + 1, len(directive.group(1).expandtabs()))
         return Fence(index, end, language_of_fence(directive.group(2)))
-    # A paragraph that ends with two colons, then a blank line, then an indented block.
+    # A literal block is an indented block after a blank line and a paragraph that ends with two colons.
     before = lines[index - 1] if index else ""
     if index > 1 and line[:1].isspace() and line.strip() and not before.strip():
         paragraph = next((lines[above] for above in range(index - 1, -1, -1) if lines[above].strip()), "")
@@ -142,7 +144,7 @@ def _code_at(lines: Lines, index: int) -> Fence | None:
 
 
 def _indented_end(lines: Lines, index: int, indent: int) -> int:
-    """The line after the last one, from `index` on, that is indented by more than `indent`."""
+    """Return the line after the last one, from `index` on, that is indented by more than `indent`."""
     end = index
     for at in range(index, len(lines)):
         line = lines[at].expandtabs()

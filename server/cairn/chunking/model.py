@@ -1,4 +1,4 @@
-"""What a chunk is: a run of whole lines of one file, with everything later stages ask of it."""
+"""The model of a chunk: a run of whole lines of one file, with all that later stages need."""
 
 from __future__ import annotations
 
@@ -10,44 +10,41 @@ from cairn.protocol.chunk_type import ChunkType
 
 
 def content_key(text: str) -> str:
-    """Hex digest of `text`: equal text has an equal key wherever and whenever it is met."""
+    """Return a hex digest of `text` that depends on nothing else."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @frozen
 class Chunk:
-    """Lines `[start_line, end_line)` of a file, 0-based. `text` is those lines unchanged.
+    """Lines `[start_line, end_line)` of a file, 0-based, with these lines unchanged as `text`.
 
-    In a notebook, `text` is source that the lines hold, without JSON's quotes and escapes: line i of the text is in line
-    `start_line` + i of the file, unless the file is not laid out by lines; then all lines of the cell are cited.
+    In a notebook, `text` is the decoded source: line i of the text is in line `start_line` + i of the file.
+    If the file does not have a line for each line of source, the chunk cites all lines of the cell.
     """
 
     position: int
-    """0-based order within the file."""
+    """The 0-based position in the file."""
     start_line: int
     end_line: int
     text: str
     type: ChunkType
     language: str = ""
-    """Language of the text (a fence's own language for a chunk that is one fence), "" if unknown."""
+    """The language of the text (of the fence for a chunk that is one fence), "" if unknown."""
     title: str = ""
-    """What a person would call it: the heading, the definition's name, or the file's name."""
+    """The name for people: the heading, the definition's name, or the file's name."""
     header_path: str = ""
-    """Breadcrumb, outermost first, joined by " > ": headings, or enclosing definitions."""
+    """The headings or enclosing definitions, outermost first, joined by " > "."""
     symbol: str = ""
-    """Name of the main definition, "" for none."""
+    """The name of the main definition; this, its kind and its parent are "" for none."""
     symbol_kind: str = ""
-    """`function`, `class`, `method`, …; "" for none."""
     parent: str = ""
-    """Name of the definition that encloses the symbol."""
     defines: tuple[str, ...] = ()
-    """Every name defined in the chunk, in order."""
     signature: str = ""
-    """The main definition's head, as it stands in the text, whitespace collapsed."""
+    """The head of the main definition as in the text, with whitespace collapsed."""
     comment: str = ""
-    """Its leading comment or docstring, without comment marks."""
+    """The leading comment or docstring, without comment marks."""
 
     @property
     def content_hash(self) -> str:
-        """The key of the text alone."""
+        """The `content_key` of the text."""
         return content_key(self.text)

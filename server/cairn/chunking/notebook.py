@@ -1,6 +1,6 @@
-"""Jupyter notebooks as chunks: each cell on its own, cited by the lines of the file that hold its source.
+"""Cut Jupyter notebooks into chunks: each cell on its own, cited by the lines that contain its source.
 
-Outputs, attachments and embedded images never become text: they are what a cell made, and mostly base64.
+Outputs, attachments and embedded images never become text: a cell produced them, and most are base64.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from cairn.text.unicode import well_formed
 _CELL_MAGIC = re.compile(
     r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
 )
-# IPython's own commands between lines of Python: `%timeit f()`, `!pip install x`. To the grammar they are errors.
+# IPython's commands, which are errors to the grammar: `%timeit f()`, `!pip install x`.
 _COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
-# Data in the text itself, mostly an image pasted into a paragraph. Shorter runs are tokens people write about.
+# Data in the text itself, mostly an image pasted into a paragraph; shorter runs may be tokens.
 _EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")
 
-# As lenient as what writes such files: control characters may stand in strings.
+# Programs that write notebooks leave control characters in strings.
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE = re.compile(r"\ufeff?[ \t\r\n]*")
-# Once all of the text has been read, what stands between two values need not be looked at.
+# The whole text has been parsed by then, so the characters between two values need no check.
 _BETWEEN = re.compile(r"[ \t\r\n,:]*")
 
 
@@ -45,23 +45,20 @@ class _Cell:
     """`code`, `markdown`, `raw`, or `heading` (nbformat 3)."""
     source: str
     first: int
-    """Line of the file that its source starts on."""
     last: int
-    """Line of the file that its source ends on."""
+    """The lines of the file where its source starts and ends."""
     is_by_lines: bool
-    """Whether line i of the source stands alone on line `first` + i of the file, as nbformat writes it."""
+    """Whether line i of the source is alone on line `first` + i of the file, as nbformat writes it."""
     language: str = ""
-    """What the cell itself says that it is written in."""
     level: int = 1
-    """Of a heading."""
 
 
 def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
-    """The chunks of a notebook's cells, in order; None if the text is not a notebook.
+    """Return the chunks of a notebook's cells in order, or None if the text is not a notebook.
 
-    A chunk's text is decoded source, whole lines of one cell, the last one ended too. Where the file holds each of
-    them on a line of its own, the chunk cites exactly those; otherwise every chunk of the cell cites all lines of
-    the cell's source, which may be fewer than the lines of its text.
+    A chunk's text is decoded source: whole lines of one cell, with a line end after the last one too. If the
+    file has each of them on its own line, the chunk cites exactly those; otherwise every chunk of the cell
+    cites all lines of the cell's source, which may be fewer than the lines of its text.
     """
     text = lines.text(0, len(lines))
     try:
@@ -76,9 +73,6 @@ def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
     headings = HeadingPath()
     chunks = [(cell, chunk) for cell in cells for chunk in _cell_chunks(path, cell, language, headings)]
     return [_placed(chunk, cell, position) for position, (cell, chunk) in enumerate(chunks)]
-
-
-# --- reading -----------------------------------------------------------------------------------------
 
 
 def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]:
@@ -110,7 +104,7 @@ def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]
             last=last,
             is_by_lines=rows == [(first + index, first + index) for index in range(len(Lines(ended)))],
             language=_first_language(
-                # As VS Code, .NET Interactive and nbformat 3 write it.
+                # VS Code, .NET Interactive and nbformat 3 write it in these places.
                 _at(cell, "metadata", "vscode", "languageId"),
                 _at(cell, "metadata", "dotnet_interactive", "language"),
                 _at(cell, "language"),
@@ -127,12 +121,12 @@ def _kernel_language(notebook: Any) -> str:
         _at(notebook, "metadata", "kernelspec", "language"),
         _at(notebook, "metadata", "kernelspec", "name"),
     )
-    # Most notebooks that do not say it are written in Python.
+    # Most notebooks without a declared language are written in Python.
     return by_extension or by_name or "python"
 
 
 def _first_language(*names: str) -> str:
-    """The language that the first name with letters is for; the versions of kernels (`c++17`) do not count."""
+    """Return the language of the first name with letters; versions of kernels (`c++17`) do not count."""
     return next(filter(None, (language_of_fence(name.rstrip("0123456789.")) for name in names)), "")
 
 
@@ -142,12 +136,9 @@ def _at(content: Any, *keys: str) -> str:
     return content if isinstance(content, str) else ""
 
 
-# --- JSON by the places of its values --------------------------------------------------------------
-
-
 @frozen
 class Value:
-    """A value of a JSON text and the offsets `[start, end)` of its text."""
+    """A value in a JSON text and the offsets `[start, end)` of its text."""
 
     content: Any
     start: int
@@ -155,10 +146,8 @@ class Value:
 
 
 def read_json(text: str) -> Value:
-    """The value that `text` is, a byte order mark before it or not.
-
-    Raises ValueError if it is no JSON, RecursionError if it is nested too deeply to be read.
-    """
+    """Return the JSON value that `text` contains, after an optional byte order mark. Raise ValueError if it
+    is not JSON, RecursionError if it is nested too deeply."""
     value = _value_at(text, _skip(_BEFORE, text, 0))
     if text[value.end :].strip(" \t\r\n"):
         raise ValueError("there is more than one JSON value")
@@ -166,18 +155,18 @@ def read_json(text: str) -> Value:
 
 
 def members(text: str, value: Value) -> dict[str, Value]:
-    """The values in an object of `text`, none if it is something else; of equal keys the last one counts."""
+    """Return the values in an object of `text`, none for another value; of equal keys the last one counts."""
     parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
     return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
 
 
 def items(text: str, value: Value) -> list[Value]:
-    """The values in an array of `text`, none if it is something else."""
+    """Return the values in an array of `text`, none for another value."""
     return list(_parts(text, value)) if isinstance(value.content, list) else []
 
 
 def _parts(text: str, value: Value) -> Iterator[Value]:
-    """The values in an array; the keys and values of an object by turns."""
+    """Yield the values in an array, or the keys and values of an object in turn."""
     at = _skip(_BETWEEN, text, value.start + 1)
     while text[at] not in "]}":
         part = _value_at(text, at)
@@ -195,11 +184,8 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     return skipped.end() if skipped else at
 
 
-# --- cutting -----------------------------------------------------------------------------------------
-
-
 def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterator[Chunk]:
-    """The chunks of one cell, with lines that count from its first."""
+    """Yield the chunks of one cell, with lines that count from its first."""
     source = Lines(cell.source)
     if magic := _CELL_MAGIC.match(cell.source):
         language = language_of_fence(magic.group(1).split()[-1])
@@ -224,7 +210,7 @@ def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -
 def _code(path: str, language: str, source: Lines) -> list[Chunk]:
     text = source.text(0, len(source))
     if language == "python":
-        # Blank lines of equal length: no position moves.
+        # Lines of equal length, so that positions do not move.
         text = _COMMAND.sub(lambda command: " " * len(command.group()), text)
     lines = Lines(text)
     code = parse_code(language, lines) if text.strip() else None

@@ -1,7 +1,7 @@
-"""A syntax tree as a list of marks: the lines at which a chunk may begin, and what is defined there.
+"""Turn a syntax tree into marks: the lines at which a chunk may begin, and the definitions there.
 
-The walk goes down only where it must: into types for their members, and into whatever is too long for one chunk.
-It keeps its own stack, so that deep nesting costs memory and not the interpreter's.
+The walk enters only types, for their members, and nodes too long for one chunk. It keeps its own stack, so
+that deep nesting costs memory and not the interpreter's recursion.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from attrs import define, field, setters
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule
+from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule, last_row
 
-# A chunk should not be longer, in characters; from the prototype whose ranking was measured (about 375 tokens).
+# The desired maximum length of a chunk in characters; the ranking was measured with it (about 375 tokens).
 MAXIMUM = 1500
-# Kinds whose bodies hold definitions of their own.
+# Kinds whose bodies contain definitions.
 CONTAINERS = frozenset(
     {"class", "interface", "struct", "union", "trait", "enum", "object", "impl", "extension", "module"}
 )
 # Kinds that make a function inside them a method.
-_TYPES = CONTAINERS - {"module"}
+TYPES = CONTAINERS - {"module"}
 CALLABLE = frozenset({"function", "method", "macro", "constructor", PROTOTYPE})
-# Kinds that count at the top of a file and in types, but not inside functions.
+# Kinds that count at the top of a file and in types, but not in functions.
 VALUES = frozenset({"constant", "variable", "field", "property", "target"})
-# In characters, of a comment that does not fit into one chunk with its definition: a long one is a chunk of its
-# own, a short one stays with its definition even so. Between the two it stays if the definition is cut anyway.
+# Characters of a comment that does not fit into one chunk with its definition. A long one becomes its own
+# chunk, a short one stays with its definition. One in between stays if the definition is cut anyway.
 _LONG_COMMENT = 750
 _SHORT_COMMENT = 250
-# Node types of bodies: cutting there would part a head from what it is the head of.
+# Node types of bodies: a cut there would separate a head from its body.
 _BODY = re.compile(
     r"(?:^|_)(?:block|body|statements|statement_list|compound_statement|declarations|suite|then)$"
 )
@@ -38,84 +38,75 @@ _BODY = re.compile(
 
 @define(eq=False)
 class Definition:
-    """Something with a name, where it stands, and what stands around it."""
+    """A named definition, its place and its surroundings."""
 
     name: str
     kind: str
     owner: str
-    """Name of the type or module that it belongs to, "" for none."""
+    """The name of the type or module that it belongs to, "" for none."""
     path: tuple[str, ...]
-    """Names of everything around it, outermost first."""
     node: Node
     leading: list[Node]
     """Comments, attributes and the like directly before it."""
     start_row: int
     end_row: int
-    """Its last row."""
 
     @property
     def rows(self) -> int:
-        """How many rows it spans, with what leads it."""
+        """The number of rows, including what leads it."""
         first_row = self.leading[0].start_point[0] if self.leading else self.start_row
         return self.end_row - first_row + 1
 
 
 @define(eq=False)
 class Mark:
-    """A line at which a chunk may begin; what is marked reaches to the next mark, or to `end`."""
+    """A line at which a chunk may begin. Its piece extends to the next mark, or to `end`."""
 
     line: int
     depth: int
-    """How many cut-open nodes are around it; a cut at less depth is better."""
+    """The number of opened nodes around it; a cut at a lower depth is better."""
     scope: tuple[Definition, ...]
-    """The definitions that were cut open, outermost first."""
     definitions: list[Definition] = field(factory=list)
     opens: bool = False
-    """Whether it is the head of something that was cut open."""
+    """Whether it is the head of an opened node."""
     end: int = 0
-    """The line up to which it reaches, once the marks are packed."""
+    """The line before which the piece ends, set when the marks are packed."""
 
 
 @define(eq=False)
 class _Span:
-    """The rows of a node."""
-
     first_row: int
-    """Of its leading comments, if it has any."""
+    """The first row, of leading comments if there are any."""
     start_row: int
     end_row: int
     starts_row: bool
-    """Nothing but whitespace is before it on its first row."""
+    """Whether only whitespace precedes it on its first row."""
 
 
 def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-@define(
-    eq=False, on_setattr=setters.NO_OP
-)  # converting anew whenever `first` is set took longer than setting it
+# Without NO_OP the converter runs whenever `first` is set, which took longer than setting it.
+@define(eq=False, on_setattr=setters.NO_OP)
 class _Frame:
-    """The children of a node that are still to be visited, and how."""
+    """The children of a node that are still to be visited, and how to treat them."""
 
     nodes: Iterator[Node] = field(converter=_children)
     depth: int
     scope: tuple[Definition, ...]
     quiet: bool = False
-    """Everything here belongs to the mark made last."""
+    """Whether everything here belongs to the last mark."""
     in_function: bool = False
     first: bool = False
-    """The next node is the first of a body: it stays with the head before it."""
+    """Whether the next node is the first of a body, which stays with the head before it."""
     head: bool = False
-    """The nodes are the parts of a definition's head and its body: only inside a long one may a chunk begin."""
+    """Whether the nodes are the parts of a head and its body: a chunk may begin only inside a long one."""
 
 
 def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes) -> list[Mark]:
-    """The marks of a tree in order of their lines; the first is at line 0.
-
-    `source` is the UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line. What does not fit into one chunk
-    gets marks inside.
-    """
+    """Return the marks of a tree in order of their lines; the first is at line 0. `source` is the UTF-8 text
+    that was parsed, with `\\n` wherever `lines` ends a line."""
     return _Walk(syntax, lines, source).walk(root)
 
 
@@ -123,7 +114,6 @@ class _Walk:
     def __init__(self, syntax: Syntax, lines: Lines, source: bytes) -> None:
         self._syntax = syntax
         self._rules: dict[str, Rule | None] = {**syntax.rules}
-        # Asked for every node that is visited.
         self._leading_types = COMMENTS | syntax.leading
         self._generic = not self._rules
         self._lines = lines
@@ -154,11 +144,11 @@ class _Walk:
                 self._leading.append(node)
             return
         first, frame.first = frame.first, False
-        end_row = _last_row(node)
+        end_row = last_row(node)
         if node_type in syntax.detached_bodies:
             self._enter_detached_body(node, frame, end_row)
             return
-        # The nodes that lead this one, if nothing else is between.
+        # Nodes that lead this one, if only blank lines are between.
         leading, self._leading = self._leading, []
         if leading and not self._touches(leading[-1], start_row):
             leading = []
@@ -181,7 +171,7 @@ class _Walk:
         ):
             if not first:
                 self._mark(span.first_row, span, frame, opens=is_long)
-            # What leads a wrapper leads the definition in it.
+            # The nodes that lead a wrapper lead the definition in it.
             self._leading = leading
             quiet = frame.quiet or not is_long
             self._stack.append(_Frame(node, frame.depth, frame.scope, quiet, frame.in_function, first))
@@ -203,7 +193,7 @@ class _Walk:
             comment = self._lines.size(line, span.start_row)
             fits_alone = not self._is_long(span.start_row, span.end_row)
             if comment >= _LONG_COMMENT or (fits_alone and comment >= _SHORT_COMMENT):
-                # The comment alone, then the definition.
+                # The comment becomes a piece, and then the definition.
                 self._mark(line, span, frame, opens=True).scope += (definition,)
                 line = span.start_row
             is_long = not fits_alone
@@ -216,7 +206,7 @@ class _Walk:
             self._stack.append(_Frame(node, frame.depth + 1, inside, in_function=True, head=True))
 
     def _continues(self, found: NamedNode, span: _Span) -> bool:
-        """Whether this is one more clause of the function before it, and fits into the same chunk."""
+        """Return whether this is another clause of the previous function, and fits into the same chunk."""
         last = self._marks[-1]
         previous = last.definitions[-1] if last.definitions else None
         if previous is None or previous.name != found.name or self._is_long(last.line, span.end_row):
@@ -225,7 +215,7 @@ class _Walk:
         return True
 
     def _enter_detached_body(self, node: Node, frame: _Frame, end_row: int) -> None:
-        """The body of the function whose head is the node before it."""
+        """Enter the body of the function whose head is the previous node."""
         definitions = self._marks[-1].definitions
         scope = frame.scope
         if definitions:
@@ -242,7 +232,7 @@ class _Walk:
         return found if found is not None and (found.name or found.kind == "test") else None
 
     def _mark(self, line: int, span: _Span, frame: _Frame, *, opens: bool = False) -> Mark:
-        """A mark at `line`; the last one if nothing may begin there."""
+        """Return a mark at `line`, or the last mark if no chunk may begin there."""
         last = self._marks[-1]
         if frame.quiet or line < last.line or not span.starts_row:
             return last
@@ -253,8 +243,7 @@ class _Walk:
         return last
 
     def _touches(self, before: Node, row: int) -> bool:
-        """Whether only blank lines are between a node and `row`."""
-        next_row = _last_row(before) + 1
+        next_row = last_row(before) + 1
         return next_row >= row or self._lines.is_blank(next_row, row)
 
     def _is_long(self, first_row: int, last_row: int) -> bool:
@@ -269,16 +258,10 @@ def _definition(
 ) -> Definition:
     path = (*scope[-1].path, scope[-1].name) if scope else ()
     kind, owner = found.kind, found.owner
-    if scope and scope[-1].kind in _TYPES:
+    if scope and scope[-1].kind in TYPES:
         kind = {"function": "method", PROTOTYPE: "method", "variable": "field"}.get(kind, kind)
     if owner and path[-1:] != (owner,):
         path = (*path, owner)
     elif not owner and scope and scope[-1].kind != "test":
         owner = scope[-1].name
     return Definition(found.name, kind, owner, path, found.node, leading, span.start_row, span.end_row)
-
-
-def _last_row(node: Node) -> int:
-    """The last row that a node has text on: some nodes include their line's end."""
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row

@@ -1,4 +1,4 @@
-"""From marks to chunks: small neighbours are put together, what is too long is cut."""
+"""Pack marks into chunks: join small neighbours and cut long pieces."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
-# A chunk is full from this length on, in characters; from the prototype whose ranking was measured (190 tokens).
+# A chunk of this many characters is full; the ranking was measured with it (190 tokens).
 MINIMUM = 750
-# Less than this at the end of a type or function joins the chunk before it, which may then grow a little.
+# A shorter end of a type or function joins the chunk before it, which may then exceed the maximum by this.
 _SCRAP = 250
-# Less than this, a line or two, joins any neighbour.
+# A shorter piece, a line or two, joins any neighbour.
 _LINE = 125
-# The imports at the top of a file are a chunk of their own from this length on.
+# Imports at the top of a file of at least this length become a chunk of their own.
 _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Marks of pieces that cover all of `lines`, in order, each of which becomes one chunk. The given marks are changed."""
+    """Return marks of pieces that cover `lines`, each of which becomes one chunk; change the given marks."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
@@ -36,25 +36,24 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
 
 
 def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """The marks with what they stand for, cut by lines where that has no marks inside and is too long."""
+    """Set the ends of the marks, and cut by lines each piece that is too long and has no marks inside."""
     blocks = []
     ends = [mark.line for mark in marks[1:]] + [len(lines)]
     for mark, end in zip(marks, ends, strict=True):
         is_long = lines.size(mark.line, end) > MAXIMUM + _SCRAP
         (_, stop), *others = lines.pieces(mark.line, end, MAXIMUM) if is_long else [(mark.line, end)]
-        mark.end = stop  # nobody else has the mark: a copy of each cost more than the cutting
+        mark.end = stop  # changed in place: a copy of each cost more than the cutting
         blocks.append(mark)
-        # Later parts of a definition that was cut are inside it.
+        # The later parts of a definition that was cut are inside it.
         inside = (*mark.scope, *mark.definitions[-1:])
         blocks += [Mark(start, mark.depth, inside, end=stop) for start, stop in others]
     return blocks
 
 
 def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
-    """Whether `block`, which follows `piece`, goes into the same chunk."""
+    """Return whether `block`, which follows `piece`, goes into the same chunk."""
     size, more = lines.size(piece.line, piece.end), lines.size(block.line, block.end)
     if size < _LINE and size + more <= MAXIMUM + _SCRAP:
-        # Too little to stand alone.
         return True
     if is_first and lines.is_blank(piece.line, piece.end):
         return True
@@ -66,7 +65,7 @@ def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
         return False
     if is_first and size >= _PREAMBLE and _is_preamble(piece) and not _is_preamble(block):
         return False
-    # The head of a type with its first members, members with members; but nothing across a type's end.
+    # A type's head may join its first members, and members each other, but nothing crosses a type's end.
     return block.scope[: len(piece.scope)] == piece.scope
 
 
@@ -75,7 +74,7 @@ def _is_preamble(piece: Mark) -> bool:
 
 
 def _join_scrap(pieces: list[Mark], lines: Lines) -> None:
-    """Join the last piece to the one before it if it is too short to say anything alone."""
+    """Join the last piece to the one before it if it is too short for a chunk of its own."""
     if len(pieces) < 2:
         return
     before, last = pieces[-2:]

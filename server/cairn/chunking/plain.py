@@ -1,4 +1,4 @@
-"""Text without a syntax tree as chunks: by blank lines and indentation; for configuration and unknown languages."""
+"""Cut text without a syntax tree, such as configuration, by blank lines and indentation."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ _SECTIONS = {
     }.items()
     for language in languages.split()
 }
-# Definitions in languages without a grammar, as most of them write it.
+# Definitions as most languages without a grammar write them.
 _DEFINITION = re.compile(
-    r"""^[ \t]*(?:(?:public|private|protected|internal|static|abstract|final|override|export|inline|pub|async)\s+)*
+    r"""^[ \t]*(?:(?:public|private|protected|internal|static|abstract|final|override|export|inline|pub|async)
+        \s+)*
         (def|func|fn|fun|function|sub|proc|procedure|class|struct|interface|trait|protocol|module|enum|object|
          record|union|message|type|let|macro|template|task|model|service)
         \s+(?:rec\s+|inline\s+)?([A-Za-z_][\w.]*[!?*]?)""",
     re.MULTILINE | re.VERBOSE,
 )
 _KINDS = {
-    **dict.fromkeys(("def", "func", "fn", "fun", "sub", "proc", "procedure", "let", "task", "template"), "function"),
-    "protocol": "interface", "service": "interface", "message": "struct", "record": "struct", "model": "struct",
+    **dict.fromkeys("def func fn fun sub proc procedure let task template".split(), "function"),
+    **dict.fromkeys(("message", "record", "model"), "struct"),
+    "protocol": "interface", "service": "interface",
 }  # fmt: skip
 
 _SIGNATURE_LIMIT = 200
-# Something that is neither blank, nor a comment, nor a bracket.
+# A line that is not blank, a comment, or a bracket.
 _CONTENT = re.compile(r"^[ \t]*[^\s#;/{\[]", re.MULTILINE)
 
 
 def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
-    """The chunks of a text, cut by lines."""
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     chunks: list[Chunk] = []
     sections = _SECTIONS.get(language)
-    # JSON's outermost keys have the first one's indentation.
+    # The outermost keys of JSON have the indentation of the first key.
     first = sections.search(lines.text(0, len(lines))) if sections is not None else None
     indent = first.groupdict().get("indent") if first is not None else None
     section = ""
@@ -64,14 +65,14 @@ def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
 
 
 def _configuration(chunk: Chunk, found: list[re.Match[str]], before: str, name: str) -> Chunk:
-    """The chunk with the section or key that it starts in: one of those `found` in it, or the last one `before`."""
+    """Name the chunk by the section or key that it starts in: the first `found`, or the last one `before`."""
     starts_new = found and (not before or not _CONTENT.search(chunk.text, 0, found[0].start()))
     header = found[0]["name"].strip() if starts_new else before
     return evolve(chunk, title=f"{name}: {header}" if header else name, header_path=header)
 
 
 def _code(chunk: Chunk) -> Chunk:
-    """The chunk with what it seems to define."""
+    """Add to the chunk the definitions that it seems to contain."""
     found = list(_DEFINITION.finditer(chunk.text))
     if not found:
         return chunk

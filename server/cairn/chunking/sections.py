@@ -1,4 +1,4 @@
-"""Documents as chunks: by headings, then by blocks; a code fence stays whole."""
+"""Cut documents into chunks by headings, then by blocks. A code fence stays whole."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.protocol.chunk_type import ChunkType
 
-# R1.6 asks for 400 to 500 tokens; English prose has about four characters a token.
+# 400 to 500 tokens; English prose has about four characters a token.
 TARGET = 1600
 MAXIMUM = 2000
-# all-MiniLM-L6-v2 has 512 positions: a code fence up to this many characters is never cut.
+# all-MiniLM-L6-v2 has 512 positions: a code fence of up to this many characters is never cut.
 FENCE_LIMIT = 2048
-# A paragraph up to this length that stands before a fence introduces it and moves with it.
+# A paragraph of up to this length before a fence introduces it and moves with it.
 _INTRODUCTION = 300
-# Less than this at the end of a section joins the part before it.
+# A shorter end of a section joins the part before it.
 _SCRAP = 250
-# A section with fewer words than this below its heading says nothing alone.
+# A section with fewer words below its heading says nothing alone.
 _EMPTY_WORDS = 6
 _NO_WORDS = re.compile(r"<[^>]*>|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|\]\([^)]*\)|https?://\S+")
-# A chunk is code if this share of its characters is in fences.
+# A chunk is code if fences have this share of its characters.
 _MOSTLY = 0.6
 
 
@@ -38,26 +38,23 @@ class _Part:
     start: int
     end: int
     path: tuple[str, ...]
-    """Headings, outermost first."""
     elements: list[Element] = field(factory=list)
 
 
 @define(eq=False)
 class HeadingPath:
-    """The headings that the end of a document is under."""
+    """The headings around the end of a document."""
 
     root: str = ""
-    """Its title: the first outermost heading, or what its front matter says."""
+    """The document's title: the first outermost heading, or the title in its front matter."""
     root_is_heading: bool = False
     stack: list[Heading] = field(factory=list)
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Titles, outermost first."""
         return tuple(filter(None, (self.root, *(heading.title for heading in self.stack))))
 
     def enter(self, heading: Heading) -> None:
-        """Go on below `heading`."""
         if heading.level == 1 and not self.root_is_heading:
             self.root, self.root_is_heading, self.stack = heading.title, True, []
             return
@@ -67,16 +64,10 @@ class HeadingPath:
 
 
 def section_chunks(
-    path: str,
-    language: str,
-    lines: Lines,
-    elements: Sequence[Element],
-    headings: HeadingPath | None = None,
+    path: str, language: str, lines: Lines, elements: Sequence[Element], headings: HeadingPath | None = None
 ) -> list[Chunk]:
-    """The chunks of a document; `elements` cover all its lines, in order.
-
-    `headings`, if the document goes on from another one, is where that one ended, and is moved to where this one ends.
-    """
+    """Return the chunks of a document whose lines are all covered by `elements`, in order. For a document
+    that continues another one, `headings` is the path at the other's end, and is updated."""
     sections = _join_empty(_sections(elements, headings or HeadingPath()), lines)
     parts = [part for section in sections for part in _cut(section, lines)]
     title = _document_title(elements) or PurePosixPath(path).stem
@@ -84,11 +75,8 @@ def section_chunks(
     return [_chunk(position, part, lines, language, title, default) for position, part in enumerate(parts)]
 
 
-# --- sections ----------------------------------------------------------------------------------------
-
-
 def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_Part]:
-    """One part for each heading, and one for what stands before the first."""
+    """Yield a part for each heading, and one for the text before the first."""
     section = _Part(0, 0, headings.path)
     for element in elements:
         if isinstance(element, FrontMatter) and element.title:
@@ -104,7 +92,7 @@ def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_P
 
 
 def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
-    """Join sections that say nothing to what follows: a title to its first section, bare headings to each other."""
+    """Join almost empty sections to the next: a title to its first section, bare headings to each other."""
     joined: list[_Part] = []
     for section in sections:
         if section.start == section.end:
@@ -115,7 +103,6 @@ def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
         elif section.path[: len(last.path)] == last.path:
             joined[-1] = _Part(last.start, section.end, section.path, last.elements + section.elements)
         elif section.path[:-1] == last.path[:-1] and _is_empty(section, lines):
-            # Both names stay in the path.
             path = (*section.path[:-1], f"{last.path[-1]}, {section.path[-1]}")
             joined[-1] = _Part(last.start, section.end, path, last.elements + section.elements)
         else:
@@ -135,11 +122,7 @@ def _is_empty(section: _Part, lines: Lines) -> bool:
     return words < _EMPTY_WORDS
 
 
-# --- cutting -----------------------------------------------------------------------------------------
-
-
 def _cut(section: _Part, lines: Lines) -> list[_Part]:
-    """A section as parts that are not too long."""
     parts: list[_Part] = []
     current = _Part(section.start, section.start, section.path)
     for element in section.elements:
@@ -154,7 +137,6 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
         current.elements.append(element)
         current.end = element.end
         if lines.size(element.start, element.end) > limit:
-            # Too long because of this element.
             parts.extend(
                 _Part(start, end, section.path, _within(current.elements, start, end))
                 for start, end in lines.pieces(current.start, current.end, limit)
@@ -170,9 +152,9 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
 
 
 def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
-    """Takes the headings and the short paragraph at the end of `part` that lead to `element`."""
+    """Remove and return the headings and the short paragraph at the end of `part` that lead to `element`."""
     taken: list[Element] = []
-    # What is too long is cut anyway, with whatever stands before it.
+    # A part that is too long is cut anyway, with its introduction.
     left = max(MAXIMUM - lines.size(element.start, element.end), 0) + _SCRAP
     while part.elements:
         last = part.elements[-1]
@@ -187,15 +169,12 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
 
 
 def _within(elements: Sequence[Element], start: int, end: int) -> list[Element]:
-    """What of `elements` is on the lines `[start, end)`."""
+    """Return `elements` clipped to the lines `[start, end)`."""
     return [
         evolve(element, start=max(element.start, start), end=min(element.end, end))
         for element in elements
         if element.start < end and element.end > start
     ]
-
-
-# --- describing --------------------------------------------------------------------------------------
 
 
 def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, default: ChunkType) -> Chunk:
@@ -210,7 +189,7 @@ def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, 
 
 
 def _type_of_fences(part: _Part, lines: Lines, language: str) -> tuple[ChunkType, str]:
-    """Type and language of what most of the part is: its fences of one type, or prose."""
+    """Return the type and language of most of the part: fences of one type, or prose."""
     content = 0
     sizes: Counter[tuple[ChunkType, str]] = Counter()
     for element in part.elements:

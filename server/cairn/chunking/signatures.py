@@ -1,4 +1,4 @@
-"""The head of a definition: what a reader sees of it before its body."""
+"""Read the head of a definition: its text before the body."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS, Definition
 from cairn.chunking.syntax.rules import COMMENTS, text_of
 
 _SIGNATURE_LIMIT = 300
-# Of Haskell and Erlang.
 _TYPE_SIGNATURES = frozenset({"signature", "spec"})
 _BODY_TYPE = re.compile(
     r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
     r"computed_property|column_definitions|recipe)$"
 )
 _OTHER_CODE = re.compile(rb"[{};()]")
-# Annotations, attributes, comments and GraphQL's descriptions. The words after @ are keywords in some languages.
+# Annotations, attributes, comments and GraphQL's descriptions. After @, some languages have keywords.
 _BEFORE_HEAD = re.compile(
     r"""\s*(?:
         (?: @(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+ (?:\((?:[^()]|\([^()]*\))*\))?
@@ -32,23 +31,23 @@ _SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
 
 
 def signature_of(definition: Definition, source: bytes) -> str:
-    """The head of a definition up to its body, as it stands in `source` (UTF-8), whitespace collapsed.
+    """Return the head of a definition up to its body in `source` (UTF-8), with whitespace collapsed.
 
-    Without annotations and comments before it. A type signature that leads the definition is its head. At most 300
-    characters: the rest of a longer parameter list nobody reads.
+    Annotations and comments before it are left out. A type signature that leads the definition is its head.
+    The result has at most 300 characters, enough for readers of a longer parameter list.
     """
     for node in definition.leading:
         if node.type in _TYPE_SIGNATURES:
             return shortened(" ".join(text_of(node).split()), _SIGNATURE_LIMIT)
     node = definition.node
     start, column = node.start_byte, node.start_point[1]
-    # `export const` or `private` before it on its line belong to it.
+    # `export const` or `private` before it on its line is part of it.
     prefix = source[start - column : start]
     if not _OTHER_CODE.search(prefix):
         start -= len(prefix.lstrip())
     end = _body_start(node)
     has_body = end is not None
-    # Four bytes are the most that a character takes; what follows the limit need not be decoded.
+    # A character has at most four bytes; text past the limit need not be decoded.
     end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
     head = source[start:end].decode("utf-8", "replace")
     if before := _BEFORE_HEAD.match(head):
@@ -60,17 +59,16 @@ def signature_of(definition: Definition, source: bytes) -> str:
 
 
 def _first_line(head: str) -> str:
-    """The head of a definition without a node for its body: its first line, or all until its parameters end."""
+    """Return the head of a definition without a body: its first line, or all up to its parameters' end."""
     line = head.strip().partition("\n")[0]
     if line.startswith("("):
-        # A Lisp: everything is in parentheses.
         match = _LISP_HEAD.match(head.strip())
         return match.group() if match else line
     return line if line.count("(") <= line.count(")") else head
 
 
 def _body_start(node: Node) -> int | None:
-    """The byte at which the body of a definition, or a comment before it, starts; None if it has none."""
+    """Return the first byte of a definition's body, or of a comment before it; None without a body."""
     body = _body(node)
     if body is None:
         return None

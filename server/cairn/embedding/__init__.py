@@ -1,1 +1,1 @@
-"""Texts to vectors: the code model that comes with Cairn, and larger ones that are installed."""
+"""Turn texts into vectors, with the code model that comes with Cairn or a larger, installed one."""

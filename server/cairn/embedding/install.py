@@ -1,7 +1,7 @@
-"""Installing a model: the default one, or a folder of the user's. Tried out before it is put in place.
+"""Install the default model or a user's folder, after trying the model.
 
-All or nothing: a model is prepared in a hidden folder beside the others, then renamed into place. A reader therefore
-sees either no model, or a complete one, whatever kills an installation.
+A model is prepared in a hidden folder beside the others, then renamed into place. So a reader sees either no
+model or a complete one, even if the installation is killed.
 """
 
 from __future__ import annotations
@@ -25,34 +25,32 @@ from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
-# float32 rows that a graph has scaled itself are off by some 1e-7.
+# Rows that a graph normalises in float32 are off by some 1e-7.
 _UNIT_TOLERANCE = 1e-3
-# Model names cannot start with a dot, so neither of these is ever taken for a model.
+# A model name cannot start with a dot, so these are never taken for a model.
 _LOCK_FILE = ".install.lock"
 _PARTIAL_PREFIX = ".partial-"
 
 
 def install_default(report: Callable[[str], None]) -> InstalledModel:
-    """Install the default model, unless it is there and intact, and make it the active one.
-
-    `report` gets a line to show at each slow step. Raises ModelError with a remedy, having changed nothing.
-    """
-    # Before anything is locked or written, so that an installation made by another user can be used.
+    """Install the default model, unless it is installed and intact, and activate it. `report` gets a line to
+    show at each slow step. Raise ModelError with a remedy, having changed nothing."""
+    # Before any lock or write, so that an installation by another user can be used.
     model = _intact_default()
     if model is None or model_files.active_name() != DEFAULT_NAME:
         with _staging_folder(report) as staging:
-            # Once more: another installation may have ended just now.
+            # Check again: another installation may have ended just now.
             model = _intact_default() or _finish(prepare_default(staging, report), report)
             model_files.activate(DEFAULT_NAME)
     return model
 
 
 def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledModel:
-    """Install a copy of the user's model in `folder` and make it the active one.
+    """Install a copy of the user's model in `folder` and activate it.
 
-    The folder holds `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
-    `cairn-model.toml` may set any field of `InstalledModel`; without it the name is the folder's and the
-    dimension what the graph returns. Raises ModelError with a remedy, having changed nothing.
+    The folder contains `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
+    `cairn-model.toml` may set any field of `InstalledModel`; by default the name is the folder's and the
+    dimension that of the graph's vectors. Raise ModelError with a remedy, having changed nothing.
     """
     for name in (GRAPH_FILE, TOKENIZER_FILE):
         if not (folder / name).is_file():
@@ -74,7 +72,6 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
 
 def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledModel:
-    """Try `model`, complete its description and rename its folder into place."""
     model = attrs.evolve(model, dimension=_tried_dimension(model), sha256=fingerprint(model))
     model_files.write_description(model)
     model = attrs.evolve(model, folder=_put_in_place(model.folder, model.name))
@@ -83,10 +80,9 @@ def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledMo
 
 
 def _tried_dimension(model: InstalledModel) -> int:
-    """The numbers per vector of a short text and one of the greatest length; ModelError if they do not fit `model`."""
+    """Return the dimension of two sample vectors; raise ModelError if the model fails or does not fit."""
     advice = "Check the folder's files and its cairn-model.toml."
     embedder = load_embedder(model, EmbeddingSettings())
-    # onnxruntime raises its own, undocumented types.
     try:
         vectors = embedder.embed_queries(("sample", "sample " * model.max_tokens))
     except Exception as problem:
@@ -108,7 +104,7 @@ def _tried_dimension(model: InstalledModel) -> int:
 
 
 def _intact_default() -> InstalledModel | None:
-    """The default model, if its folder is complete and holds what was installed, byte for byte."""
+    """Return the default model if its folder has the installed content, byte for byte."""
     folder = model_files.models_dir() / DEFAULT_NAME
     if not folder.is_dir():
         return None
@@ -116,36 +112,28 @@ def _intact_default() -> InstalledModel | None:
         model = model_files.read_model(folder)
         return model if model.sha256 == fingerprint(model) else None
     except (ModelError, OSError):
-        # Whatever is wrong with it, a new installation sets it right or says why it cannot.
         return None
 
 
 def fingerprint(model: InstalledModel) -> str:
-    """SHA-256, in hex, over all that decides the vectors: the files, and how they are used."""
+    """Return a SHA-256, in hex, over all that determines the vectors: the files and their use."""
     use = (model.max_tokens, model.pooling.value, model.normalize, model.query_prefix, model.text_prefix)
     files = (*sorted(model.folder.glob(f"{GRAPH_FILE}*")), model.folder / TOKENIZER_FILE)
     return model_files.files_digest(files, repr(use).encode())
 
 
-# --- writing -----------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
-    """An empty folder on the models' own disk, held by this installation alone and removed at the end.
-
-    Waits (and says so) while another installation runs; a dead one holds nothing, and its rest is removed.
-    Raises ModelError if the disk does not do its part here or in the block.
-    """
+    """Provide an empty folder on the models' disk for this installation, and remove it at the end. Waits (and
+    reports it) while another installation runs. Raise ModelError if writing fails here or in the block."""
     models = model_files.models_dir()
     try:
         models.mkdir(parents=True, exist_ok=True)
         with _acquired(FileLock(models / _LOCK_FILE), report):
             for leftover in models.glob(f"{_PARTIAL_PREFIX}*"):
-                # The owner is dead, or it would hold the lock. Its pip may live on for a moment and write here, so a
-                # folder that cannot be removed now is left to the next installation.
+                # The owner is dead, or it would still have the lock. Its pip may still write here for a
+                # moment, so the next installation removes a folder that cannot be removed now.
                 shutil.rmtree(leftover, ignore_errors=True)
-            # What is still open on Windows stays as well.
             with tempfile.TemporaryDirectory(
                 prefix=_PARTIAL_PREFIX, dir=models, ignore_cleanup_errors=True
             ) as staging:
@@ -158,11 +146,9 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
 
 
 def _put_in_place(prepared: Path, name: str) -> Path:
-    """Rename the folder `prepared`, a child of the staging folder, to the model's own; returns that.
-
-    A model of the same name is replaced. Must run inside `_staging_folder`. Raises OSError.
-    """
-    # A rename may reach the disk before the data does; after a power cut the files would be empty.
+    """Rename the folder `prepared`, a child of the staging folder, to the model's own, and return that. A
+    model of the same name is replaced. Call this inside `_staging_folder`. Raise OSError."""
+    # A rename may reach the disk before the data; after a power cut the files would be empty.
     for path in prepared.iterdir():
         with path.open("r+b") as file:
             os.fsync(file.fileno())
@@ -174,7 +160,6 @@ def _put_in_place(prepared: Path, name: str) -> Path:
 
 
 def _acquired(lock: FileLock, report: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
-    """Holds the lock, for which it may have waited, while entered."""
     try:
         return lock.acquire(timeout=0)
     except Timeout:

@@ -1,7 +1,7 @@
-"""A BERT checkpoint as an ONNX graph from token ids to sentence vectors, written node by node.
+"""Convert a BERT checkpoint to an ONNX graph from token ids to sentence vectors, node by node.
 
-Exporting the usual way needs torch (hundreds of MB). The architecture is fixed and small, so the graph is
-spelled out here; `tests/embedding` holds it against the original implementation. Needs the `model` extra.
+The usual export needs torch (hundreds of MB). The architecture is fixed and small, so the graph is written
+out here; `tests/embedding` compares it to the original implementation. Needs the `model` extra.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ _OUTPUT = "embedding"
 _OPSET = 20
 # The format version that came with opset 20; the newest that every supported onnxruntime reads.
 _IR_VERSION = 9
-# Added to the scores of padding. exp() of it is 0 in float32, and a row stays finite (as in BERT's own code).
+# Added to the scores of padding. Its exp() is 0 in float32, and a row stays finite (as in BERT's code).
 _MASKED = -10_000.0
 
 
 def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> bytes:
-    """The serialised ONNX model of a BERT encoder with mean pooling and L2 normalisation.
+    """Return the serialised ONNX model of a BERT encoder with mean pooling and L2 normalisation.
 
-    `config` is the checkpoint's `config.json`, `weights` its tensors under their usual names.
-    Inputs: `input_ids`, `attention_mask`, `token_type_ids`, each int64[batch, sequence].
-    Output: `embedding`, float32[batch, hidden_size], rows of unit length.
-    Raises ModelError if the checkpoint is not of that architecture.
+    `config` is the checkpoint's `config.json`, `weights` its tensors under their usual names. The inputs are
+    `input_ids`, `attention_mask` and `token_type_ids`, each int64[batch, sequence]; the output `embedding` is
+    float32[batch, hidden_size] of unit-length rows. Raise ModelError for another architecture.
     """
     positions = config.get("position_embedding_type", "absolute")
     kind = (config.get("model_type"), config.get("hidden_act"), positions)
@@ -47,7 +46,7 @@ def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np
 
 
 class _BertGraph:
-    """The nodes and constants written so far. Every method adds nodes and returns its output's name."""
+    """The nodes and constants so far. Every method adds nodes and returns the name of its output."""
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> None:
         self._weights = weights
@@ -59,7 +58,6 @@ class _BertGraph:
         self._constants: dict[str, Any] = {}
 
     def build(self) -> bytes:
-        """The finished graph, serialised."""
         x = self._embed_tokens()
         bias = self._attention_bias()
         for number in range(self._layers):
@@ -95,7 +93,7 @@ class _BertGraph:
         return self._layer_norm("embeddings.LayerNorm", total)
 
     def _attention_bias(self) -> str:
-        """float32[batch, 1, 1, sequence]: 0 for tokens, `_MASKED` for padding."""
+        """Return float32[batch, 1, 1, sequence]: 0 for tokens, `_MASKED` for padding."""
         axes = self._constant("head_and_query_axes", np.array([1, 2], np.int64))
         mask = self._node("Unsqueeze", ["attention_mask", axes], "mask/expanded")
         as_float = self._node("Cast", [mask], "mask/float", to=TensorProto.FLOAT)
@@ -116,7 +114,7 @@ class _BertGraph:
         size = self._hidden // self._heads
         split = self._constant("split_heads", np.array([0, 0, self._heads, size], np.int64))
         join = self._constant("join_heads", np.array([0, 0, self._hidden], np.int64))
-        # Keys come transposed, so that the product with the queries needs no further node.
+        # Keys are transposed already, so that the product with the queries needs no further node.
         order = {"query": [0, 2, 1, 3], "key": [0, 2, 3, 1], "value": [0, 2, 1, 3]}
         heads = {}
         for part, axes in order.items():
@@ -132,7 +130,7 @@ class _BertGraph:
         return self._node("Reshape", [rows, join], f"{name}/joined")
 
     def _pool(self, x: str) -> str:
-        """The sum over the real tokens, at unit length: the mean has the same direction, so the same result."""
+        """Return the sum over the real tokens at unit length, which the mean would have too."""
         axis = self._constant("sequence_axis", np.array([1], np.int64))
         mask = self._node("Cast", ["attention_mask"], "pool/mask", to=TensorProto.FLOAT)
         row = self._node("Unsqueeze", [mask, axis], "pool/row")

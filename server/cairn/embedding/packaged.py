@@ -1,11 +1,11 @@
-"""The code model that comes with Cairn: where it lies, what it is called, and whether it is whole.
+"""The code model that comes with Cairn: its folder, its name, and the check that it is intact.
 
     cairn/embedding/code_model/vectors.npy       `entry_type`[vocabulary]
-    cairn/embedding/code_model/vocabulary.txt    UTF-8, one piece a line; the number of the line is the piece's id
-    cairn/embedding/code_model/cairn-model.toml  name, dimension, SHA-256 over the two; written by `describe_packaged`
+    cairn/embedding/code_model/vocabulary.txt    UTF-8, one piece a line; its 0-based line is the piece's id
+    cairn/embedding/code_model/cairn-model.toml  name, dimension, SHA-256 of both; from `describe_packaged`
 
-Its name and id are known without numpy. The files are compared with their digest when they are loaded: that takes 5 ms of
-the 20, and what is damaged would otherwise give wrong answers that nobody could explain.
+The name and id can be read without numpy. Loading compares the files with their digest, which takes 5 of its
+20 ms: a damaged file would give wrong results without an explanation.
 """
 
 from __future__ import annotations
@@ -32,32 +32,30 @@ VECTORS_FILE, VOCABULARY_FILE, DESCRIPTION_FILE = "vectors.npy", "vocabulary.txt
 NAME = "cairn-code"
 
 LARGER_MODEL = "`cairn model install` adds a larger one, which takes longer to index"
-"""Said wherever it is said that the code model is in use."""
+"""The advice that follows every statement that the code model is in use."""
 
 _RECIPE = 1
-"""Raised by any change in how texts become vectors that the files do not show, such as how words are cut into pieces."""
+"""Raise this with each change of how texts become vectors that the files do not show."""
 _DIGEST_DIGITS = 12
 
 
 @frozen
 class PackagedModel:
-    """What is known of the code model without loading it."""
+    """The description of the code model, without its content."""
 
     name: str
     folder: Path
     dimension: int
-    """Numbers per vector."""
     sha256: str
-    """Hex digest over vectors and vocabulary."""
 
     @property
     def id(self) -> str:
-        """Name, content and recipe; vectors with different ids are never compared."""
+        """The name, content and recipe; vectors with different ids are never compared."""
         return f"{self.name}@{self.sha256[:_DIGEST_DIGITS]}.{_RECIPE}"
 
 
 def packaged_model(folder: Path = FOLDER) -> PackagedModel:
-    """The code model, in 0.2 ms. Raises ModelError with a remedy if a file of it is missing."""
+    """Return the code model's description in 0.2 ms. Raise ModelError with a remedy if a file is missing."""
     try:
         for name in (VECTORS_FILE, VOCABULARY_FILE):
             (folder / name).stat()
@@ -72,7 +70,7 @@ def packaged_model(folder: Path = FOLDER) -> PackagedModel:
 
 
 def load_packaged(folder: Path = FOLDER) -> StaticTable:
-    """Its table. Raises ModelError with a remedy if a file of it is missing or is not what was packaged."""
+    """Return the code model's table. Raise ModelError with a remedy if a file is missing or changed."""
     from cairn.embedding.static import StaticTable
     from cairn.embedding.word_pieces import WordPieces
 
@@ -87,7 +85,7 @@ def load_packaged(folder: Path = FOLDER) -> StaticTable:
 
 
 def describe_packaged(folder: Path = FOLDER) -> PackagedModel:
-    """Write the description of the files in `folder`. Raises OSError or ValueError where they do not fit each other."""
+    """Write the description of the files in `folder`. Raise OSError or ValueError if they do not match."""
     entries = _read_entries(folder, len(_read_pieces(folder)))
     model = PackagedModel(NAME, folder, int(entries.dtype["vector"].shape[0]), _digest(folder))
     values = {"name": model.name, "dimension": model.dimension, "sha256": model.sha256}
@@ -98,17 +96,17 @@ def describe_packaged(folder: Path = FOLDER) -> PackagedModel:
 
 def _read_pieces(folder: Path) -> list[str]:
     text = (folder / VOCABULARY_FILE).read_bytes().decode("utf-8")
-    return text.removesuffix("\n").split("\n")  # not splitlines, which ends lines at other characters, too
+    return text.removesuffix("\n").split("\n")
 
 
 def _read_entries(folder: Path, size: int) -> NDArray[np.void]:
-    """`entry_type`[size]. Raises ValueError if the file holds anything else."""
+    """Return `entry_type`[size]. Raise ValueError if the file has another content."""
     import numpy as np
 
     from cairn.embedding.static import entry_type
 
-    # Mapped: the system shares the pages between processes, and takes them back when memory is short. Not on Windows,
-    # where a file that somebody has mapped cannot be replaced by a newer version's.
+    # Mapped files share their pages between processes, and the system reclaims them when memory is short. Not
+    # on Windows, where a mapped file cannot be replaced by a newer version's.
     mode: Literal["r"] | None = None if os.name == "nt" else "r"
     entries: NDArray[np.void] = np.load(folder / VECTORS_FILE, mmap_mode=mode, allow_pickle=False)
     shape = entries.dtype["vector"].shape if "vector" in (entries.dtype.names or ()) else ()

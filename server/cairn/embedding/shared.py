@@ -1,6 +1,6 @@
-"""The models that indexing and queries share: the code model that comes with Cairn, and the installed one, if there is one.
+"""The models that indexing and queries share: the packaged code model and the installed one, if any.
 
-Each is found when it is asked for, and loaded once, on first use.
+Each is loaded once, on first use.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ logger = logging.getLogger(__name__)
 
 
 class SharedModel:
-    """Gives every thread the same loaded models."""
+    """The loaded models, the same for all threads."""
 
     def __init__(self, settings: EmbeddingSettings, code_model: Path = FOLDER) -> None:
-        """`code_model` is the folder of the code model."""
         self._settings = settings
         self._code_model = code_model
         self._embedder: Embedder | None = None
         self._failure: tuple[tuple[str, int], ModelError] | None = None
-        """A model that could not be loaded is not tried again until it is installed anew."""
+        """The version of a model that failed to load, and the error; a new installation is tried again."""
         self._packaged: PackagedModel | None = None
         self._table: StaticTable | None = None
         self._packaged_failure: ModelError | None = None
-        """The code model changes with Cairn alone: once unusable, it stays so until the next start."""
+        """The error of an unusable code model; it lasts until the next start."""
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """The installed model, not loaded; None where there is none, or embedding is off. Raises ModelError if damaged."""
+        """Return the installed model without loading it; None without one, or with embedding off. Raise
+        ModelError if it is damaged."""
         if self._embedder is not None:
             return self._embedder.model
         model = find_model() if self._settings.enabled else None
@@ -49,8 +49,8 @@ class SharedModel:
         return model
 
     def embedder(self) -> Embedder | None:
-        """The loaded model; the first call takes about 0.2 s. Raises ModelError if it is damaged."""
-        from cairn.embedding.embedder import load_embedder  # with numpy: when there is something to embed
+        """Return the loaded model; the first call takes about 0.2 s. Raise ModelError if it is damaged."""
+        from cairn.embedding.embedder import load_embedder  # brings numpy, so only when needed
 
         with self._loading:
             model = self.installed()
@@ -63,7 +63,7 @@ class SharedModel:
             return self._embedder
 
     def tokenizer(self) -> TextTokenizer | None:
-        """The installed model's, without the model itself; None where there is none to use, of which the status tells."""
+        """Return the installed model's tokenizer without loading the model; None without a usable model."""
         try:
             model = self.installed()
             return None if model is None else load_tokenizer(model)
@@ -71,15 +71,15 @@ class SharedModel:
             return None
 
     def version(self) -> tuple[str, int] | None:
-        """Changes when another model is in use, or the same one was installed again; None while there is none."""
+        """Return a value that changes with the model and each installation; None without a model."""
         try:
             model = self.installed()
             return None if model is None else _version(model)
-        except (ModelError, OSError):  # removed while it is in use
+        except (ModelError, OSError):
             return None
 
     def packaged(self) -> PackagedModel | None:
-        """The code model, not loaded; None where embedding is switched off. Raises ModelError if it is damaged."""
+        """Return the code model's description, None with embedding off. Raise ModelError if it is damaged."""
         if not self._settings.enabled:
             return None
         if self._packaged_failure is not None:
@@ -93,13 +93,13 @@ class SharedModel:
         return self._packaged
 
     def static_table(self) -> StaticTable | None:
-        """The table of the code model, loaded on first use; None where there is none to use."""
+        """Return the code model's table, loaded on first use; None if it is off or damaged."""
         if self._table is None:
             with self._loading:
                 try:
                     if self._table is None and self.packaged() is not None:
                         self._table = load_packaged(self._code_model)
-                except ModelError as problem:  # `packaged` says so to whoever asks for it
+                except ModelError as problem:  # `packaged` raises it to its callers
                     self._note_failure(problem)
         return self._table
 
@@ -110,5 +110,5 @@ class SharedModel:
 
 
 def _version(model: InstalledModel) -> tuple[str, int]:
-    """Changes when the model is installed again."""
+    """Return a value that changes when the model is installed again."""
     return (model.id, model.folder.stat().st_mtime_ns)

@@ -1,7 +1,7 @@
-"""The static table: a vector for each piece of a vocabulary, so that a text's vector is one sum away.
+"""The static table: a vector for each piece of a vocabulary, which are summed to a text's vector.
 
-No network is run: thousands of texts a second instead of a hundred, at the price of word order and context. The table
-that comes with Cairn is found and loaded by `packaged`.
+Without a neural network it embeds thousands of texts a second instead of a hundred, but ignores word order
+and context. `packaged` finds and loads the table that comes with Cairn.
 """
 
 from __future__ import annotations
@@ -17,92 +17,86 @@ from cairn.embedding.word_pieces import WordPieces
 
 BODY_TOKENS = 128
 BODY_WEIGHT = 0.2
-"""What a token of the code below a skeleton counts, beside 1 for one of the skeleton; the table is trained with it."""
+"""The weight of a token of the code below a skeleton, whose tokens weigh 1; the table is trained with it."""
 
 _WORTH = np.array([1.0, BODY_WEIGHT])
 _QUERY_TOKENS = 256
-# Texts summed at once. Of more, the product has more zeros than words that they share.
+# The number of texts summed at once. In a larger product, zeros outnumber the shared words.
 _BATCH_TEXTS = 32
-# A unit vector's largest numbers are far below 1, but a text of one token may come close.
+# A unit vector's numbers are far below 1, but a text of one token may come close.
 _INT8_SCALE = 127.0
 
 
 class StaticTable:
-    """A loaded table. All methods may be called from several threads at once: nothing in it changes."""
+    """A loaded table. It is immutable, so several threads may call it at once."""
 
     def __init__(self, table_id: str, entries: NDArray[np.void], pieces: WordPieces) -> None:
         """`entries` has one `entry_type` for each id of `pieces`."""
         self.id = table_id
-        """Changes with the table; vectors of two ids are never compared."""
-        self._entries = np.asarray(entries)  # a mapped file is looked into faster as a plain array
+        """The id changes with the table; vectors of different ids are never compared."""
+        self._entries = np.asarray(entries)  # a plain array of a mapped file is faster to index
         self._pieces = pieces
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector."""
         return int(self._entries.dtype["vector"].shape[0])
 
     def embed(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
     ) -> NDArray[np.float32]:
-        """C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
+        """Return C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
-        Of each text, the first `max_tokens` tokens count, and of the n `bodies`, the code that texts are the skeletons
-        of, the first `BODY_TOKENS`, at `BODY_WEIGHT` each. Texts without any known token share one vector.
+        The first `max_tokens` tokens of each text count, and at `BODY_WEIGHT` the first `BODY_TOKENS` of its
+        body, the code behind a skeleton. Texts without a known token share one vector.
         """
         return self._embed(texts, max_tokens, "scale", bodies)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same for questions, in which each token has another weight than in a text."""
+        """Like `embed` for queries, in which tokens have other weights."""
         return self._embed(texts, _QUERY_TOKENS, "query_scale")
 
     def embed_int8(
         self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
     ) -> NDArray[np.int8]:
-        """int8[n, dimension]: `embed` × 127, rounded; the product of two rows is about 16,129 × cosine."""
+        """Return int8[n, dimension]: `embed` × 127, rounded. A product of rows is about 16,129 × cosine."""
         return _rounded(self.embed(texts, max_tokens, bodies))
 
     def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
-        """int8[n, dimension]: `embed_queries` × 127, rounded."""
         return _rounded(self.embed_queries(texts))
 
     def pieces(self, words: Iterable[str], limit: int) -> list[int]:
-        """The ids of the first `limit` tokens of `word_pieces.words_of` a text."""
+        """Return the ids of the first `limit` tokens of a text's words, from `word_pieces.words_of`."""
         return self._pieces.ids_of_words(words, limit)
 
     def embed_pieces_int8(self, rows: Sequence[list[int]]) -> NDArray[np.int8]:
-        """int8[n, dimension]: as `embed_int8`, of texts that are given by their `pieces`."""
+        """Return int8[n, dimension], like `embed_int8`, of texts given by their `pieces`."""
         vectors = np.zeros((len(rows), self.dimension), np.float32)
         self._add_up(rows, None, "scale", vectors)
         return _rounded(_normalized(vectors))
 
-    def nearness(self, question: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """float64[texts], about 0 to 1: how near the nearest token of each text comes to each token of the question, on average.
+    def nearness(self, query: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return float64[texts], about 0 to 1: how similar query tokens are to a text's nearest, on average.
 
-        The `texts` are given by their `pieces`; tokens of the question count by their weight (late interaction; Khattab and
-        Zaharia, SIGIR 2020). Unlike the cosine of whole texts it finds the one line among others.
+        The `texts` are given by their `pieces`; query tokens count by weight (late interaction; Khattab and
+        Zaharia, SIGIR 2020). Unlike the cosine of whole texts, this finds one relevant line among others.
         """
-        ids, times = np.unique(
-            np.array(self._pieces.ids(question, _QUERY_TOKENS), np.intp), return_counts=True
-        )
-        asked = self._entries[ids]
-        lengths = np.array([len(ids) for ids in texts], np.intp)
-        if not len(asked) or not lengths.any():
+        query_ids = np.array(self._pieces.ids(query, _QUERY_TOKENS), np.intp)
+        ids, times = np.unique(query_ids, return_counts=True)
+        tokens = self._entries[ids]
+        lengths = np.array([len(text) for text in texts], np.intp)
+        if not len(tokens) or not lengths.any():
             return np.zeros(len(texts))
-        tokens, columns = np.unique(
-            np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum()), return_inverse=True
-        )
-        weights = (
-            times * np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
-        )
-        cosines = np.vecdot(_unit(asked["vector"])[:, None], _unit(self._entries["vector"][tokens])[None])
+        text_ids = np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum())
+        others, columns = np.unique(text_ids, return_inverse=True)
+        norms = np.linalg.norm(tokens["vector"].astype(np.float32), axis=1)
+        weights = times * np.abs(tokens["query_scale"]) * norms
+        cosines = np.vecdot(_unit(tokens["vector"])[:, None], _unit(self._entries["vector"][others])[None])
         starts = np.cumsum(lengths) - lengths
         some = lengths > 0
-        nearest = np.zeros((len(asked), len(texts)), np.float32)
-        for row, near_token in zip(
-            nearest, cosines, strict=True
-        ):  # one by one, as all at once are hundreds of MB
-            row[some] = np.maximum.reduceat(near_token[columns], starts[some])
+        nearest = np.zeros((len(tokens), len(texts)), np.float32)
+        # One row at a time, since all at once take hundreds of MB.
+        for row, similarities in zip(nearest, cosines, strict=True):
+            row[some] = np.maximum.reduceat(similarities[columns], starts[some])
         near: NDArray[np.float64] = (weights @ nearest / (weights.sum() or 1.0)).astype(np.float64)
         return near
 
@@ -124,12 +118,12 @@ class StaticTable:
         scale: str,
         sums: NDArray[np.float32],
     ) -> None:
-        """Write each row's sum of token vectors, and of those `below` it, into `sums`, float32[n, dimension]."""
+        """Write the sum of each row's token vectors, and of `below`, into `sums`, float32[n, dimension]."""
         parts = rows if below is None else list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
         counts = np.array([len(part) for part in parts], np.intp)
         owners = np.arange(len(parts)) // (1 if below is None else len(_WORTH))
         ids = np.fromiter(itertools.chain.from_iterable(parts), np.intp, counts.sum())
-        # Code repeats its words: each is looked up once, and one product of matrices adds them up.
+        # Code repeats its words: each is looked up once, and one product of matrices sums them.
         tokens, columns = np.unique(ids, return_inverse=True)
         places = np.repeat(owners, counts) * len(tokens) + columns
         worth = None if below is None else np.repeat(np.tile(_WORTH, len(rows)), counts)
@@ -138,18 +132,18 @@ class StaticTable:
         entries = self._entries[tokens]
         vectors = np.ascontiguousarray(entries["vector"].T, np.float32)
         weights *= entries[scale]
-        np.vecdot(weights[:, None], vectors[None], out=sums)  # never in several threads, as `@` is
+        np.vecdot(weights[:, None], vectors[None], out=sums)  # unlike `@`, never runs in several threads
 
 
 def entry_type(dimension: int) -> np.dtype[Any]:
-    """One token: its vector is `scale` × `vector` in a text, and `query_scale` × `vector` in a question."""
+    """Return a token's type; its vector is `vector` × `scale` in a text, × `query_scale` in a query."""
     return np.dtype([("scale", "<f4"), ("query_scale", "<f4"), ("vector", "i1", (dimension,))])
 
 
 def _normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows themselves, made of unit length."""
+    """Normalise the rows in place."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors[lengths[:, 0] == 0] = 1  # a row of zeros has a cosine to nothing
+    vectors[lengths[:, 0] == 0] = 1  # a row of zeros would have no cosine
     lengths[lengths == 0] = np.sqrt(vectors.shape[1])
     vectors /= lengths
     return vectors

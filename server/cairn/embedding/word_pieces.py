@@ -1,8 +1,8 @@
-"""Text to the token ids of the static table: whole words, and pieces of the words that the vocabulary lacks.
+"""Turn text into the token ids of the static table: whole words, and pieces of unknown words.
 
-Ours, for two reasons. The words are those of the keyword index (`cairn.text.identifiers`), so `HTTPServer` is
-"http" and "server" here as there, which a general tokenizer does not do. And it takes a fraction of a library's time,
-to load and to run: code repeats its words, so nearly all of them are one look into a dictionary.
+A library does not fit, for two reasons. The words must be those of the keyword index
+(`cairn.text.identifiers`), for which `HTTPServer` is "http" and "server". And this takes a fraction of a
+library's time, to load and to run: code repeats its words, so nearly every one is a dictionary lookup.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ from cairn.text.identifiers import identifier_words
 from cairn.text.runs import Remembered, ascii_runs
 
 CONTINUES = "##"
-"""A piece that begins with this continues a word."""
+"""The prefix of a piece that continues a word."""
 
-# Text beyond this many characters per token is cut before it is split: of a long document, only the beginning counts.
-# English and code have 5 to 8 characters a word, blanks and signs included.
+# Text beyond this many characters per token is cut before splitting. English and code have 5 to 8 characters
+# a word, including blanks and punctuation.
 _CHARACTERS_PER_TOKEN = 16
-# Longer runs of letters are data: digests, encoded images. Of 7 million words in 22 public repositories, 72 were longer.
+# Longer runs of letters are digests, encoded images and the like. Of 7 million words, 72 were longer.
 _MOST_CHARACTERS = 40
-# Words that are no piece as a whole.
+# Cached words that are not a single piece, and cached runs of letters (150 bytes each).
 _MOST_REMEMBERED = 16_384
-# Runs of letters, digits and underscores: 150 bytes each.
 _MOST_RUNS = 30_000
 
 
 class WordPieces:
-    """A loaded vocabulary. All methods may be called from several threads at once."""
+    """A loaded vocabulary, safe to use from several threads."""
 
     def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
-        """The id of a piece is its place in `pieces`."""
         self._starting: dict[str, tuple[int, ...]] = _Known(self._pieces)
         self._continuing: dict[str, tuple[int, ...]] = {}
         for number, piece in enumerate(pieces):
@@ -45,16 +43,16 @@ class WordPieces:
         self._ids_of_run = Remembered(self._ids_of, _MOST_RUNS)
 
     def ids(self, text: str, limit: int) -> list[int]:
-        """The first `limit` ids of the words of `text`; what is in no piece has none."""
+        """Return the first `limit` ids of the words of `text`; text outside all pieces has none."""
         text = text[: limit * _CHARACTERS_PER_TOKEN]
         if not text.isascii():
             return self.ids_of_words(words_of(text), limit)
-        # No word reaches beyond a run, so that these are the same ids.
+        # No word extends beyond a run, so these are the same ids.
         ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
     def ids_of_words(self, words: Iterable[str], limit: int) -> list[int]:
-        """The first `limit` ids of words in lower case, as `words_of` gives them."""
+        """Return the first `limit` ids of words in lower case, as `words_of` returns them."""
         ids = map(self._starting.__getitem__, words)
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
@@ -65,7 +63,7 @@ class WordPieces:
         return self._pieces_of(word[:_MOST_CHARACTERS])
 
     def _cut_up(self, word: str) -> tuple[int, ...]:
-        """The longest piece that fits, again and again from the left; a character that none begins with is passed over."""
+        """Split a word into the longest fitting pieces from the left; skip characters that begin none."""
         pieces: list[int] = []
         start = 0
         while start < len(word):
@@ -82,7 +80,7 @@ class WordPieces:
 
 
 class _Known(dict[str, tuple[int, ...]]):
-    """The ids of each word; of others by `missing`. So a text's words are looked up without a line of Python for each."""
+    """The ids of known words, and `missing` of others, without running a line of Python for known words."""
 
     def __init__(self, missing: Callable[[str], tuple[int, ...]]) -> None:
         super().__init__()
@@ -93,10 +91,10 @@ class _Known(dict[str, tuple[int, ...]]):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, in their order: those of its identifiers, and of its prose."""
+    """Return the words of a text in lower case, in order: those of its identifiers and of its prose."""
     if text.isascii():
         return identifier_words(text)
-    # Apart, so that a dash somewhere in the text does not change how the rest of it is split.
+    # Runs with and without ASCII apart, so that one dash does not change how the rest is split.
     words: list[str] = []
     for _, runs in itertools.groupby(text.split(), str.isascii):
         words += identifier_words(" ".join(runs))

@@ -1,4 +1,4 @@
-"""Words, identifiers, Unicode, sentences of running text and the names of languages: what every other package compares by.
+"""Words, identifiers, Unicode, sentences and language names: the vocabulary of every other package.
 
-It reads neither files nor indexes.
+Nothing here reads files or indexes.
 """

@@ -1,24 +1,24 @@
-"""Identifiers as the words that they are made of."""
+"""Split identifiers into words."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-# By their first character: a word in lower case, a number, a capitalised word, an acronym before a capitalised word
-# (`HTTPServer`), a run of capitals (at the end, or before a digit).
+# Alternatives by first character: a word in lower case, a number, a capitalised word, an acronym before a
+# capitalised word (`HTTPServer`), a run of capitals (at the end, or before a digit).
 #
-# Both patterns begin with a set of characters, so that `re` passes over the others without trying the pattern at each
-# of them: of a text's time to be split, alternatives and a look behind at the beginning took two thirds.
+# Both patterns begin with a character set, so that `re` skips other characters without trying the pattern.
+# Alternatives and a lookbehind at the beginning took two thirds of the time.
 _WORD = re.compile(r"[A-Za-z0-9](?:(?<=[a-z])[a-z]*|(?<=[0-9])[0-9]*|[a-z]+|[A-Z]*(?=[A-Z][a-z])|[A-Z]*)")
 _ASCII_PLURAL_ACRONYM = re.compile(r"[A-Z](?<![A-Z][A-Z])[A-Z]+s(?![a-z])")
 
 
 def identifier_words(name: str) -> list[str]:
-    """The words of `name` in lower case: `HTTPServer2` → `["http", "server", "2"]`.
+    """Return the words of `name` in lower case: `HTTPServer2` → `["http", "server", "2"]`.
 
-    Splits camelCase, PascalCase, snake_case, kebab-case, dotted names and acronyms; `URLs` is one word. Letters
-    outside ASCII are kept together with their word.
+    Splits camelCase, PascalCase, snake_case, kebab-case, dotted names and acronyms; `URLs` is one word.
+    Letters outside ASCII stay in their word.
     """
     if name.isascii():
         if name.isalpha() and name[1:].islower():
@@ -29,12 +29,11 @@ def identifier_words(name: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def words_in(identifier: str) -> tuple[str, ...]:
-    """The `identifier_words` of a name; those of names that were asked for lately are known."""
     return tuple(identifier_words(identifier))
 
 
 def _capitalised(match: re.Match[str]) -> str:
-    # `URLs` → `Urls`, so that the plural is not taken for the first letter of a word.
+    # `URLs` → `Urls`, so that the plural does not begin a word.
     return match.group(0).capitalize()
 
 
@@ -42,7 +41,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 
 
 def _split_by_case(run: str) -> list[str]:
-    """A run of letters, cut before each capital that starts a word; for letters that `[a-z]` does not know."""
+    """Split a run of letters before each capital that starts a word, for letters outside `[a-z]`."""
     if run[1:].islower():
         return [run]
     words, start = [], 0

@@ -1,9 +1,9 @@
-"""Running text without its inline markup: what a reader sees of Markdown, reStructuredText and doc comments.
+"""Strip inline markup from running text, as a reader sees Markdown, reStructuredText and doc comments.
 
-Emphasis marks, link addresses, images, footnote marks and inline HTML go; code spans stay with their
-backticks, because a name in code is told from a word by them. Roles, `{@code …}` and `<see cref=…/>` become
-code spans. Parsers of one syntax do not fit: comments and docstrings mix all of them, and a citation needs to
-know where each character that is left stood.
+Emphasis marks, link addresses, images, footnote marks and inline HTML are removed. Code spans keep their
+backticks, which distinguish a name in code from a word. Roles, `{@code …}` and `<see cref=…/>` become code
+spans. A parser of one syntax does not suffice: comments mix all of them, and a citation needs the position of
+each remaining character in the source.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from attrs import define, field, frozen
 
 _MARKUP = re.compile(r"[*_~`\[<&\\]|\{@")
 _UNEVEN = re.compile(r"\s\s|\A\s|\s\Z|[^\S \n]")
-"""Whitespace that must go; a line end only becomes a space."""
+"""Whitespace to collapse; a line end alone only becomes a space."""
 _CODE_TAGS = "code|c|tt|kbd|samp"
 _TAGS = (
-    "a|abbr|b|bdi|bdo|big|br|cite|code|c|del|dfn|em|font|i|img|ins|kbd|li|mark|nobr|p|para|q|s|samp|see|seealso|small"
-    "|span|strike|strong|sub|summary|sup|tt|u|ul|ol|var|wbr|remarks|returns|value|note|param|typeparam|exception|example"
+    "a|abbr|b|bdi|bdo|big|br|cite|code|c|del|dfn|em|font|i|img|ins|kbd|li|mark|nobr|p|para|q|s|samp|see"
+    "|seealso|small|span|strike|strong|sub|summary|sup|tt|u|ul|ol|var|wbr|remarks|returns|value|note|param"
+    "|typeparam|exception|example"
 )
 _LABEL = r"(?:[^\[\]`]|(?P<{0}>`+)[^`]+(?P={0})|!?\[[^\[\]]*\](?:\([^()]*\))?)*?"
-"""The text between a link's brackets, which may hold code, brackets and an image."""
+"""The text between a link's brackets, which may contain code, brackets and an image."""
 _ADDRESS = r"\(\s*(?:<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 
 _CONSTRUCT = re.compile(
-    r"(?=[\\:`!\[<{&h])(?:"  # what none begins with is passed over quickly
+    r"(?=[\\:`!\[<{&h])(?:"  # a quick skip of characters that begin no construct
     r"\\(?P<escaped>[\\`*_\[\]<>#|~!])"
     r"|(?P<hard_break>\\(?=\n))"
     r"|(?<![\w:]):(?:[A-Za-z][\w+.-]*:)+`(?P<role>[^`]+)`(?!`)"
@@ -52,31 +53,30 @@ _CONSTRUCT = re.compile(
 )
 _TITLED_ROLE = re.compile(r"(?P<title>.+?)\s*<[^<>]+>\Z", re.DOTALL)
 _NOTE = re.compile(r"(?<=[.!?])\s+\*+\s*\Z")
-"""A star that points at a note below."""
 _WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\*+|_+|~~")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
 _GLOB = ".,;/)"
-"""What follows a `*` that begins a pattern such as `*.py`, not an emphasis."""
+"""The characters after a `*` of a pattern such as `*.py`."""
 
 
 @frozen
 class Stripped:
-    """Text without inline markup, on one line, whitespace collapsed."""
+    """Text without inline markup, on one line, with whitespace collapsed."""
 
     text: str
     places: tuple[int, ...] | range
-    """Where in the source each character of `text` stood."""
+    """The position in the source of each character of `text`."""
     constructs: tuple[tuple[int, int], ...] = ()
-    """The parts of the source that make sense only as a whole and stand on several lines: `[start, end)`."""
+    """The constructs that span several lines of the source: `[start, end)`."""
 
     def position(self, place: int) -> int:
-        """The offset in `text` of what stood at `place` of the source, or next after it."""
+        """Return the offset in `text` of the character at `place` of the source, or of the next one."""
         return bisect_left(self.places, place)
 
 
 def strip_inline(source: str) -> Stripped:
-    """`source`, one paragraph whose lines end in `\\n`, without its inline markup."""
+    """Strip the inline markup of `source`, one paragraph whose lines end in `\\n`."""
     if not _MARKUP.search(source) and not _UNEVEN.search(source):
         return Stripped(source.replace("\n", " "), range(len(source)))
     edits = _Edits(source)
@@ -87,7 +87,7 @@ def strip_inline(source: str) -> Stripped:
 
 @define
 class _Marks:
-    """Emphasis marks that may open: `source[start:end]`."""
+    """Opening emphasis marks: `source[start:end]`."""
 
     mark: str
     start: int
@@ -96,7 +96,7 @@ class _Marks:
 
 @define
 class _Edits:
-    """The markup found in a source: what is replaced by what, and what must be left alone."""
+    """The replacements for the markup in a source, and the parts to leave alone."""
 
     source: str
     _replaced: list[tuple[int, int, str]] = field(factory=list)
@@ -104,7 +104,6 @@ class _Edits:
     _constructs: list[tuple[int, int]] = field(factory=list)
 
     def apply(self) -> Stripped:
-        """The source after all replacements."""
         pieces: list[str] = []
         places: list[int] = []
         position = 0
@@ -120,12 +119,11 @@ class _Edits:
         return Stripped(*_collapsed("".join(pieces), places), tuple(self._constructs))
 
     def read_constructs(self) -> None:
-        """Find all markup but emphasis."""
         position = 0
         tails: list[tuple[int, int]] = []
         while found := _CONSTRUCT.search(self.source, position):
             if tails and found.start() >= tails[-1][0]:
-                position = tails.pop()[1]  # the address of a link whose text has been read
+                position = tails.pop()[1]  # the address of a link whose text was read
                 continue
             if found["link"] is not None:
                 tail = found.span("address")
@@ -140,7 +138,6 @@ class _Edits:
                 self._constructs.append(found.span())
 
     def _read(self, found: re.Match[str]) -> None:
-        """A construct that holds no other."""
         replacement = _replacement(found)
         if found.lastgroup == "footnote" and self.source[: found.start()].endswith(" "):
             self._replace(found.start() - 1, found.end(), "")
@@ -154,7 +151,6 @@ class _Edits:
         self._opaque.append((start, end))
 
     def read_emphasis(self) -> None:
-        """Find the marks of emphasis outside of all other markup."""
         if not any(mark in self.source for mark in "*_~"):
             return
         hidden = bytearray(len(self.source))
@@ -174,7 +170,7 @@ class _Edits:
             self._replaced.append((*note.span(), ""))
 
     def _close(self, openers: list[_Marks], mark: str, start: int, end: int) -> int:
-        """Pair the marks `[start, end)` with those that are open; where the unpaired rest starts."""
+        """Pair the marks `[start, end)` with open ones; return where the unpaired rest starts."""
         while start < end:
             index = next((i for i in reversed(range(len(openers))) if openers[i].mark == mark), None)
             if index is None:
@@ -183,7 +179,7 @@ class _Edits:
             count = min(opener.end - opener.start, end - start)
             inside = self.source[opener.end : start]
             if mark == "_" and _IDENTIFIER.fullmatch(inside) and (count > 1 or "_" in inside):
-                break  # `__init__` is a name
+                break
             del openers[index + 1 :]
             self._replaced.append((opener.end - count, opener.end, ""))
             self._replaced.append((start, start + count, ""))
@@ -199,7 +195,7 @@ class _Edits:
             return False
         is_star = self.source[start] == "*"
         if before.isalnum() and (before.isascii() or not is_star):
-            return False  # scripts without spaces have emphasis within their words
+            return False  # scripts without spaces have emphasis within words
         return (is_star and end - start > 1) or not before or before not in "./)]\\"
 
     def _closes(self, start: int, end: int) -> bool:
@@ -210,7 +206,7 @@ class _Edits:
 
 
 def _collapsed(text: str, places: list[int]) -> tuple[str, tuple[int, ...]]:
-    """`text` with single spaces between its words and none around them, and the places of what is left."""
+    """Return `text` with its whitespace collapsed, and the places of the remaining characters."""
     if not _UNEVEN.search(text):
         return text.replace("\n", " "), tuple(places)
     words: list[str] = []
@@ -224,7 +220,7 @@ def _collapsed(text: str, places: list[int]) -> tuple[str, tuple[int, ...]]:
 
 
 def _replacement(found: re.Match[str]) -> str | None:
-    """What is put for a construct; None where it stays as it is."""
+    """Return the replacement of a construct, or None to keep it."""
     kind = found.lastgroup
     match kind:
         case "hard_break" | "comment" | "image" | "footnote":
@@ -247,7 +243,7 @@ def _replacement(found: re.Match[str]) -> str | None:
 
 
 def _role(text: str) -> str:
-    """What Sphinx shows of a role: its title, or the name it points at (`~` leaves the last part of it)."""
+    """Return what Sphinx shows for a role: its title, or the name it refers to (after `~` its last part)."""
     if titled := _TITLED_ROLE.match(text):
         return titled["title"]
     name = text.removeprefix("!")

@@ -1,6 +1,6 @@
-"""Which language a file is in, by its name, extension or first line, and what kind of language that is.
+"""Detect a file's language by its name, extension or first line, and the category of a language.
 
-Names are those of the bundled tree-sitter grammars where there is one.
+Languages are named as their bundled tree-sitter grammars, if there is one.
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ from cairn.text.nearest import nearest
 
 
 class Category(enum.StrEnum):
-    """What the files of a language are for."""
-
     PROSE = "prose"
     CONFIG = "config"
     CODE = "code"
 
 
-# Asked several times of each file that is indexed, and for each of its chunks.
 @lru_cache(maxsize=256)
 def detect_language(path: str, first_line: str = "") -> str:
-    """The language of the file at `path` (either kind of slash), "" if unknown.
-
-    `first_line` is the file's first line, if at hand: its `#!` decides for files without a telling name.
-    """
+    """Return the language of the file at `path` (either kind of slash), "" if unknown. The `#!` of the
+    optional `first_line` decides if the name does not."""
     name = re.split(r"[/\\]", path)[-1]
     lower = name.lower()
     if language := _BY_NAME.get(lower):
@@ -47,9 +42,7 @@ def detect_language(path: str, first_line: str = "") -> str:
 
 
 def language_of(path: str, text: str) -> str:
-    """The language of a file whose text is known: as by `detect_language`, and endings that several languages share
-    are decided by what is in it."""
-    # The first line may end with \\r, \\n or both.
+    """Return the language of a file; the text decides between languages that share an extension."""
     language = detect_language(path, re.split(r"[\r\n]", text[:200], maxsplit=1)[0])
     start = text[:_PROBE]
     if language == "c" and path.lower().endswith(".h"):
@@ -57,16 +50,13 @@ def language_of(path: str, text: str) -> str:
             return "objc"
         return "cpp" if _CPP_HEADER.search(start) else "c"
     if language in ("typescript", "objc") and start.lstrip().startswith("<?xml"):
-        # Translations of a user interface, not code.
+        # Qt's translations of a user interface.
         return "xml"
     return language
 
 
 def language_of_fence(info: str) -> str:
-    """The language that a code fence's info string names: `js {1,3}` → `javascript`, "" for none.
-
-    A name that is not known stays as it is written, in lower case.
-    """
+    """Return the language of a fence's info string: `js {1,3}` → `javascript`; unknown names as written."""
     match = _FENCE_WORD.match(info.strip())
     if not match:
         return ""
@@ -75,7 +65,7 @@ def language_of_fence(info: str) -> str:
 
 
 def category(language: str) -> Category:
-    """What the language is for; everything that is neither prose nor configuration is code."""
+    """Return the language's category: code unless it is prose or configuration."""
     if language in PROSE_LANGUAGES:
         return Category.PROSE
     if language in CONFIG_LANGUAGES:
@@ -92,12 +82,12 @@ CONFIG_LANGUAGES = frozenset(
     """.split()
 )
 
-# How much of a text tells its language, in characters: past a licence and an include guard.
+# The first characters that decide the language: past a licence and an include guard.
 _PROBE = 20_000
 _OBJC_HEADER = re.compile(r"^@(?:interface|protocol|class|import)\b", re.MULTILINE)
 _CPP_HEADER = re.compile(
-    r"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|(?:public|private|protected)\s*:|using\s+(?:namespace\s+)?\w)"
-    r"|\bstd::|\bconstexpr\b",
+    r"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|(?:public|private|protected)\s*:"
+    r"|using\s+(?:namespace\s+)?\w)|\bstd::|\bconstexpr\b",
     re.MULTILINE,
 )
 _SHEBANG_LIMIT = 200
@@ -106,7 +96,7 @@ _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S+\s+)*)?(?:\
 
 
 def _inverted(table: str, themselves: str = "") -> dict[str, str]:
-    """`c: c h` as `{"c": "c", "h": "c"}`; the languages in `themselves` have no name but their own."""
+    """Return `c: c h` as `{"c": "c", "h": "c"}`; the languages in `themselves` have only their own name."""
     found = {word: word for word in themselves.split()}
     language = ""
     for word in table.split():
@@ -266,9 +256,9 @@ _BY_EXTENSION = _inverted(
 DETECTED_LANGUAGES = frozenset(
     {"requirements", *_BY_NAME.values(), *_BY_EXTENSION.values(), *(language for _, language in _BY_PATTERN)}
 )
-"""Every language that a file can be found to be in."""
+"""Every language that `detect_language` can return."""
 
-# What people write after a fence that is neither a language's name nor an extension.
+# Names that people write after a fence, besides languages and extensions.
 _ALIASES = _inverted(
     """
     bash: shell
@@ -296,9 +286,8 @@ _ALIASES = _inverted(
 )
 
 KNOWN_LANGUAGES = DETECTED_LANGUAGES | frozenset(_ALIASES.values())
-"""Every language that has a name here; a code fence can name others."""
 
 
 def nearest_language(name: str) -> str:
-    """The known language that is probably meant by `name`, "" if none comes close: `pyton` → `python`."""
+    """Return the known language most similar to `name`, "" if none is similar: `pyton` → `python`."""
     return nearest(name.lower(), sorted(KNOWN_LANGUAGES))

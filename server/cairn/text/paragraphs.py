@@ -1,9 +1,9 @@
-"""Paragraphs and list items of Markdown, reStructuredText and documentation comments, with their lines.
+"""Read paragraphs and list items of Markdown, reStructuredText and documentation comments, with their lines.
 
-Markdown parsers keep lines but read one syntax; docstrings, `.txt` and `.rst` files and comments mix
-several. What a citation needs is small and the same in all of them: which lines are running text, and
-where one paragraph or item ends. Everything else (fences, tables, directives with code, literal blocks,
-headings, HTML, doctests) is left out, because a sentence from it would be half of something.
+Markdown parsers keep lines but read one syntax, while docstrings, comments, `.txt` and `.rst` files mix
+several. A citation needs only the lines of running text and the ends of paragraphs and items, which look the
+same in all of them. Everything else (fences, tables, directives with code, literal blocks, headings, HTML,
+doctests) is skipped: a sentence from it would be incomplete.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cairn.text.verbatim import stands_in, starts_with_mark
 
 TAB_WIDTH = 4
 INDENTED_CODE = 4
-"""Columns from which Markdown reads a line as code (CommonMark 4.4)."""
+"""The indentation from which Markdown reads a line as code (CommonMark 4.4)."""
 TERM_WORDS = 3
-"""A line this short above a deeper one is a term above its definition, not a wrapped sentence."""
+"""A line of at most this many words above a deeper one is a term with its definition."""
 
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
 _QUOTE = re.compile(r"(?:>(?!>)\s?)+")
@@ -41,9 +41,9 @@ _HTML = re.compile(
 _PARAGRAPH_TAG = re.compile(r"<p(?:\s[^<>]*)?>\s*", re.IGNORECASE)
 _PARAGRAPH_END = re.compile(r"</p>", re.IGNORECASE)
 _XML_DOC_TAG = re.compile(
-    r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b[^>]*>\s*"
+    r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b"
+    r"[^>]*>\s*"
 )
-"""What sets a block of C#'s documentation apart."""
 _DIRECTIVE = re.compile(r"\.\.\s+(?P<name>[\w:+-]+?)::(?:\s+(?P<argument>.*))?\Z")
 _FIELD = re.compile(
     r":[A-Za-z][^:`]*:(?:\s|\Z)"
@@ -66,7 +66,7 @@ _ADMONITIONS = frozenset(
 )
 """Directives whose first line may already be text."""
 _VERSION_NOTES = frozenset({"deprecated", "versionadded", "versionchanged", "versionremoved"})
-"""The same, after a version number."""
+"""Directives whose first line may have text after a version number."""
 _CODE_DIRECTIVE_NAMES = """
     autoclass autoexception autofunction automethod automodule bibliography click code code-block contents
     csv-table currentmodule date default-domain default-role digraph doctest figure graphviz highlight image
@@ -75,61 +75,59 @@ _CODE_DIRECTIVE_NAMES = """
     testoutput testsetup toctree unicode
 """
 _CODE_DIRECTIVES = frozenset(_CODE_DIRECTIVE_NAMES.split())
-"""Directives without running text: their indented body is skipped. Others hold paragraphs."""
+"""Directives without running text, whose indented body is skipped. Others contain paragraphs."""
 
 
 @frozen
 class Paragraph:
-    """One paragraph or list item: its lines without markers and inline markup, joined by single spaces."""
+    """A paragraph or list item: its lines without markers and inline markup, joined by single spaces."""
 
     text: str
     numbers: tuple[int, ...]
-    """The number of each line, in the numbering of the caller."""
     offsets: tuple[int, ...]
-    """Where what is left of each line starts in `text`."""
+    """The offset in `text` at which the rest of each line starts."""
     joinable: tuple[bool, ...]
-    """Whether the text still stands verbatim when this line is read together with the one before it."""
+    """For each line, whether text that spans it and the previous line is verbatim."""
     item: bool = False
-    """Whether it has a marker of its own: a list item, a field, an admonition."""
+    """Whether it has its own marker: a list item, a field, an admonition."""
     leads_in: bool = False
-    """Whether a list, a table or code follows: what has no full stop then ends there, not here."""
+    """Whether a list, a table or code follows, which ends a sentence without a full stop."""
     sources: tuple[str, ...] = ()
-    """The lines with their inline markup, where there was any."""
+    """The lines with inline markup, if they have any."""
     constructs: tuple[tuple[int, int, int, int], ...] = ()
-    """Links and the like over several lines: `text[start:end]`, of which something stands on each of the
-    block's lines `first` to `last`."""
+    """Constructs over several lines: `text[start:end]` on the block's lines `first` to `last`."""
 
     def lines(self, start: int, end: int) -> tuple[int, int] | None:
-        """The lines `[first, last)` that `text[start:end]` stands on; None when joining lost something."""
+        """Return the lines `[first, last)` of `text[start:end]`; None if joining lost something."""
         first = bisect_right(self.offsets, start) - 1
         last = bisect_right(self.offsets, end - 1) - 1
         for left, right, above, below in self.constructs:
             if left < end and start < right:
                 first, last = min(first, above), max(last, below)
-        if not self._holds(first, last, self.text[start:end]):
+        if not self._contains(first, last, self.text[start:end]):
             first, last = self._unbroken(first, last)
-            if not self._holds(first, last, self.text[start:end]):
+            if not self._contains(first, last, self.text[start:end]):
                 return None
         if not all(self.joinable[first + 1 : last + 1]):
             return None
         return self.numbers[first], self.numbers[last] + 1
 
-    def _holds(self, first: int, last: int, text: str) -> bool:
+    def _contains(self, first: int, last: int, text: str) -> bool:
         return not self.sources or stands_in(text, self.sources[first : last + 1])
 
     def _unbroken(self, first: int, last: int) -> tuple[int, int]:
-        """The lines around `first` to `last` that cut no construct in two: one cut may hide the marks of the next."""
+        """Widen `first` to `last` until no construct is cut: a cut may hide the marks of the next one."""
         touching = [(a, b) for _, _, a, b in self.constructs if a <= last and first <= b]
         wider = min([first, *(a for a, _ in touching)]), max([last, *(b for _, b in touching)])
         return wider if wider == (first, last) else self._unbroken(*wider)
 
 
 _Lines = Sequence[tuple[int, str, bool]]
-"""Numbered lines, each with whether it may be joined to the one before it."""
+"""Numbered lines, each with whether it may be joined to the previous one."""
 
 
 def join_lines(lines: _Lines) -> Paragraph:
-    """The block of lines of code, in which nothing is markup."""
+    """Join lines of code, in which nothing is markup."""
     text = " ".join(text for _, text, _ in lines)
     return _paragraph(lines, Stripped(text, range(len(text))))
 
@@ -157,10 +155,7 @@ def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragra
 
 
 def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Paragraph]:
-    """The blocks of numbered lines, in order.
-
-    `markdown` settles what the syntaxes disagree on: indented code, `~~~` and lazy continuation lines.
-    """
+    """Return the blocks of numbered lines. `markdown` decides where syntaxes differ, as in indented code."""
     reader = _ParagraphReader(markdown)
     numbered = list(lines)
     for number, line in numbered[_front_matter_end(numbered) if markdown else 0 :]:
@@ -170,7 +165,7 @@ def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) ->
 
 
 def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
-    """How many lines the YAML between two `---` at the very top takes; what else stops it is lost with it."""
+    """Return the number of lines of YAML between two `---` at the top; an unclosed block takes all lines."""
     if not lines or lines[0][1].strip() != "---":
         return 0
     ends = (count for count, (_, line) in enumerate(lines[1:], 2) if _ENDS_FRONT_MATTER.match(line.strip()))
@@ -179,15 +174,13 @@ def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
 
 @define
 class _Open:
-    """The block being read."""
-
     indent: int
     item: bool
     lines: list[tuple[int, str, bool]] = field(factory=list)
 
 
 class _ParagraphReader:
-    """Reads line by line; remembers the open block and the kind of region that is being skipped."""
+    """A reader of lines that tracks the open block and the kind of region that is skipped."""
 
     def __init__(self, markdown: bool) -> None:
         self.markdown = markdown
@@ -195,13 +188,12 @@ class _ParagraphReader:
         self._open: _Open | None = None
         self._fence = ""
         self._comment = False
-        self._until_blank = False
+        self._skips_to_blank = False
         self._in_paragraph_tag = False
         self._body_of: int | None = None
         self._in_list = False
 
     def feed(self, number: int, line: str) -> None:
-        """Read one line."""
         line = line.expandtabs(TAB_WIDTH).rstrip()
         text = line.lstrip()
         indent = len(line) - len(text)
@@ -219,7 +211,6 @@ class _ParagraphReader:
             self._add(number, indent, text, joinable=not starts_with_mark(text))
 
     def close(self) -> None:
-        """End the open block."""
         current, self._open = self._open, None
         if current is None:
             return
@@ -230,15 +221,15 @@ class _ParagraphReader:
             self.blocks.append(_paragraph(current.lines, stripped, current.item))
 
     def _end_lead_in(self) -> None:
-        """End the open block where something begins that the paragraph before it may lead in."""
+        """End the open block before something that the last paragraph may lead in."""
         self.close()
         if self.blocks and not self.blocks[-1].item:
             self.blocks[-1] = attrs.evolve(self.blocks[-1], leads_in=True)
 
     def _is_skipped(self, indent: int, text: str) -> bool:
-        """Whether the line belongs to a region that was opened before it."""
+        """Return whether the line belongs to a skipped region that is open."""
         if self._fence:
-            text = text.lstrip("> ")  # the fence may stand in a quotation
+            text = text.lstrip("> ")  # the fence may be in a quotation
             if text.startswith(self._fence) and not text.strip(self._fence[0]):
                 self._fence = ""
             return True
@@ -249,14 +240,14 @@ class _ParagraphReader:
             if not text or indent > self._body_of:
                 return True
             self._body_of = None
-        if self._until_blank and not _PARAGRAPH_TAG.match(text):
-            self._until_blank = bool(text)
+        if self._skips_to_blank and not _PARAGRAPH_TAG.match(text):
+            self._skips_to_blank = bool(text)
             return True
-        self._until_blank = False
+        self._skips_to_blank = False
         return False
 
     def _starts_skipping(self, number: int, indent: int, text: str) -> bool:
-        """Whether the line opens a region without running text."""
+        """Return whether the line opens a region without running text."""
         fence = _FENCE.match(text)
         if fence and not self._underlines_a_title(text):
             self._end_lead_in()
@@ -266,10 +257,10 @@ class _ParagraphReader:
             self._comment = "-->" not in text
         elif text.startswith(">>>") or _TABLE.match(text):
             self._drop_table_header(text)
-            self._until_blank = True
+            self._skips_to_blank = True
         elif _HTML.match(text) and not self._paragraph_tag(text):
             self.close()
-            self._until_blank = not self._in_paragraph_tag
+            self._skips_to_blank = not self._in_paragraph_tag
             self._in_paragraph_tag &= not _PARAGRAPH_END.match(text)
         elif text == ".." or text.startswith(".. "):
             self.close()
@@ -281,7 +272,7 @@ class _ParagraphReader:
         return True
 
     def _read_directive(self, number: int, indent: int, text: str) -> None:
-        """A directive with paragraphs goes on as text; any other, a target or a comment is skipped."""
+        """Read a directive with paragraphs as text; skip any other directive, target or comment."""
         directive = _DIRECTIVE.match(text)
         if directive is None or directive["name"] in _CODE_DIRECTIVES:
             self._body_of = indent
@@ -295,7 +286,7 @@ class _ParagraphReader:
             self._open = _Open(indent, item=True, lines=[(number, " ".join(argument.split()), True)])
 
     def _drop_table_header(self, text: str) -> None:
-        """A Markdown table without outer bars shows only at its second line: `--- | ---`."""
+        """Drop the first line of a Markdown table without bars once its second (`--- | ---`) reveals it."""
         if self._open and "|" in text and not text.startswith("|"):
             self._open.lines.pop()
             if not self._open.lines:
@@ -303,16 +294,16 @@ class _ParagraphReader:
         self._end_lead_in()
 
     def _underlines_a_title(self, text: str) -> bool:
-        """Whether `~~~` or three backticks are a reStructuredText underline rather than a fence."""
+        """Return whether `~~~` or backticks are a reStructuredText underline rather than a fence."""
         if self.markdown or self._open is None or len(self._open.lines) != 1:
             return False
         return bool(_UNDERLINE.match(text)) and len(text) >= len(self._open.lines[0][1])
 
     def _is_furniture(self, indent: int, text: str) -> bool:
-        """Whether the line is a heading, an underline or another line that holds no sentence."""
+        """Return whether the line is a heading, an underline or another line without a sentence."""
         if _UNDERLINE.match(text):
             if self._open and len(self._open.lines) == 1 and not self._open.item:
-                self._open = None  # the line above was a heading
+                self._open = None
             self.close()
         elif _ATX_HEADING.match(text) or _ADOC_HEADING.match(text) or _LINK_DEFINITION.match(text):
             self.close()
@@ -324,7 +315,6 @@ class _ParagraphReader:
         return True
 
     def _add(self, number: int, indent: int, text: str, joinable: bool) -> None:
-        """Add a line of text to the open block, or to a new one that it starts."""
         item = self._item(text)
         marker = item or self._paragraph_tag(text)
         if marker or _FIELD.match(text):
@@ -348,14 +338,13 @@ class _ParagraphReader:
         return _PARAGRAPH_TAG.match(text) or (None if self.markdown else _XML_DOC_TAG.match(text))
 
     def _item(self, text: str) -> re.Match[str] | None:
-        """The list marker the line starts with."""
         item = _ITEM.match(text)
         if item and self._open and not self._open.item and item["number"] not in (None, "1"):
             return None  # "as of version\n3. Later": only a list that starts at 1 interrupts a paragraph
         return item
 
     def _starts_block(self, current: _Open, indent: int, text: str) -> bool:
-        """Whether indentation sets the line apart from the open block. Markdown joins lines lazily."""
+        """Return whether indentation separates the line from the open block. Markdown joins lines lazily."""
         if self.markdown:
             return False
         first = current.lines[0][1]

@@ -1,7 +1,4 @@
-"""Runs of letters and digits: a text cut into them in one go, and what was worked out for each of them before.
-
-Code repeats its names, so that nearly all of a text's runs are one look into a dictionary.
-"""
+"""Split text into runs of letters and digits, and cache a value for each: code repeats its names."""
 
 from __future__ import annotations
 
@@ -11,22 +8,19 @@ from typing import TypeVar
 _Value = TypeVar("_Value")
 
 _BLANKED = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
-"""Each character of ASCII, with a space in the place of what belongs to no identifier."""
+"""Each ASCII character, with a space in place of characters outside identifiers."""
 
 
 def ascii_runs(text: str) -> list[str]:
-    """The runs of letters, digits and underscores of an ASCII text, in their order: a third of the time of a regular expression."""
+    """Return the runs of letters, digits and underscores of an ASCII text; faster than a pattern."""
     return text.translate(_BLANKED).split()
 
 
 class Remembered(dict[str, _Value]):
-    """What `work_out` gives for each run, kept for the next time. May be used by several threads at once.
-
-    A text's runs are looked up by `map(remembered.__getitem__, runs)`, without a line of Python for each.
-    """
+    """A cache of `work_out(run)` for several threads; `map(cache.__getitem__, runs)` stays in C."""
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:
-        """Of more than `most` runs all are forgotten: the frequent ones are soon back, and to know the oldest takes time each time."""
+        """Clear the cache beyond `most` runs: frequent runs soon return, and tracking the oldest is slow."""
         super().__init__()
         self._work_out = work_out
         self._most = most

@@ -1,4 +1,4 @@
-"""A few numbers that say which lines a text has, so that two texts can be compared without reading them again."""
+"""Sketch the lines of a text in a few numbers, so that texts can be compared without reading them again."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import zlib
 from array import array
 
 SAMPLED = 4
-"""One of so many lines is kept, chosen by its hash: the same ones in every text that has them."""
+"""One of this many lines is sampled by its hash, so that equal lines are sampled in every text."""
 _FEWEST_CHARACTERS = 12
-"""Shorter lines stand in any text."""
 
 
 _COMMENT = re.compile(r"\s*(?:\*|//|/\*|<!--|# |--)")
-"""Licences make files look alike that have nothing else in common."""
 
 
 def sketch(text: str) -> bytes:
-    """uint32[n], ascending: hashes of a sample of the different lines of a text, whatever their blanks."""
+    """Return uint32[n], ascending: hashes of a sample of a text's distinct lines, ignoring blanks."""
     lines = {
         line
         for raw in text.split("\n")

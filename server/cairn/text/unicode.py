@@ -1,4 +1,4 @@
-"""Text that can be stored and embedded, since UTF-8 can hold it; and text without accents."""
+"""Make text valid UTF-8, for storage and embedding, and remove accents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def well_formed(text: str) -> str:
-    """`text` with pairs of surrogates joined and lone ones as U+FFFD: JSON can hold halves of pairs, UTF-8 cannot."""
+    """Join pairs of surrogates in `text` and replace lone ones, which JSON can contain, by U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -15,6 +15,5 @@ def well_formed(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """`text` as FTS5's tokenizer takes accents away."""
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

@@ -1,7 +1,8 @@
-"""What "the cited lines contain the text" means.
+"""Decide whether cited lines contain a text.
 
-The lines are read as a reader would: comment and quotation marks at their starts left out, inline markup
-stripped, whitespace collapsed. A text of several parts, joined by `OMISSION`, must stand there part by part.
+The lines are compared as a reader reads them: without comment and quotation marks at their starts, without
+inline markup, with whitespace collapsed. A text of several parts, joined by `OMISSION`, must occur part by
+part.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from cairn.text.inline_markup import strip_inline
 
 OMISSION = " … "
-"""Between the parts of a quotation that do not follow each other directly in the file."""
+"""The separator of parts of a quotation that are apart in the file."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT = r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+)(?=\s|\Z)"
@@ -24,33 +25,32 @@ _WORD = re.compile(r"\w")
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of `text` as editors count them: ended by `\\n`, `\\r\\n` or `\\r` and nothing else."""
+    """Return the lines of `text` as editors count them: ended only by `\\n`, `\\r\\n` or `\\r`."""
     return _LINE_END.split(text)
 
 
 def lines_with_ends(text: str) -> list[str]:
-    """The lines of `text` with their ends, as an editor counts them."""
+    """Return the lines of `text` with their ends, as editors count them."""
     return io.StringIO(text, newline="").readlines()
 
 
 def without_mark(line: str) -> str:
-    """`line` without the whitespace around it and the comment mark, the quotation mark or both that it starts with."""
+    """Return `line` without surrounding whitespace and without a leading comment or quotation mark."""
     line = line.strip()
     mark = _LEADING_MARK.match(line)
     return line[mark.end() :].strip() if mark else line
 
 
 def starts_with_mark(text: str) -> bool:
-    """Whether a line of text starts with what reads like a comment mark ("- -- x"): a quotation would lose it."""
+    """Return whether text starts like a comment mark ("- -- x"), which a quotation would lose."""
     return bool(_LEADING_MARK.match(text))
 
 
 def stands_in(text: str, lines: Iterable[str]) -> bool:
-    """Whether `lines` contain `text`, in order, as whole words (the one rule behind every citation).
+    """Return whether `lines` contain `text`, in order, as whole words. Every citation follows this rule.
 
-    The lines may hold it as they are, as code does, or without their inline markup. What is left of an
-    emphasis that begins or ends on another line does not count, so `*`, `_`, `~` and `\\` are passed over, and
-    so is the end of a block comment.
+    The lines may contain it as they are, like code, or without inline markup. `*`, `_`, `~`, `\\` and the end
+    of a block comment are ignored, because an emphasis may begin or end on another line.
     """
     bare = [without_mark(line) for line in lines]
     readings = {_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)}
@@ -73,7 +73,7 @@ def _in_order(parts: Iterable[str], reading: str) -> bool:
 
 
 def find_words(part: str, reading: str, position: int = 0) -> int:
-    """Where `part` stands in `reading` from `position` on, cutting no word; -1 where it does not."""
+    """Return the offset of `part` in `reading` from `position` on, at word boundaries; -1 if absent."""
     start = reading.find(part, position)
     while start >= 0:
         end = start + len(part)

@@ -1,7 +1,4 @@
-"""Words as questions and texts are compared: function words known, identifiers split, inflections stemmed.
-
-Function words are English ones: questions in other languages are translated first.
-"""
+"""Normalise English words to compare queries with texts: drop function words, split and stem identifiers."""
 
 from __future__ import annotations
 
@@ -23,11 +20,10 @@ _ENGLISH = """
     whose why will with within without would you your thing things stuff something anything really
 """
 STOPWORDS = frozenset(_ENGLISH.split())
-"""Articles, pronouns, prepositions, conjunctions, auxiliaries, question words: they occur in any text,
-whatever it is about."""
+"""Articles, pronouns, prepositions, conjunctions, auxiliaries, question words: they occur in any text."""
 
 RELATIONS = frozenset(("after", "before", "between", "during", "once", "until"))
-"""Prepositions that hooks and filters are called by: they are searched for, but are nobody's subject."""
+"""Prepositions that name hooks and filters: they are searched for, but are not a query's subject."""
 
 _LIGHT = """
     get gets give gives given go got lot make makes need needs see want
@@ -36,7 +32,7 @@ _LIGHT = """
     used uses using way ways work working works
 """
 LIGHT_WORDS = frozenset(_LIGHT.split())
-"""What a question asks for, and verbs that say no more than "does": the subject stands beside them."""
+"""Words for the kind of answer, and verbs that say no more than "does": the subject is beside them."""
 
 _WORD = re.compile(r"[^\W_](?:\w*[^\W_])?")
 
@@ -44,24 +40,23 @@ _stemmer = Stemmer.Stemmer("english")
 
 
 def is_stopword(word: str) -> bool:
-    """Whether `word`, in any case and Unicode form, is a function word of English."""
+    """Return whether `word`, in any case and Unicode form, is an English function word."""
     return unicodedata.normalize("NFC", word).lower().replace("’", "'") in STOPWORDS
 
 
 @lru_cache(maxsize=30_000)
 def stem(word: str) -> str:
-    """The Snowball (Porter 2, English) stem of a lower-case word; 1 µs, of which Python's own Snowball takes 23."""
+    """Return the Snowball (Porter 2, English) stem of a lower-case word in 1 µs."""
     return str(_stemmer.stemWord(word))
 
 
 @lru_cache(maxsize=30_000)
 def stems(identifier: str) -> tuple[str, ...]:
-    """The stems of an identifier's words: `addUrlRules` → add, url, rule."""
+    """Return the stems of an identifier's words: `addUrlRules` → add, url, rule."""
     return tuple(stem(word) for word in identifier_words(identifier))
 
 
 def text_stems(text: str) -> set[str]:
-    """The stems of all words of a text, those inside identifiers included."""
     found: set[str] = set()
     for word in set(_WORD.findall(text)):
         found.update(stems(word))

@@ -1,4 +1,4 @@
-"""Which files a workspace has, what kind each is, when they change, and what git and imports say of them.
+"""The files of a workspace: their kinds, their changes, and their git history and imports.
 
-The one decision whether a file is indexed belongs here.
+The single decision whether a file is indexed belongs here.
 """

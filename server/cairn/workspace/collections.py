@@ -1,4 +1,4 @@
-"""Collections are found: a file belongs to its nearest project and to one of five kinds. Users may name others by glob."""
+"""Assign files to collections: by nearest project and one of five kinds, or by globs in the settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cairn.workspace.ignore_patterns import Selection
 
 
 class FileKind(enum.StrEnum):
-    """What a file is for; the last part of its collection's name."""
+    """The purpose of a file: the last part of its collection's name."""
 
     SOURCE = "source"
     DOCS = "docs"
@@ -35,7 +35,7 @@ TAGS: dict[FileKind, tuple[str, ...]] = {
     FileKind.CONFIG: ("configuration",),
     FileKind.EXAMPLES: ("code", "examples"),
 }
-"""S1 scores the tags `documentation`, `code` and `api`."""
+"""Collections are scored by the tags `documentation`, `code` and `api`."""
 
 _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing", "testdata", "e2e"})
 _TEST_FILE = re.compile(
@@ -46,11 +46,11 @@ _EXAMPLE_DIRECTORIES = frozenset(
 )
 _DOCS_DIRECTORIES = frozenset({"doc", "docs", "documentation", "wiki", "website"})
 MANIFESTS = tuple("pyproject.toml setup.cfg package.json Cargo.toml go.mod pom.xml composer.json".split())
-"""Files that make their directory a project; where a directory has several, the first names it."""
+"""Files that make their directory a project; the first of several in a directory names it."""
 
 
 def file_kind(path: str) -> FileKind:
-    """The kind of the file at `path` (relative, with `/`), judged by its directories and its name alone."""
+    """Return the kind of the file at `path` (relative, with `/`) by its directories and name alone."""
     *directories, name = path.split("/")
     lowered = {directory.lower() for directory in directories}
     language = detect_language(path)
@@ -71,25 +71,24 @@ class Projects:
 
     names: dict[str, str] = field(factory=dict)
     own: tuple[tuple[str, Selection], ...] = ()
-    """Collections that the settings name, each with its files; the first that has a file gets it."""
+    """The collections of the settings with their files; the first that selects a file gets it."""
     _nearest: dict[str, str] = field(factory=dict, init=False, eq=False, repr=False)
 
     def collection(self, path: str) -> str:
-        """`<project>-<kind>` for the file at `path`, or the collection of the settings that it is in."""
+        """Return the settings' collection that selects the file at `path`, else `<project>-<kind>`."""
         for name, selection in self.own:
             if selection.names(path):
                 return name
         return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
 
     def names_still(self, collection: str, path: str) -> bool:
-        """Whether `collection`, which was this file's once, still is: projects come and go, its kind stays."""
+        """Return whether a file's earlier `collection` is still right: projects change, its kind does not."""
         if self.own:
             return collection == self.collection(path)
         project, _, kind = collection.rpartition("-")
         return kind in TAGS and project == self._project(path.rpartition("/")[0])
 
     def _project(self, directory: str) -> str:
-        """The name of the nearest project around the directory; kept, since a scan asks for every file."""
         if directory not in self._nearest:
             above = self._project(directory.rpartition("/")[0]) if directory else "workspace"
             self._nearest[directory] = self.names.get(directory, above)
@@ -99,23 +98,22 @@ class Projects:
 def find_projects(
     root: Path, paths: Iterable[str], own: Mapping[str, Sequence[str]] | None = None
 ) -> Projects:
-    """The projects whose manifests are among `paths`, and the collections that users name: `own`, patterns by name.
+    """Return the projects with manifests among `paths`, and the collections of the settings, `own`.
 
-    The root is always a project, named by its folder. A linked worktree is named by its repository's folder, so that
-    the texts of both, which hold the name, are alike.
+    The root is always a project, named by its folder. A linked worktree is named by its repository's folder,
+    so that both embed the same texts, which contain the name.
     """
     names = {"": _repository_name(root) or root.name or "workspace"}
     manifests = [path.rpartition("/") for path in paths if path.rpartition("/")[2] in MANIFESTS]
     # The first of a directory's manifests comes last here, and so names it.
     for directory, _, name in sorted(manifests, key=lambda found: MANIFESTS.index(found[2]), reverse=True):
-        # A manifest without a name (a virtual workspace, tool settings) makes no project.
         if project := _manifest_name(root / directory / name):
             names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
     return Projects(names, tuple((name, Selection(patterns)) for name, patterns in (own or {}).items()))
 
 
 def _repository_name(root: Path) -> str:
-    """The name of the folder whose repository `root` is a linked worktree of, "" where it is none."""
+    """Return the name of the repository's folder if `root` is a linked worktree, else ""."""
     repository = locate(root)
     if repository is None or repository.top != root.resolve():
         return ""
@@ -126,7 +124,7 @@ def _repository_name(root: Path) -> str:
 
 
 def _manifest_name(path: Path) -> str:
-    """The project's own name without an organisation, "" where the manifest has none or cannot be read."""
+    """Return the project's name without an organisation, "" if the manifest has none or cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         name = _READERS[path.suffix](text)
@@ -142,7 +140,6 @@ def _toml_name(text: str) -> Any:
 
 
 def _first(pattern: str) -> Callable[[str], str]:
-    """Reads what the pattern's one group finds first."""
     return lambda text: next(iter(re.findall(pattern, text, re.MULTILINE)), "")
 
 

@@ -1,7 +1,7 @@
-"""Which files are copies of others: snapshots, vendored copies, and files made of many others, such as amalgamated headers and bundles.
+"""Find files that are copies of others: snapshots, vendored copies, and files made of others (bundles).
 
-Known by their lines alone. Which of two equal files is the copy, nothing in them says: it is the one that fewer files import, that lies
-deeper or in an older version's folder; and a file that is made of others is a copy of those.
+Only their lines are compared. Two equal files do not show which is the copy, so it is the one that fewer
+files import, or that is in a deeper folder or an older version's. A file made of others is a copy of them.
 """
 
 from __future__ import annotations
@@ -21,91 +21,85 @@ Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
 _FEWEST_LINES = 8
-"""Sampled lines from which a share means something: some 30 lines of text."""
+"""The fewest sampled lines for a meaningful share: some 30 lines of text."""
 _FEWEST_BYTES = 200
-"""Smaller files are equal because there is little to say."""
 _OF_ONE = 0.75
-"""Share of a file's lines that one other file has, from which it is a copy of that one."""
+"""The share of its lines in one other file that makes a file a copy of it."""
 _OF_A_PART, _PART_OF_WHOLE, _FEWEST_PARTS, _OF_PARTS = 0.7, 0.6, 3, 0.5
-"""A file is made of others: it holds so much of each of them, each is at most so large beside it, they are at least so many, and its
-lines are theirs to this share at least."""
+"""A file is made of others if it contains this share of each of them, each is at most this large beside it,
+there are at least this many, and at least this share of its lines is theirs."""
 _MOST_PARTS = 500
-"""The largest parts that are looked at."""
+"""The most parts, by size, that are compared."""
 _FEW_OWNERS = 10
-"""Of a line that so many files have at most, all pairs are counted; of others, each file with the likeliest original."""
+"""For a line in at most this many files, all pairs count; else only pairs with the likeliest original."""
 _COMMON = 1_000
-"""What more files have, such as a licence, says nothing."""
+"""Lines that more files have, such as a licence, are ignored."""
 _KINDS = (FileKind.SOURCE, FileKind.CONFIG, FileKind.DOCS, FileKind.TESTS, FileKind.EXAMPLES)
-"""Likely originals first."""
 _ASIDE = re.compile(
-    r"(?:^|/)(?:vendor(?:ed)?|third[_-]?party|external|extern|deps|dist|build|out|static|single_include|amalgamated?|snapshots?|"
-    r"fixtures?|backup|old|archive|deprecated|legacy)/",
+    r"(?:^|/)(?:vendor(?:ed)?|third[_-]?party|external|extern|deps|dist|build|out|static|single_include|"
+    r"amalgamated?|snapshots?|fixtures?|backup|old|archive|deprecated|legacy)/",
     re.IGNORECASE,
 )
-"""Folders that copies lie in; it decides between two files that are equal, nothing else."""
+"""Folders of copies, which only decide between two equal files."""
 
 
 @frozen
 class Sketched:
-    """A file, by what is compared of it."""
+    """The compared features of a file."""
 
     path: str
     size: int
     content_hash: bytes
     sketch: bytes
-    """As `cairn.text.sketch` makes it."""
     in_degree: int = 0
-    """How many files import it."""
 
 
 @frozen
 class Copy:
-    """A file that is a copy, or made of others."""
-
     path: str
     original: str
-    """The file that most of it is from."""
     share: float
-    """Of its lines, those that stand in its originals, 0 to 1."""
+    """The share of its lines in its originals, 0 to 1."""
 
 
 def find_copies(files: Sequence[Sketched]) -> list[Copy]:
-    """The copies among the files, by path; 2 s and 150 MB for the four million sampled lines of the Linux kernel."""
+    """Return the copies among the files, by path (Linux's four million sampled lines: 2 s, 150 MB)."""
     files = sorted(files, key=_likely_copy)
     known = _Lines(files)
-    made = _made_of_others(files, known)
+    composed = _made_of_others(files, known)
     best: dict[int, tuple[int, int]] = {}
     for (one, other), shared in known.shared.items():
-        copy, original = (one, other) if (one in made, one) > (other in made, other) else (other, one)
+        copy, original = (one, other) if (one in composed, one) > (other in composed, other) else (other, one)
         if known.every[copy] >= _FEWEST_LINES:
             best[copy] = max(best.get(copy, (0, 0)), (shared, original))
     copies = {each.path: each for each in _equal_files(files)}
     for copy, (shared, original) in best.items():
-        share = made.get(copy, 0.0) or shared / known.every[copy]
-        if copy in made or share >= _OF_ONE:
+        share = composed.get(copy, 0.0) or shared / known.every[copy]
+        if copy in composed or share >= _OF_ONE:
             path = files[copy].path
             copies[path] = Copy(path, files[original].path, min(1.0, share))
     return sorted(copies.values(), key=lambda copy: copy.path)
 
 
 class _Lines:
-    """How many telling lines each file has, and how many each two have both. The likeliest originals come first among the files."""
+    """The number of distinctive lines of each file, and of each two files in common. The files are sorted
+    with the likeliest originals first."""
 
     def __init__(self, files: Sequence[Sketched]) -> None:
         owners, line = _sorted_lines(files)
         having = np.bincount(line)[line] if len(line) else line
         self.every = self._count(owners[having <= _COMMON], len(files))
-        """By file, without what is common everywhere."""
+        """The number by file, without lines that are common everywhere."""
         self.rare = self._count(owners[having <= _FEW_OWNERS], len(files))
-        """By file, of those that few files have."""
+        """The number by file, of lines that few files have."""
         rare = (having > 1) & (having <= _FEW_OWNERS)
         common = (having > _FEW_OWNERS) & (having <= _COMMON)
         of_rare = self._pairs(owners[rare], line[rare], len(files))
         of_common = self._pairs_with_first(owners[common], line[common], len(files))
         self.shared_rare = _counted(of_rare, len(files))
-        """By two files, where that is more than chance."""
+        """The number by two files, of lines that few files have, if above chance."""
         self.shared = _counted(np.concatenate([of_rare, of_common]), len(files))
-        """The same with lines that many have, but of these only between the likeliest original and others."""
+        """The same including frequent lines, which count only between the likeliest original and others."""
 
     @staticmethod
     def _count(owners: Ints, files: int) -> list[int]:
@@ -129,7 +123,7 @@ class _Lines:
 
 
 def _sorted_lines(files: Sequence[Sketched]) -> tuple[Ints, Numbers]:
-    """The owner of each line, int64[n], and the line's number, int32[n]: equal lines side by side, the first file's first."""
+    """Return each line's owner, int64[n], and number, int32[n], sorted by line and then by file."""
     sizes = [len(file.sketch) // 4 for file in files]
     hashes = np.frombuffer(b"".join(file.sketch for file in files), np.uint32).astype(np.uint64)
     keys = (hashes << np.uint64(32)) | np.repeat(np.arange(len(files), dtype=np.uint64), sizes)
@@ -150,27 +144,27 @@ def _counted(pairs: Ints, files: int) -> dict[tuple[int, int], int]:
 
 
 def _made_of_others(files: Sequence[Sketched], known: _Lines) -> dict[int, float]:
-    """The files that are made of others, with the share of their lines that these have."""
-    lines = known.rare  # licences make up much of small files
+    """Return the files made of others, with the share of their lines that the others contain."""
+    lines = known.rare  # a licence is a large part of a small file
     parts: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for (one, other), shared in known.shared_rare.items():
         whole, part = (one, other) if lines[one] > lines[other] else (other, one)
         is_small = _FEWEST_LINES <= lines[part] <= _PART_OF_WHOLE * lines[whole]
         if is_small and shared >= _OF_A_PART * lines[part]:
             parts[whole].append((shared, part))
-    made = {}
+    composed = {}
     for whole, found in parts.items():
         if len(found) < _FEWEST_PARTS or detect_language(files[whole].path) in PROSE_LANGUAGES:
             continue
-        held = _different(found, known)
-        share = min(1.0, sum(shared for shared, _ in held) / lines[whole])
-        if len(held) >= _FEWEST_PARTS and share >= _OF_PARTS:
-            made[whole] = share
-    return made
+        different = _different(found, known)
+        share = min(1.0, sum(shared for shared, _ in different) / lines[whole])
+        if len(different) >= _FEWEST_PARTS and share >= _OF_PARTS:
+            composed[whole] = share
+    return composed
 
 
 def _different(parts: Sequence[tuple[int, int]], known: _Lines) -> list[tuple[int, int]]:
-    """The parts that are not copies of each other: a file that grew holds its own older versions."""
+    """Return the parts that are not copies of each other: a file that grew contains its older versions."""
     kept: list[tuple[int, int]] = []
     both = known.shared_rare
     for shared, part in sorted(parts, reverse=True)[:_MOST_PARTS]:
@@ -189,7 +183,7 @@ def _equal_files(files: Sequence[Sketched]) -> list[Copy]:
 
 
 def _likely_copy(file: Sketched) -> tuple[int, bool, bool, int, list[float], int, str]:
-    numbers = [-float(number) for number in re.findall(r"\d+", file.path)]  # a newer version is the original
+    numbers = [-float(number) for number in re.findall(r"\d+", file.path)]
     return (
         _KINDS.index(file_kind(file.path)),
         bool(_ASIDE.search(file.path)),

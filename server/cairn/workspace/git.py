@@ -1,4 +1,4 @@
-"""Finds the git repository that a folder is in, and runs git on it: bounded, asking nobody, changing nothing."""
+"""Find a folder's git repository, and run git in it: with a time limit, without prompts, without changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class GitError(Exception):
-    """git could not be started, failed, or was ended by us; `final` if another try is in vain."""
+    """The failure of git to start or to end, or its timeout; `final` if retrying is useless."""
 
     def __init__(self, problem: str, final: bool) -> None:
         super().__init__(problem)
@@ -29,7 +29,6 @@ class GitError(Exception):
 @frozen
 class Repository:
     top: Path
-    """The folder that holds `.git`."""
     own: Path
     """The git folder of this worktree."""
     common: Path
@@ -41,11 +40,8 @@ class Repository:
         return (self.common / "reftable").is_dir()
 
     def resolve(self, name: str) -> str | None:
-        """The hash that a reference kept in files stands for, None if it does not exist.
-
-        Raises OSError, ValueError.
-        """
-        for _ in range(5):  # as deep as git itself follows
+        """Return the hash of a reference in files, None if it does not exist. Raise OSError, ValueError."""
+        for _ in range(5):  # git's own depth limit
             shared = name.startswith("refs/") and not name.startswith(("refs/bisect/", "refs/worktree/"))
             file = (self.common if shared else self.own) / name
             text = file.read_text("utf-8").strip() if file.is_file() else self._packed(name)
@@ -64,7 +60,7 @@ class Repository:
         return line.group(1).decode() if line else ""
 
     def shallow(self) -> frozenset[str]:
-        """The commits whose parents were not fetched. Raises OSError, ValueError."""
+        """Return the commits whose parents were not fetched. Raise OSError, ValueError."""
         try:
             return frozenset((self.common / "shallow").read_text("ascii").split())
         except FileNotFoundError:
@@ -72,7 +68,7 @@ class Repository:
 
 
 def locate(root: Path) -> Repository | None:
-    """The repository that the folder is in, None if there is none or it cannot be read."""
+    """Return the repository of the folder, or None if there is none or it cannot be read."""
     try:
         root = root.resolve()
         for top in (root, *root.parents):
@@ -83,26 +79,26 @@ def locate(root: Path) -> Repository | None:
                 continue
             link = own / "commondir"
             return Repository(top, own, own / link.read_text("utf-8").strip() if link.is_file() else own)
-    except (OSError, ValueError):  # not for us to read, or not text
+    except (OSError, ValueError):  # no permission, or not text
         return None
     return None
 
 
 @frozen
 class Git:
-    """Runs git in a folder, until `deadline` (of the monotonic clock) or until `stop()` is true."""
+    """A runner of git in a folder, until `deadline` (of the monotonic clock) or until `stop()` is true."""
 
     root: Path
     deadline: float
     stop: Callable[[], bool] = lambda: False
-    """Asked ten times a second, on a thread of its own."""
+    """Called ten times a second, on a separate thread."""
 
     def run(self, arguments: Sequence[str], given: str = "") -> Iterator[bytes]:
-        """What git writes, as it comes; `given` is its input. Raises GitError, after what could be read."""
+        """Yield git's output as it arrives; `given` is its input. Raise GitError after the readable part."""
         program = shutil.which("git")
-        if program is None or not Path(program).is_absolute():  # Windows looks in the current folder, too
+        if program is None or not Path(program).is_absolute():  # Windows also searches the current folder
             raise GitError("git was not found: install it, or add it to PATH.", final=True)
-        # Files instead of pipes: with three pipes each side can wait for the other.
+        # Files instead of pipes: with three pipes, both sides could wait for each other.
         with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
             stdin.write(given.encode())
             stdin.seek(0)
@@ -129,7 +125,7 @@ class Git:
                     yield block
                 process.wait()
             finally:
-                process.kill()  # if the caller wants no more
+                process.kill()  # for a caller that stops early
                 process.stdout.close()
                 process.wait()
                 done.set()
@@ -144,14 +140,14 @@ class Git:
             if self.stop():
                 ended.append("Reading git's history was stopped.")
             elif time.monotonic() > self.deadline:
-                ended.append("Reading git's history took too long; the next time it goes on from here.")
+                ended.append("Reading git's history took too long; the next reading continues from here.")
             if ended:
                 process.kill()
                 return
 
 
 def pieces(blocks: Iterator[bytes], separator: bytes) -> Iterator[str]:
-    """What stands before each separator; bytes that are not UTF-8 become U+FFFD."""
+    """Yield the text before each separator; bytes that are not UTF-8 become U+FFFD."""
     rest = b""
     for block in blocks:
         *whole, rest = (rest + block).split(separator)
@@ -160,14 +156,14 @@ def pieces(blocks: Iterator[bytes], separator: bytes) -> Iterator[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, less what points git at another repository, as when an editor is started from a hook."""
+    """Return Cairn's environment without variables that select another repository, which a git hook sets."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith(("GIT_CONFIG_", "GIT_EXEC_PATH"))
     }
     return kept | {
-        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch what it lacks, file by file
+        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch missing files one by one
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",

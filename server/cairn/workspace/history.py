@@ -1,6 +1,6 @@
-"""Reads what git knows about a workspace folder: which commits touched which file, under whichever name it had then.
+"""Read from git which commits touched each file of a workspace folder, under its name at the time.
 
-No state of a repository raises: what could not be read is missing, and a sentence says why.
+No state of a repository raises an error: unreadable parts are missing, and a sentence says why.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from attrs import define, frozen
 from cairn.workspace.git import Git, GitError, locate, pieces
 
 _COMMITS = 20_000
-"""Most commits that are read, newest first."""
+"""The most commits that are read, newest first."""
 _SECONDS = 30.0
-"""Reading 20,000 commits of ansible took 5 to 8 s on two cores; a hung network drive must come to an end too."""
+"""Reading 20,000 commits of ansible took 5 to 8 s on two cores; a hung network drive must end too."""
 _HEAD_SECONDS = 5.0
 _RENAME_LIMIT = 1_000
-"""git's own default for `diff.renameLimit`: a commit with more candidates gets exact renames only."""
+"""The default of git's `diff.renameLimit`: a commit with more candidates gets exact renames only."""
 _RESTARTS = 20
-"""How often git is started again after a commit that it cannot compare."""
+"""How often git is restarted after a commit that it cannot compare."""
 _SWEEPING = 60
-"""A commit that touched more files says nothing about any one of them."""
+"""A commit that touched more files says nothing about a single file."""
 _LATEST = 400
-"""Commits that are kept per file; the subjects of older ones did not rank better."""
+"""The most commits kept per file; the subjects of older ones did not improve ranking."""
 
 
 @frozen
 class Change:
-    """One file that a commit touched. Paths are relative to the workspace folder, with `/`."""
+    """A file that a commit touched. Paths are relative to the workspace folder, with `/`."""
 
     path: str
     before: str | None = None
@@ -44,38 +44,34 @@ class Change:
 class Commit:
     hash: str
     time: int
-    """Unix seconds, by the committer's clock."""
     subject: str
     changes: tuple[Change, ...]
-    """Those below the workspace folder: a file that moved in from outside shows without its old path."""
+    """The changes below the workspace folder: a file moved in from outside has no old path."""
 
 
 @frozen
 class FileCommit:
-    """A commit, as a file that it touched sees it."""
+    """A commit from the view of a file that it touched."""
 
     hash: str
     files: int
-    """How many files of the folder the commit touched, deleted ones included; at most 60."""
+    """The number of touched files in the folder, including deleted ones; at most 60."""
 
 
 @frozen
 class FileHistory:
-    """What the commits say about one file. Commits of more than 60 files are left out."""
+    """The history of one file, without commits of more than 60 files."""
 
     touches: tuple[FileCommit, ...]
     """The latest 400, newest first."""
     count: int
-    """How many commits touched the file."""
     last_time: int
-    """Unix seconds of the newest of them; of the newest sweeping commit for a file that has no other."""
+    """Unix seconds of the newest one, or of the newest sweeping commit if there is no other."""
 
 
 def head(root: Path) -> str | None:
-    """The hash of the commit that is checked out, None where there is no repository or no commit yet.
-
-    Reads two small files and starts no process, except where git keeps references in a table.
-    """
+    """Return the hash of the checked-out commit, None without a repository or a commit. Reads two small
+    files. Starts a process only if git keeps references in a table."""
     repository = locate(root)
     if repository is None:
         return None
@@ -84,15 +80,13 @@ def head(root: Path) -> str | None:
             git = Git(root, time.monotonic() + _HEAD_SECONDS)
             return next(pieces(git.run(("rev-parse", "--verify", "--quiet", "HEAD")), b"\n"), None)
         return repository.resolve("HEAD")
-    except (OSError, ValueError, GitError):  # references change while they are read: a later call finds them
+    except (OSError, ValueError, GitError):  # a reference changed meanwhile; a later call succeeds
         return None
 
 
 def watched_files(root: Path) -> list[Path]:
-    """The files, there or not yet, of which one changes whenever `head` does: at a commit, checkout, pull or reset.
-
-    git replaces them by renaming, so watch their folders. For a subfolder or a worktree they lie outside `root`.
-    """
+    """Return the files, existing or not, one of which changes whenever `head` does. git replaces them by
+    renaming, so watch their folders. For a worktree they are outside `root`."""
     repository = locate(root)
     if repository is None:
         return []
@@ -101,15 +95,13 @@ def watched_files(root: Path) -> list[Path]:
 
 
 def read_commits(
-    root: Path,
-    known: Collection[str],
-    stop: Callable[[], bool] = lambda: False,
+    root: Path, known: Collection[str], stop: Callable[[], bool] = lambda: False
 ) -> CommitReading:
-    """The commits that HEAD reaches, the newest 20,000, and a way to read those whose hash is not in `known`.
+    """Return the newest 20,000 commits that HEAD reaches, and an iterator over those not in `known`.
 
-    Merges are left out: what they merge is there, and their subjects name branches. So are the commits at which a
-    shallow clone ends, as what they changed cannot be told. `stop` is asked ten times a second, on another thread.
-    After 30 s of wall time what was read stays, and the next call goes on from there.
+    Merges are left out: their commits are included, and their subjects name branches. The last commits of a
+    shallow clone are left out because their changes are unknown. `stop` is called ten times a second, on
+    another thread. After 30 s the commits read so far are kept, and the next call continues from there.
     """
     repository = locate(root)
     git = Git(root, time.monotonic() + _SECONDS, stop)
@@ -131,16 +123,16 @@ def read_commits(
 
 @define
 class CommitReading:
-    """What `read_commits` found. Iterate it once for the commits that were not known, newest first."""
+    """The result of `read_commits`. Iterate it once for the commits that were not known, newest first."""
 
     hashes: tuple[str, ...]
     """The commits that HEAD reaches, newest first, known or not."""
     problem: str
-    """Why something is missing, "" if nothing is. Final after the iteration."""
+    """Why a part is missing, "" if nothing is. Final after the iteration."""
     _unread: list[str]
     _git: Git
     _below: tuple[str, ...]
-    """Restricts what git tells to the workspace folder."""
+    """The arguments that restrict git's output to the workspace folder."""
 
     def __iter__(self) -> Iterator[Commit]:
         at = restarts = 0
@@ -155,7 +147,7 @@ class CommitReading:
                 if error.final or not comparing or restarts == _RESTARTS:
                     self.problem = str(error)
                     return
-                # A text that git would compare to find a rename is missing (a partial clone): on without comparing.
+                # A partial clone lacks a text that git compares to find a rename: continue without comparing.
                 restarts += 1
                 comparing = False
             else:
@@ -164,7 +156,7 @@ class CommitReading:
                 comparing = True
 
     def _read(self, hashes: Sequence[str], similarity: str) -> Iterator[Commit]:
-        """The commits of these hashes, in this order. Raises GitError after those that could be read."""
+        """Yield the commits of these hashes, in this order. Raise GitError after the readable ones."""
         options = (
             "--stdin --root --always -r -z --name-status --relative --no-ext-diff --no-textconv --no-notes"
         )
@@ -176,10 +168,10 @@ class CommitReading:
 
 
 def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:
-    """The history of each file in `present` that has one; `commits` newest first.
+    """Return the history of each file in `present` that has one; `commits` are newest first.
 
-    A file that came to be by a rename continues under its old name. A name that was taken again after the file had
-    moved away starts anew: what happened under it before belongs to the file that moved.
+    A renamed file continues under its old name. A name that was reused after its file had moved away starts
+    anew: the earlier commits belong to the moved file.
     """
     current = {path: path for path in present}
     touches: dict[str, list[FileCommit]] = defaultdict(list)
@@ -204,7 +196,7 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
             counts[name] += 1
             if counts[name] <= _LATEST:
                 touches[name].append(touch)
-        # Only now: two files may have changed places.
+        # After all changes, because two files may have exchanged names.
         for before, name in renamed:
             if name is not None:
                 current[before] = name
@@ -214,7 +206,7 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
 
 
 def _commits(tokens: Iterator[str]) -> Iterator[Commit]:
-    """`\\1HASH TIME SUBJECT (STATUS PATH PATH?)*` again and again. A commit is out when the next one begins."""
+    """Parse `\\1HASH TIME SUBJECT (STATUS PATH PATH?)*`, repeated. The next commit ends each one."""
     first, seconds, subject = "", "0", ""
     changes: list[Change] = []
     for token in tokens:
@@ -224,7 +216,7 @@ def _commits(tokens: Iterator[str]) -> Iterator[Commit]:
                 yield Commit(first, int(seconds), subject, tuple(changes))
             first, seconds, subject, changes = status[1:], next(tokens, "0"), next(tokens, ""), []
         elif status:
-            path = sys.intern(next(tokens, ""))  # the same names in thousands of commits
+            path = sys.intern(next(tokens, ""))  # thousands of commits repeat the names
             if status[0] == "R":
                 changes.append(Change(sys.intern(next(tokens, "")), path))
             else:

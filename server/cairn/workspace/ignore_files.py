@@ -1,13 +1,13 @@
-"""Which path the ignore files of a workspace folder leave out, and the line that says so.
+"""Decide which paths the ignore files of a workspace folder exclude, and which line decides.
 
-As git does it: the deepest ignore file with a matching pattern decides, within a file the last pattern,
-nothing below an ignored directory can be taken back in, and a tracked file is never ignored. A folder in a
-repository also obeys the ignore files above it, `info/exclude` and the user's own ignore file; a
-repository inside the folder obeys its own files only. `.cairnignore` files work the same way, overrule the
-`.gitignore` next to them, and hold for tracked files and across repositories.
+As in git, the deepest ignore file with a matching pattern decides, and within a file the last pattern; no
+pattern can re-include a path below an ignored directory, and a tracked file is never ignored. A folder in a
+repository also obeys the ignore files above it, `info/exclude` and the user's ignore file; a repository
+inside the folder obeys only its own files. `.cairnignore` files work in the same way, override the
+`.gitignore` beside them, and also apply to tracked files and across repositories.
 
-Only git knows its configuration, and the files that it tracks although a pattern ignores them. Where git
-cannot be asked, both are taken as not there, and a line in the log says why.
+Only git knows its configuration and the tracked files that a pattern ignores. If git cannot be run, both are
+assumed to be absent, and a log line says why.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ logger = logging.getLogger(__name__)
 
 GIT_IGNORE, CAIRN_IGNORE = ".gitignore", ".cairnignore"
 IGNORE_FILES = (GIT_IGNORE, CAIRN_IGNORE)
-"""In each directory the later overrules the earlier."""
+"""In each directory, the later file overrides the earlier."""
 
 _RULE_NAMES = frozenset({".git", *IGNORE_FILES})
-"""A directory without any of these has the rules of the one above."""
+"""A directory without any of these has its parent's rules."""
 
 _GIT_SECONDS = 10
-"""Listing the tracked files of a repository of 21,000 took 0.05 s; a dead network drive must not hold up a scan."""
+"""The time limit of one git call. Listing 21,000 tracked files took 0.05 s, but a network drive can hang."""
 
 
 @frozen
 class Match:
-    """The pattern that decides about a path."""
+    """The pattern that decides about a path, and its place."""
 
     source: str
-    """The ignore file, as it is shown: relative to the workspace folder where it lies in it."""
+    """The ignore file for display, relative to the workspace folder if it is inside."""
     pattern: Pattern
     from_git: bool
 
@@ -55,27 +55,26 @@ class Match:
 
 @frozen
 class _Source:
-    """An ignore file, and where the paths that it is asked about begin."""
+    """An ignore file, and how to make a path relative to it."""
 
     shown: str
     patterns: PatternList
     from_git: bool
     lead: str = ""
-    """Comes before paths, for a file above the workspace folder: `packages/app/`."""
+    """The prefix of paths for a file above the workspace folder: `packages/app/`."""
     cut: int = 0
-    """Characters of a path that lie before the file's own directory."""
+    """The number of leading characters of a path that belong to the file's directory."""
 
 
 @frozen
 class _DirectoryRules:
-    """What holds for the entries of a directory."""
+    """The rules for the entries of a directory."""
 
     sources: tuple[_Source, ...] = ()
-    """The strongest first."""
     tracked: Callable[[], Set[str]] = frozenset
-    """The tracked files that git's ignore files would leave out, and the directories that hold one; asked for once."""
+    """Return the tracked files that git's ignore files match, and their directories; computed once."""
     ignored: Match | None = None
-    """Why git ignores the directory, which was entered only for the tracked files in it."""
+    """Why git ignores the directory, which is only searched for its tracked files."""
 
 
 class IgnoreFiles:
@@ -88,10 +87,8 @@ class IgnoreFiles:
         self._only_tracked: dict[str, Match] = {}
 
     def decide(self, path: str, directory: bool) -> Match | None:
-        """The pattern that decides about `path` (relative, with `/`), or None.
-
-        The directories above it must have been asked about before, outermost first, and none be ignored.
-        """
+        """Return the pattern that decides about `path` (relative, with `/`), or None. The directories above
+        it must have been decided before, outermost first, and none of them ignored."""
         parent = path.rpartition("/")[0]
         place = self._places.get(parent) or self._place(parent)
         if not place.sources and place.ignored is None:
@@ -105,11 +102,10 @@ class IgnoreFiles:
         return _first((s for s in place.sources if not s.from_git), key, directory)
 
     def listed(self, directory: str, names: Set[str]) -> None:
-        """Tell which entries `directory` has, which saves looking for ignore files that are not there."""
         self._place(directory, names)
 
     def _place(self, directory: str, names: Set[str] = _RULE_NAMES) -> _DirectoryRules:
-        """The rules in the directory, of whose entries at most `names` matter."""
+        """Return the rules in the directory; `names` limits the entries that are searched for."""
         place = self._places.get(directory)
         if place is None:
             place = self._below(directory, names) if directory else self._top()
@@ -133,11 +129,11 @@ class IgnoreFiles:
 
     def _top(self) -> _DirectoryRules:
         repository = locate(self._root)
-        # The folder was opened on purpose: what ignores it as a whole says nothing about it.
+        # The user opened the folder on purpose, so a rule that ignores all of it does not apply.
         if repository is None or _ignores(repository.top, self._root):
             return _DirectoryRules(tuple(self._sources_in(self._root, "")))
         configuration = _configuration(repository.top)
-        # As git sets it up on macOS and Windows.
+        # On macOS and Windows, git sets it.
         self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
         sources = [*self._sources_in(self._root, "")]
         lead, place, shown = "", self._root, ""
@@ -159,11 +155,12 @@ class IgnoreFiles:
     def _excludes(
         self, repository: Repository, configuration: Mapping[str, str], lead: str = "", cut: int = 0
     ) -> Iterator[_Source]:
-        """`info/exclude` and the user's own ignore file, the stronger first."""
+        """Yield `info/exclude` and the user's ignore file, the stronger first."""
         configured = configuration.get("core.excludesfile")
         if configured is None:
-            configured = os.path.join(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "ignore")  # noqa: PTH118
-        user = repository.top / os.path.expanduser(configured)  # noqa: PTH111 - Path's raises where there is no home
+            configured = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
+        # Path.expanduser raises RuntimeError without a home folder.
+        user = repository.top / os.path.expanduser(configured)  # noqa: PTH111
         own = repository.common / "info" / "exclude"
         for path, shown in ((own, ".git/info/exclude"), (user, str(user))):
             if patterns := _read(path, self._ignore_case, follow=True):
@@ -180,7 +177,7 @@ def _first(sources: Iterable[_Source], key: str, directory: bool) -> Match | Non
 
 
 def _ignores(top: Path, folder: Path) -> bool:
-    """Whether the ignore files of the repository at `top` leave out the whole `folder`."""
+    """Return whether the ignore files of the repository at `top` exclude the whole `folder`."""
     outer = IgnoreFiles(top)
     for path in accumulate(folder.relative_to(top).parts, "{}/{}".format):
         match = outer.decide(path, directory=True)
@@ -191,15 +188,15 @@ def _ignores(top: Path, folder: Path) -> bool:
 
 def _configuration(top: Path) -> dict[str, str]:
     entries = (entry.partition("\n") for entry in _ask_git(top, "config", "-z", "--list"))
-    # A name alone, with no value, is git's way to say true.
+    # A name without a value means true in git.
     return {name: value if divider else "true" for name, divider, value in entries}
 
 
 def _tracked(top: Path, lead: str, inside: str) -> Set[str]:
-    """What the repository at `top` tracks and its ignore files would leave out, as paths of the workspace folder.
+    """Return the tracked files of the repository at `top` that its ignore files match, and their directories.
 
-    `lead` is the workspace folder's path in the repository, or `inside` the repository's in the workspace folder,
-    with `/` at its end.
+    The paths are relative to the workspace folder. `lead` is the workspace folder's path in the repository,
+    or `inside` the repository's path in the workspace folder, with `/` at its end.
     """
     found: set[str] = set()
     for path in _ask_git(top, "ls-files", "-i", "-c", "--exclude-standard", "-z"):
@@ -212,17 +209,17 @@ def _tracked(top: Path, lead: str, inside: str) -> Set[str]:
 
 
 def _ask_git(top: Path, *arguments: str) -> Iterator[str]:
-    """What git lists, or nothing where it cannot be asked."""
+    """Yield git's listing, or nothing if git fails."""
     try:
         output = b"".join(Git(top, time.monotonic() + _GIT_SECONDS).run(arguments))
     except GitError as problem:
-        logger.warning("What git ignores in %s is known in part only: %s", top, problem)
+        logger.warning("git could not report all that it ignores in %s: %s", top, problem)
         return iter(())
     return filter(None, os.fsdecode(output).split("\0"))
 
 
 def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:
-    """The patterns of an ignore file; like git, not through a link where the link is part of the work tree."""
+    """Return the patterns of an ignore file. Like git, do not follow a link in the work tree."""
     try:
         status = path.stat() if follow else path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -230,7 +227,7 @@ def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES)
             if len(data) == MAX_BYTES:
-                data = data[: data.rfind(b"\n") + 1]  # half a pattern would be another pattern
+                data = data[: data.rfind(b"\n") + 1]  # half a pattern is a different pattern
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:

@@ -1,13 +1,13 @@
-"""Ignore patterns with git's semantics: which line of a list decides about a path.
+"""Match ignore patterns with git's semantics: find the line of a list that decides about a path.
 
-A pattern becomes a dictionary entry where it is a plain name, path or ending, and otherwise one branch of a
-regular expression for the whole list, last line first, so that the branch that matches is the one that
-decides. Like git, everything here works on the bytes of a path: a `?` is one byte. The bytes are held as
-Latin-1 text, which regular expressions and dictionaries take fastest (`path_key`).
+A plain name, path or ending becomes a dictionary entry. Other patterns become the branches of one regular
+expression for the whole list, last line first, so that the matching branch decides. Like git, all of this
+works on the bytes of a path: a `?` is one byte. Bytes are kept as Latin-1 text, for which regular expressions
+and dictionaries are fastest (`path_key`).
 
-Own code, because pathspec tries the patterns of a list one by one in Python (3.8 s for 21,000 files, where
-this takes 0.4 s), refuses a whole file for one stray backslash, and differed from `git check-ignore` on 5 %
-of random patterns and paths, where this does not differ.
+pathspec is not used because it tries the patterns one by one in Python (3.8 s for 21,000 files, against 0.4 s
+here), rejects a whole file for one stray backslash, and differed from `git check-ignore` on 5 % of random
+patterns and paths; this module does not differ.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from attrs import frozen
 
 MAX_BYTES = 1_000_000
 _MAX_EXPRESSIONS = 5_000
-"""What is read of an ignore file, and how many of its patterns may need a regular expression. Beyond what anyone
-writes by hand; without an end, a hostile file could stop the scan."""
+"""The most bytes read of an ignore file, and the most of its patterns that may need a regular expression:
+more than people write by hand. Without limits, a hostile file could stall the scan."""
 
 K = TypeVar("K")
 
 _MAGIC = re.compile(r"[*?\[]")
-"""What makes a part of a pattern stand for several names."""
+"""A part of a pattern with one of these matches several names."""
 _POSIX_CLASSES = {
     "alnum": r"0-9A-Za-z", "alpha": r"A-Za-z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": r"0-9",
     "graph": r"!-~", "lower": r"a-z", "print": r" -~", "punct": r"!-/:-@\[-`{-~", "space": r" \t-\r",
@@ -36,37 +36,34 @@ _POSIX_CLASSES = {
 }  # fmt: skip
 
 _STAR, _DEEP = "\0", "\0\0"
-"""In a translated pattern, a star, and a part of two stars or more: any number of directories, none included.
-No pattern contains a NUL."""
+"""A star in a translated pattern, and a part of several (any number of folders); NUL is in no pattern."""
 
 
 @frozen
 class Pattern:
-    """One line of a list."""
-
     line: int
-    """1-based."""
+    """The number of the line, from 1."""
     text: str
-    """As it was written, without the spaces that do not count."""
+    """The line as written, without insignificant spaces."""
     negated: bool
-    """Takes back in what it matches."""
+    """Whether it re-includes the paths that it matches."""
 
 
 def path_key(path: str, ignore_case: bool = False) -> str:
-    """The form of a path (with `/`) or of a name that `PatternList.match` compares."""
+    """Return the form of a path (with `/`) or name that `PatternList.match` compares."""
     if ignore_case:
-        return path.encode("utf-8", "surrogateescape").lower().decode("latin-1")  # of bytes, only A-Z change
+        return path.encode("utf-8", "surrogateescape").lower().decode("latin-1")  # for bytes, only A-Z change
     return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 class PatternList:
-    """The patterns of one ignore file or one setting; the last that matches decides."""
+    """The patterns of one ignore file or one setting; the last match decides."""
 
     def __init__(self, lines: Iterable[bytes], ignore_case: bool = False) -> None:
         self.patterns: list[Pattern] = []
         self.cut_at: int | None = None
-        """The first line that does not count because the list has too many expressions."""
-        # Of each two, the first is for files and the second for directories.
+        """The first line that is ignored because the list has too many expressions."""
+        # The first of each pair is for files, the second for directories.
         self._names = _Table(ignore_case), _Table(ignore_case)
         self._paths = _Table(ignore_case), _Table(ignore_case)
         self._any_anchored = False
@@ -77,20 +74,18 @@ class PatternList:
 
     @classmethod
     def of_file(cls, data: bytes, ignore_case: bool = False) -> PatternList:
-        """The patterns of an ignore file with the content `data`."""
+        """Return the patterns of an ignore file with the content `data`."""
         lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
         return cls((line.removesuffix(b"\r") for line in lines), ignore_case)
 
     @classmethod
     def of_settings(cls, patterns: Sequence[str]) -> PatternList:
-        """The patterns of a setting. `line` of what matches is its place in the list, from 1."""
+        """Return the patterns of a setting; their `line` is the position in the list, from 1."""
         return cls(pattern.encode() for pattern in patterns)
 
     def match(self, path: str, name: str, directory: bool) -> Pattern | None:
-        """The pattern that decides about `path` (relative to the list's place) with the last part `name`.
-
-        Both as `path_key` makes them. What lies below a matched directory is the caller's business.
-        """
+        """Return the pattern that decides about `path`, relative to the list's place, with last part `name`.
+        Both are results of `path_key`. The caller handles paths below a matched directory."""
         number = self._names[directory].match(name)
         if self._any_anchored and (anchored := self._paths[directory].match(path)) > number:
             number = anchored
@@ -109,7 +104,7 @@ class PatternList:
         if translated is None:
             return
         if translated.startswith(f"{_DEEP}/") and translated.count("/") == 1:
-            translated, anchored = translated.removeprefix(f"{_DEEP}/"), False  # `**/name` is `name`
+            translated, anchored = translated.removeprefix(f"{_DEEP}/"), False
         if len(self._names[True].branches) + len(self._paths[True].branches) >= _MAX_EXPRESSIONS:
             self.cut_at = self.cut_at or number
             return
@@ -120,7 +115,7 @@ class PatternList:
 
 
 class Selection:
-    """Which files a list of patterns names; a pattern that matches a directory names all below it."""
+    """The files that a list of patterns selects; a matching directory selects all below it."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = PatternList.of_settings(patterns)
@@ -130,12 +125,12 @@ class Selection:
         return bool(self._patterns)
 
     def names(self, path: str) -> bool:
-        """Whether the last pattern that matches the file at `path` or a directory above it names it."""
+        """Return whether the last pattern that matches the file or a directory above it selects it."""
         pattern = self._last(path, directory=False)
         return pattern is not None and not pattern.negated
 
     def named(self, files: Iterable[tuple[K, str]]) -> list[K]:
-        """Those of `files`, given as a key and a path, that are named. Files of one directory best follow each other."""
+        """Return the keys of the selected `files`, given as keys and paths; best sorted by directory."""
         chosen: list[K] = []
         last = max((pattern.line for pattern in self._patterns.patterns), default=0)
         directory, above = "", None
@@ -153,7 +148,7 @@ class Selection:
         return chosen
 
     def _last(self, path: str, directory: bool) -> Pattern | None:
-        """The last pattern that matches the path or a directory above it."""
+        """Return the last pattern that matches the path or a directory above it."""
         if not path:
             return None
         parent, _, name = path.rpartition("/")
@@ -163,11 +158,12 @@ class Selection:
 
 
 def place_of_pattern(pattern: str) -> str | None:
-    """The file or directory that holds all that a pattern of a `Selection` may name; "" for anywhere, None for one that names nothing."""
+    """Return the path that contains every possible match of a `Selection`'s pattern. Return "" for the whole
+    folder and None for a pattern that selects nothing."""
     if pattern.startswith("!"):
         return None
     parts = pattern.rstrip("/").split("/")
-    # What git reads in another way than it is written may be anywhere.
+    # These may match anywhere: git does not read them literally.
     if len(parts) == 1 or re.search(r"[\\\0]|\s\Z", pattern):
         return ""
     plain = list(takewhile(lambda part: not _MAGIC.search(part), parts))
@@ -175,17 +171,17 @@ def place_of_pattern(pattern: str) -> str | None:
 
 
 def exact_pattern(path: str) -> str:
-    """The pattern that names the file or directory at `path`, whatever characters it has, and all below."""
+    """Return the pattern that selects the path, with any characters, and all below it."""
     return "/" + re.sub(r"[\\*?\[]|\s\Z", r"\\\g<0>", path)
 
 
 def is_glob(text: str) -> bool:
-    """Whether a pattern may stand for several names, so that it is not the path of one file."""
+    """Return whether a pattern may match several names, unlike the path of one file."""
     return text.startswith("!") or _MAGIC.search(text) is not None
 
 
 def selection_problem(patterns: Sequence[str]) -> str | None:
-    """Why a selection by these patterns is a mistake: one of them, or all together, can name no file; None if none is."""
+    """Return why these patterns, or one of them, cannot select any file; None if they can."""
     for pattern in patterns:
         if not PatternList.of_settings((pattern,)):
             return (
@@ -199,7 +195,7 @@ def selection_problem(patterns: Sequence[str]) -> str | None:
 
 
 class _Table:
-    """Finds the last of some patterns that matches a path, if they are anchored, or a name."""
+    """A finder of the last pattern that matches a path (for anchored patterns) or a name."""
 
     def __init__(self, ignore_case: bool) -> None:
         self._ignore_case = ignore_case
@@ -207,7 +203,7 @@ class _Table:
         self._endings: dict[str, int] = {}
         self._match: Callable[[str], re.Match[str] | None] | None = None
         self.branches: list[tuple[int, str]] = []
-        """The numbers and expressions of the patterns that are neither whole texts nor endings."""
+        """The numbers and expressions of patterns that are neither literal nor endings."""
 
     def add(self, number: int, translated: str, anchored: bool) -> None:
         is_ending = translated.startswith(_STAR) and not anchored
@@ -221,7 +217,6 @@ class _Table:
         (self._endings if is_ending else self._whole)[key] = number
 
     def close(self) -> None:
-        """Call between the last `add` and the first `match`, which then looks nothing up that it need not."""
         self._all_endings = tuple(self._endings)
         flags = re.DOTALL | re.ASCII | (re.IGNORECASE if self._ignore_case else re.NOFLAG)
         if self.branches:
@@ -237,14 +232,14 @@ class _Table:
 
 
 def _trimmed(line: bytes) -> bytes:
-    """Without trailing spaces, but for one that a backslash protects."""
+    """Strip trailing spaces, except one after a backslash."""
     end = len(line.rstrip(b" "))
     backslashes = end - len(line[:end].rstrip(b"\\"))
     return line[: end + 1] if backslashes % 2 and end < len(line) else line[:end]
 
 
 _MEMBER = r"\[:([^\]]*):\]|(\\.|[^\\])(?:-(\\.|[^\]\\]))?"
-"""In a bracket: a class, or a character and perhaps another one to which a range leads from there."""
+"""A member of a bracket: a class, or a character and perhaps the end of a range."""
 _PIECE = re.compile(
     r"(?P<stars>\*+)|(?P<any>\?)"
     rf"|\[(?P<negated>[!^]?+)(?P<members>(?>{_MEMBER})(?:(?!\])(?>{_MEMBER}))*+)\]"
@@ -252,15 +247,13 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _LITERAL = re.compile(r"(?:[^\\\[(\0]|\\.)*", re.DOTALL)
-"""A translated pattern that stands for one text only."""
+"""A translated pattern that matches only one text."""
 
 
 def _translated(body: str, anchored: bool) -> str | None:
-    """The pattern as a regular expression but for `_STAR` and `_DEEP`; each `/` in it divides two parts.
-
-    None if nothing can match it: it is empty, or has a bracket that is never closed.
-    """
-    # Git's shortcut for "no directory at all" looks for a plain slash.
+    """Return the pattern as a regular expression with `_STAR` and `_DEEP`, its parts divided by `/`. Return
+    None if nothing can match it: it is empty, or has an unclosed bracket."""
+    # Git's shortcut for zero directories needs a plain slash.
     body = re.sub(r"(?<![^/])\*\*+\\/", "**/*/", body)
     pieces: list[str | None] = []
     for piece in _PIECE.finditer(body):
@@ -282,7 +275,7 @@ def _translated(body: str, anchored: bool) -> str | None:
 
 
 def _bracket(negated: str, members: str) -> str | None:
-    """The expression of a bracket; None if it names a class that does not exist."""
+    """Return the expression of a bracket; None if it names an unknown class."""
     inside = ""
     for posix, low, high in re.findall(_MEMBER, members, re.DOTALL):
         if not low and posix not in _POSIX_CLASSES:
@@ -295,10 +288,10 @@ def _bracket(negated: str, members: str) -> str | None:
 
 
 def _expression(translated: str) -> str:
-    """A regular expression for a whole path.
+    """Return a regular expression for a whole path.
 
-    No pattern can make it slow: what stands between two stars, or between two `**`, is settled by the first place
-    where it fits, because a later one cannot leave more to what follows.
+    No pattern can make it slow: each part between two stars, or between two `**`, takes the first place where
+    it fits, because a later one cannot leave more text to the rest.
     """
     first, *others = re.split(f"/?{_DEEP}/?", "/".join(map(_part_expression, translated.split("/"))))
     if not others:
@@ -311,7 +304,7 @@ def _expression(translated: str) -> str:
 
 def _part_expression(part: str) -> str:
     if not part:
-        return "(?!)"  # no path has an empty part
+        return "(?!)"
     if part in (_STAR, _DEEP):
         return "[^/]+" if part == _STAR else part
     head, *parts = part.split(_STAR)

@@ -1,8 +1,8 @@
-"""The one decision whether a file is indexed, and which rule made it.
+"""Decide whether a file is indexed, and name the rule; all of Cairn relies on this one decision.
 
-In this order: the names and directories that Cairn always leaves out (`builtin_rules`), the settings, the
-ignore files (`ignore_files`), the size, and once the file was read its content (`builtin_rules` again). Nothing
-takes back in what the first step leaves out, so a secret stays out whatever else is said about it.
+The order is: the names and directories that Cairn always excludes (`builtin_rules`), the settings, the ignore
+files (`ignore_files`), the size, and after reading the file its content (`builtin_rules` again). Nothing
+re-includes what the first step excludes, so a secret stays excluded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 
 
 class FileRules:
-    """The rules of one workspace folder. Ignore files are read once; make a new object when they change."""
+    """The rules of one workspace folder, with its ignore files as of its creation."""
 
     def __init__(self, root: Path, settings: IndexSettings) -> None:
         self._root = root
@@ -30,7 +30,7 @@ class FileRules:
         self._ignore_files = IgnoreFiles(root)
 
     def decide(self, path: str) -> Decision:
-        """Decide about the file at `path` (relative, with `/`) from its name, its size and its directories."""
+        """Decide about the file at `path` (relative, with `/`) by its name, size and directories."""
         entered = self.decide_descent(path.rpartition("/")[0])
         if not entered.indexed:
             return entered
@@ -41,7 +41,7 @@ class FileRules:
         return self.decide_file(path, status)
 
     def decide_descent(self, directory: str) -> Decision:
-        """Decide whether the scan reaches `directory` ("" is the folder itself, which it always does)."""
+        """Decide whether the scan reaches `directory`; it always reaches "", the folder itself."""
         decision = INDEXED
         for ancestor in accumulate(directory.split("/") if directory else (), "{}/{}".format):
             decision = self.decide_directory(ancestor)
@@ -52,11 +52,11 @@ class FileRules:
         return decision
 
     def decide_directory(self, path: str) -> Decision:
-        """Decide whether to descend into the directory at `path`, given that its parent was entered."""
+        """Decide whether to enter the directory at `path`, whose parent was entered."""
         return decide_directory_name(path.rpartition("/")[2]) or self._decide_place(path, directory=True)
 
     def decide_file(self, path: str, status: os.stat_result) -> Decision:
-        """Decide about one file, given that its directory was entered. `status` must not follow links."""
+        """Decide about one file whose directory was entered. `status` must not follow links."""
         if not stat.S_ISREG(status.st_mode):
             return Decision(False, "symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file")
         decision = decide_file_name(path.rpartition("/")[2]) or self._decide_place(path, directory=False)
@@ -70,7 +70,7 @@ class FileRules:
         return decision
 
     def listed(self, directory: str, names: Set[str]) -> None:
-        """Tell which entries `directory` has: saves asking the disk for ignore files that are not there."""
+        """Set the entries of `directory`, which saves searching for missing ignore files."""
         self._ignore_files.listed(directory, names)
 
     def _decide_place(self, path: str, directory: bool) -> Decision:

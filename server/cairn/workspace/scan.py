@@ -1,4 +1,4 @@
-"""Walks a workspace folder and reads its files."""
+"""Walk a workspace folder and read its files."""
 
 from __future__ import annotations
 
@@ -16,33 +16,30 @@ from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
 
 _SNIFFED_BYTES = 8_000
-"""Git looks at as many bytes for a NUL to tell binary from text."""
+"""Like git, search this many bytes for a NUL to recognise a binary file."""
 
 
 @frozen
 class FileEntry:
-    """A file that is to be indexed, as the directory listing shows it."""
+    """A file to index, from its directory's listing."""
 
     path: str
-    """Relative to the folder, with `/`."""
     size: int
     mtime_ns: int
 
 
 @frozen
 class ScanReport:
-    """What a scan passed over; filled while it runs."""
+    """The files and directories that a scan skipped; filled during the scan."""
 
     skipped: Counter[str] = field(factory=Counter)
-    """Number of files and directories by deciding rule."""
     examples: dict[str, list[tuple[str, Decision]]] = field(factory=dict)
-    """By rule, the first paths that it decided about, that of a directory with a `/` at its end."""
+    """The first paths that each rule decided; a directory ends with `/`."""
     unreadable: list[str] = field(factory=list)
-    """Paths that could not be listed, with the system's reason."""
+    """The paths that could not be listed, with the system's reason."""
     most_examples: int = field(default=1, kw_only=True)
 
     def leave_out(self, path: str, decision: Decision) -> None:
-        """Count a path that is left out."""
         self.skipped[decision.rule] += 1
         examples = self.examples.setdefault(decision.rule, [])
         if len(examples) < self.most_examples:
@@ -56,11 +53,9 @@ def scan(
     below: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[FileEntry]:
-    """Every file under `root / below` that the rules admit, shallow files before deep ones.
-
-    Links are not followed, so a loop of links cannot trap the walk. Ends early once `stop()` is true.
-    """
-    folder = os.fspath(root)  # joining text: Path's `/` took a third of the scan
+    """Yield every admitted file under `root / below`, shallow files before deep ones. Links are not followed,
+    so a loop of links cannot trap the walk. Stops early once `stop()` is true."""
+    folder = os.fspath(root)  # text, because Path's `/` took a third of the scan
     level = [below]
     while level:
         deeper: list[str] = []
@@ -75,7 +70,7 @@ def scan(
             rules.listed(directory, {entry.name for entry in entries})
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
-                # Linux has names that no editor and no database can hold.
+                # Linux allows names that editors and databases reject.
                 if not entry.name.isascii() and well_formed(entry.name) != entry.name:
                     report.unreadable.append(f"{path!r}: its name is not valid Unicode")
                     continue
@@ -93,17 +88,14 @@ def scan(
                             yield FileEntry(path, status.st_size, status.st_mtime_ns)
                         else:
                             report.leave_out(path, decision)
-                except OSError as problem:  # removed or locked between listing and asking
+                except OSError as problem:  # removed or locked after listing
                     report.unreadable.append(f"{path}: {problem.strerror or problem}")
         level = deeper
 
 
 def read_text(path: Path) -> str | None:
-    """The file's text, or None for a binary file. Line ends stay as they are.
-
-    Text that is not valid UTF-8 is read as Latin-1, which keeps every byte and so every line where it is.
-    Raises OSError.
-    """
+    """Return the file's text with its line ends, or None for a binary file. Raise OSError. Text that is not
+    valid UTF-8 is read as Latin-1, which keeps every byte and every line in place."""
     data = path.read_bytes()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")

@@ -1,4 +1,4 @@
-"""Reports changed files of a folder, whoever changed them, and commits and checkouts of its repository."""
+"""Report a folder's changed files, by any program, and commits and checkouts of its repository."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from cairn.workspace.history import watched_files
 logger = logging.getLogger(__name__)
 
 _DEBOUNCE_MS = 100
-"""A burst is reported once, when it pauses or after this long; below what a person notices after a save."""
+"""A burst is reported once: at a pause, or after this long, which a person does not notice after a save."""
 _START_SECONDS = 0.3
-"""Setting up the watches of 5,000 directories keeps all other threads waiting for 0.15 s, so those who asked for
-something when the folder was opened are answered first."""
+"""Setting up the watches of 5,000 directories blocks all other threads for 0.15 s, so the first requests
+after opening the folder are answered before."""
 _STEP_MS, _IDLE_STEP_MS = 20, 100
-"""The native watcher looks this often whether there are changes, and reports them when none came for as long. Each look
-takes 50 µs, so 20 ms would be 0.3 % of a core: that is for folders in which somebody works."""
-_AT_WORK_SECONDS = 30.0
-"""For this long after a change somebody counts as working in the folder."""
+"""The native watcher checks for changes this often, and reports them once a check finds no more. A check
+takes 50 µs: every 20 ms, that would be 0.3 % of a core, which is reserved for folders in use."""
+_IN_USE_SECONDS = 30.0
+"""A folder counts as in use for this long after a change."""
 _POLLED_MS = 300
-"""How often it looks at every file where the system reports no changes."""
+"""The interval of checking every file where the system reports no changes."""
 
 _NOT_REPORTED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
-"""Directories in which much is written and nothing is indexed."""
+"""Directories with many writes and nothing to index."""
 
 
 class FolderWatcher:
-    """Watches one folder on its own thread until stopped.
+    """A watcher of one folder, on its own thread until stopped.
 
-    Where the system's watcher fails (its limits reached, a directory not to be read, a network drive), `on_problem`
-    gets a sentence for the status. From then on an unknown part of the folder is watched, or nothing: whoever
-    started it must look for changes too.
+    If the system's watcher fails (limits, permissions, a network drive), `on_problem` gets a sentence for the
+    status. From then on only a part of the folder may be watched, so the owner must also scan it.
     """
 
     def __init__(
@@ -47,10 +46,8 @@ class FolderWatcher:
         on_problem: Callable[[str], None],
         on_ready: Callable[[], None],
     ) -> None:
-        """`on_changes` gets relative paths of files and directories; `on_head` is called when HEAD moved.
-
-        `on_ready` is called once changes are reported: those that were made before may have been missed.
-        """
+        """`on_changes` gets relative paths of files and directories; `on_head` is called when HEAD moves.
+        `on_ready` is called once changes are reported; earlier ones may have been missed."""
         self._root = root
         self._on_changes = on_changes
         self._on_head = on_head
@@ -62,12 +59,12 @@ class FolderWatcher:
         self._thread = threading.Thread(target=self._run, name=f"cairn-watch-{root.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch; that may take a while, a folder has as many watches as directories."""
+        """Start the thread. Setting up a watch for every directory may take a while."""
         self._thread.start()
 
     @property
     def is_lost(self) -> bool:
-        """Whether another folder has taken the place of the one that is watched, of which nothing is reported."""
+        """Whether another folder replaced the watched one, whose changes are not reported."""
         now = _identity(self._root)
         return now is not None and now != self._folder
 
@@ -85,47 +82,47 @@ class FolderWatcher:
             if self._stop.is_set():
                 return
             logger.warning("watching %s failed: %s", self._root, problem)
-            # watchfiles's own sentence, without the dump of its error that follows.
+            # watchfiles's message without the dump of the error after it.
             reason = str(problem).partition(" (Error {")[0].rstrip(". ")
             self._on_problem(
                 f"{self._root.name} cannot be watched in full ({reason}); Cairn looks for changes every"
                 " few seconds instead. `cairn doctor` shows the system's limits."
             )
-            with contextlib.suppress(OSError, RuntimeError):  # told already
+            with contextlib.suppress(OSError, RuntimeError):
                 self._watch(in_part=True)
 
     def _watch(self, in_part: bool) -> None:
-        # Here, on the watcher's own thread: what is indexed can be asked for before it. Not watchfiles's `watch`, which
-        # looks for changes as often whether there have been any or not.
+        # Imported here, on the watcher's thread, so that the folder can be indexed meanwhile. watchfiles's
+        # own `watch` is not used because it checks at the same rate without changes.
         from watchfiles._rust_notify import RustNotify
 
-        # Of a worktree or a subfolder, the repository's own files lie elsewhere.
+        # For a worktree or a subfolder, the repository's files are elsewhere.
         outside = {head.parent for head in self._heads if not head.is_relative_to(self._root)}
         logs = [folder for folder in outside if folder.name == "logs" and folder.is_dir()]
         paths = [str(path) for path in (self._root, *logs)]
-        # As watchfiles decides it: under WSL the system does not report what Windows programs change.
+        # As in watchfiles: WSL does not report changes by Windows programs.
         polls = "microsoft-standard" in platform.uname().release
-        # Ignoring errors of permission ignores every error, limits too, and what would have been watched after it.
+        # Ignoring permission errors ignores every error, also limits, and all later paths.
         with RustNotify(paths, False, polls, _POLLED_MS, True, in_part) as watcher:
             self._on_ready()
-            at_work_until = float("-inf")
+            idle_from = float("-inf")
             while True:
-                at_work = time.monotonic() < at_work_until
-                step, patience = (_STEP_MS, _AT_WORK_SECONDS) if at_work else (_IDLE_STEP_MS, 0)
-                found = watcher.watch(_DEBOUNCE_MS, step, int(patience * 1000), self._stop)
+                in_use = time.monotonic() < idle_from
+                step, timeout = (_STEP_MS, _IN_USE_SECONDS) if in_use else (_IDLE_STEP_MS, 0)
+                found = watcher.watch(_DEBOUNCE_MS, step, int(timeout * 1000), self._stop)
                 if isinstance(found, set):
                     if self._report({path for _, path in found}):
-                        at_work_until = time.monotonic() + _AT_WORK_SECONDS
+                        idle_from = time.monotonic() + _IN_USE_SECONDS
                 elif found != "timeout":
                     return
 
     def _report(self, changed: set[str]) -> bool:
-        """Pass on what is of interest; false where nothing is."""
+        """Report the relevant paths; return whether there are any."""
         paths = set(map(Path, changed))
         heads = paths & self._heads
         if heads:
             self._on_head()
-        # Below the folder: a package that is opened within `node_modules` is watched like any other.
+        # Only names below the folder count: a package opened inside `node_modules` is watched.
         below = (path.relative_to(self._root) for path in paths - heads if path.is_relative_to(self._root))
         relative = {path.as_posix() for path in below if path.parts and _NOT_REPORTED.isdisjoint(path.parts)}
         if relative:
@@ -134,7 +131,7 @@ class FolderWatcher:
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from another one that has its path later; None while there is none."""
+    """Return an identity that distinguishes a folder from a later one at its path; None if it is missing."""
     try:
         status = folder.stat()
     except OSError:

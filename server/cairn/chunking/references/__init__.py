@@ -1,1 +1,1 @@
-"""What a file's syntax tree says of names: what is defined, called, imported, inherited, read and written."""
+"""Names in a file's syntax tree: definitions, calls, imports, supertypes, reads and writes."""

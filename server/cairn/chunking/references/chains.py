@@ -1,7 +1,7 @@
-"""Expressions that say of what type something is, in one notation for all languages.
+"""Expressions that describe the type of a value, in one notation for all languages.
 
-- `a.b().c[]` is a value as the code reaches it: names with dots between them, `()` for a call and `[]` for an element.
-- `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of them, and `:Foo|Bar` an instance of one of the two.
+- `a.b().c[]` is the value of a chain: names with dots between, `()` for a call, `[]` for an element.
+- `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of them, `:Foo|Bar` an instance of either.
 - "?" is code that is not understood.
 """
 
@@ -12,9 +12,9 @@ from functools import lru_cache
 
 UNKNOWN = "?"
 LITERAL = ":literal"
-"""A string or a number: an instance of a type that no workspace defines."""
+"""A string or a number, whose type no workspace defines."""
 LONGEST = 240
-"""Characters of code that are looked at; longer receivers are chains of builders that lead nowhere."""
+"""The most characters of code that are read; longer receivers are chains of builders."""
 
 _QUOTES = ("'", '"', "`")
 _OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -25,13 +25,12 @@ _PREFIX = re.compile(
 _TURBOFISH = re.compile(r"(?<=[\w:])(?:::)?<[\w\s,.:&*<>\[\]?'|]*>(?=\s*[(.:{\[]|\s*\Z)")
 _CAST = re.compile(r"(.*?)\s+(?:as[?!]?|satisfies)\s+([\w.$<>\[\]:]+)\Z", re.DOTALL)
 _ALIAS = re.compile(r"(?:\w+\.)*[A-Z_]\w*\[[\"']?(?:\w+\.)*[A-Z][\w\s,.|\[\]\"']*\]")
-"""`Foo[Bar]`: a name for a type with its arguments."""
 _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 
 @lru_cache(20_000)
 def chain(code: str) -> str:
-    """The expression for a piece of code; UNKNOWN where it is more than names, calls and elements."""
+    """Return the expression for a piece of code; UNKNOWN if it is more than names, calls and elements."""
     if len(code) > LONGEST:
         return UNKNOWN
     code = code.strip()
@@ -49,14 +48,14 @@ def chain(code: str) -> str:
         return UNKNOWN
     code = _TURBOFISH.sub("", code)
     code = _SEPARATOR.sub(".", code.rstrip("?!;")).replace("?", "").replace("!", "").lstrip(".")
-    # `Foo{}` and `Foo {}` make an instance.
+    # `Foo{}` and `Foo {}` create an instance.
     code = re.sub(r"\s*\{\}", "()", code, count=1)
     code = re.sub(r"(?<=[\w)])\s+\(\)", "()", code)
     return code if _CHAIN.fullmatch(code) else UNKNOWN
 
 
 def _hollow(code: str) -> str:
-    """The code without what stands in its outermost brackets; parentheses around all of it are taken off."""
+    """Remove the content of the outermost brackets from code, and parentheses around all of it."""
     out: list[str] = []
     closing: list[str] = []
     content = 0
@@ -88,50 +87,48 @@ def _hollow(code: str) -> str:
     return "".join(out)
 
 
-# --- types ------------------------------------------------------------------------------------------
-
 _WRAPPERS = frozenset(
     """
-    Optional Annotated Final ClassVar Awaitable Coroutine Required NotRequired Self Type type
-    Promise Partial Readonly Required NonNullable Awaited
-    Arc Rc Box RefCell Mutex RwLock Cell Pin Option Result Cow NonNull Weak OnceCell OnceLock LazyLock MutexGuard Ref RefMut
-    unique_ptr shared_ptr weak_ptr scoped_refptr atomic
+    Optional Annotated Final ClassVar Awaitable Coroutine Required NotRequired Self Type type Promise Partial
+    Readonly Required NonNullable Awaited Arc Rc Box RefCell Mutex RwLock Cell Pin Option Result Cow NonNull
+    Weak OnceCell OnceLock LazyLock MutexGuard Ref RefMut unique_ptr shared_ptr weak_ptr scoped_refptr atomic
     CompletableFuture Future Supplier Lazy AtomicReference WeakReference Task ValueTask Nullable Provider
     """.split()
 )
-"""Types whose methods are rarely meant where a variable of them is used, but those of what they wrap."""
+"""Wrapper types: code that uses a variable mostly means methods of the wrapped type."""
 _COLLECTIONS = frozenset(
     """
-    list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque Generator
-    AsyncIterator AsyncGenerator AsyncIterable MutableSequence Array ReadonlyArray ArrayList LinkedList Queue Deque
-    IEnumerable IList ICollection IReadOnlyList IReadOnlyCollection HashSet Stack Vec VecDeque Seq vector MutableList
-    MutableSet BlockingQueue Stream Flow Iter slice
+    list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque
+    Generator AsyncIterator AsyncGenerator AsyncIterable MutableSequence Array ReadonlyArray ArrayList
+    LinkedList Queue Deque IEnumerable IList ICollection IReadOnlyList IReadOnlyCollection HashSet Stack Vec
+    VecDeque Seq vector MutableList MutableSet BlockingQueue Stream Flow Iter slice
     """.split()
 )
 _MAPS = frozenset(
     """
-    dict Dict Mapping MutableMapping DefaultDict OrderedDict defaultdict Map Record HashMap BTreeMap ConcurrentHashMap LinkedHashMap
-    Dictionary IDictionary IReadOnlyDictionary ConcurrentDictionary MutableMap map unordered_map ReadonlyMap WeakMap TreeMap
+    dict Dict Mapping MutableMapping DefaultDict OrderedDict defaultdict Map Record HashMap BTreeMap
+    ConcurrentHashMap LinkedHashMap Dictionary IDictionary IReadOnlyDictionary ConcurrentDictionary MutableMap
+    map unordered_map ReadonlyMap WeakMap TreeMap
     """.split()
 )
 _QUALIFIERS = re.compile(
-    r"^(?:(?:const|volatile|struct|union|enum|class|final|static|mutable|register|unsigned|readonly|inline|virtual|extern"
-    r"|async|abstract|override|public|private|protected|internal|sealed|partial|open|lateinit|var|val|let|dyn|impl|mut|typename"
-    r"|explicit|constexpr|in|out|ref|params|inout|some|any|keyof|unsafe|pub|where)\s+|[&*^]+\s*|'\w+\s+|->\s*|:\s*|@[\w.]+(?:\([^)]*\))?\s*)+"
+    r"^(?:(?:const|volatile|struct|union|enum|class|final|static|mutable|register|unsigned|readonly|inline"
+    r"|virtual|extern|async|abstract|override|public|private|protected|internal|sealed|partial|open|lateinit"
+    r"|var|val|let|dyn|impl|mut|typename|explicit|constexpr|in|out|ref|params|inout|some|any|keyof|unsafe|pub"
+    r"|where)\s+|[&*^]+\s*|'\w+\s+|->\s*|:\s*|@[\w.]+(?:\([^)]*\))?\s*)+"
 )
 _HEAD = re.compile(r"[\w$.:\\]+")
 
 
 @lru_cache(20_000)
 def type_expression(code: str) -> str:
-    """`:Foo` for a written type, `:Foo|Bar` for one of several; "" for one that has no name."""
+    """Return `:Foo` for a written type, `:Foo|Bar` for one of several; "" for a type without a name."""
     names = dict.fromkeys(_type_names(code, 0))
     return f":{'|'.join(list(names)[:_MOST_TYPES])}" if names else ""
 
 
 def _type_names(code: str, depth: int) -> list[str]:
-    """The types that a value of the written type may have. What a generic type is of is among them, after it: members of `Foo[Bar]`
-    that `Foo` does not have are mostly those of `Bar`."""
+    """Return the possible types of a value of the written type, followed by its type arguments."""
     if depth > 6 or len(code) > LONGEST:
         return []
     code = code.strip().strip("\"'`").strip()
@@ -159,7 +156,6 @@ def _type_names(code: str, depth: int) -> list[str]:
 
 
 def _named_with(name: str, rest: str, depth: int) -> list[str]:
-    """The types of a name with what is written after it."""
     last = name.rpartition(".")[2]
     if rest[:1] in ("<", "["):
         closing = ">" if rest[0] == "<" else "]"
@@ -195,7 +191,7 @@ def _elements(code: str, depth: int) -> list[str]:
 
 
 def _split(code: str, separators: str = ",") -> list[str]:
-    """The parts between separators that stand outside of brackets."""
+    """Return the parts between separators outside brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(code):
         if letter in "<([{":

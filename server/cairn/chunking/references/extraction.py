@@ -1,6 +1,6 @@
-"""Makes a file's symbol table from its syntax tree.
+"""Build a file's symbol table from its syntax tree.
 
-Definitions come from the tables that chunking has of a language, all else from the queries of `patterns`.
+Definitions come from chunking's tables of the language, all other names from the queries of `patterns`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import attrgetter
 from attrs import define, evolve, field
 from tree_sitter import Node, Tree
 
-from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
+from cairn.chunking.outline import CALLABLE, CONTAINERS, TYPES, VALUES
 from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
 from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
 from cairn.chunking.references.model import (
@@ -32,22 +32,21 @@ from cairn.chunking.references.nodes import (
     head_of_call,
     is_accessor,
     is_static,
-    last_row,
     occurrences,
 )
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, last_row
 
 _MOST = 40_000
-"""Names of one file that are kept. A generated file of 20,000 definitions has more references than anyone asks for."""
+"""The most names kept of one file: a generated file of 20,000 definitions has more than users search for."""
 
 _LONGEST_CLOSURE = 20_000
-"""Bytes from the beginning of a function without a name in which its variables are told from those outside."""
+"""The most bytes from the beginning of a function without a name in which its variables are kept apart."""
 
 _LONGEST_HEAD = 500
-"""Bytes of a definition in which its name is looked for."""
+"""The first bytes of a definition in which its name is searched for."""
 
 _KINDS = {
     "read": ReferenceKind.READ,
@@ -59,12 +58,11 @@ _KINDS = {
 }
 _NAME = re.compile(r"[\w$@]+")
 _DOT = re.compile(rb"\s*(?:\?\.|!\.|&\.|\.|->|\?->|::|\\)\s*\$?")
-_TYPES = CONTAINERS - {"module"}
 _SCOPES = CALLABLE | CONTAINERS
 
 
 def symbol_table(language: str, tree: Tree, source: bytes) -> SymbolTable | None:
-    """What the tree says of names; None for a language without a query."""
+    """Return the symbol table of the tree, or None for a language without a query."""
     patterns = patterns_of(language, tree.language)
     if patterns is None:
         return None
@@ -79,35 +77,34 @@ class _Extraction:
     _scopes: list[Scope] = field(factory=list, init=False)
     _starts: list[int] = field(factory=list, init=False)
     _names: set[int] = field(factory=set, init=False)
-    """Bytes at which the name of a definition begins."""
+    """The bytes at which the names of definitions begin."""
     _imports: list[tuple[int, int]] = field(factory=list, init=False)
-    """The bytes of each import."""
+    """The first byte of each import, and the byte after it."""
     _closures: list[tuple[int, int, int]] = field(factory=list, init=False)
-    """First and last byte, and last row, of each function without a name."""
+    """The first byte, the byte after the last, and the last row of each function without a name."""
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
-        captures = self.patterns.captures(root)  # each in no order
+        captures = self.patterns.captures(root)
         self._define(captures.get("definition", []))
         self._return(captures.get("returns", ()), captures.get("result", ()))
         skipped = {node.start_byte for node in captures.get("skip", ())}
         imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         self._imports = [(node.start_byte, node.end_byte) for node in imports]
-        closures = sorted(
+        self._closures = sorted(
             (node.start_byte, node.end_byte, last_row(node)) for node in captures.get("closure", ())
         )
-        self._closures = closures
         variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
-        for capture, kind in _KINDS.items():  # what says most comes last
+        for capture, kind in _KINDS.items():  # the most specific kind comes last
             uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
-        made = [
+        names = [
             Import(DEFAULT, "", self._text(node))
             for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
         ]
-        made += [name for node in imports for name in import_names(self.language, self._text(node))]
+        names += [name for node in imports for name in import_names(self.language, self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
             references += [call for node in texts for call in self._calls_in(node)]
@@ -121,12 +118,12 @@ class _Extraction:
             tuple(scope.definition for scope in self._scopes),
             tuple(references),
             tuple(each for each in variables if each.name in wanted or not self._is_local(each)),
-            tuple(made),
+            tuple(names),
             namespace_of(self.language, self.source),
         )
 
     def _receivers(self, nodes: Iterable[Node]) -> dict[int, Node]:
-        """Receivers by the first byte of what is read of them: they end before it, with a dot between."""
+        """Return receivers by the first byte of the name after their dot."""
         receivers = {}
         for node in nodes:
             end = node.end_byte
@@ -135,8 +132,6 @@ class _Extraction:
             elif match := _DOT.match(self.source, end):
                 receivers[match.end()] = node
         return receivers
-
-    # --- definitions --------------------------------------------------------------------------------
 
     def _define(self, nodes: list[Node]) -> None:
         rules = syntax_of(self.language).rules
@@ -152,12 +147,9 @@ class _Extraction:
             if in_function and node.type in _VALUES_ALONE:
                 continue
             named = rules[node.type](node)
-            if (
-                named is None
-                or not named.name
-                or named.kind == "test"
-                or (in_function and named.kind in VALUES)
-            ):
+            if named is None or not named.name or named.kind == "test":
+                continue
+            if in_function and named.kind in VALUES:
                 continue
             place = self._place_of_name(node, named)
             if (place, named.name) in seen:
@@ -165,17 +157,11 @@ class _Extraction:
             seen.add((place, named.name))
             parent = open_scopes[-1] if open_scopes else None
             kind, owner = "function" if named.kind == PROTOTYPE else named.kind, named.owner
-            if self.language != "c" and parent is not None and parent.definition.kind in _TYPES:
-                kind = {"function": "method", "variable": "field"}.get(kind, kind)
-            if (
-                self.language != "c"
-                and not owner
-                and parent is not None
-                and parent.definition.kind in CONTAINERS
-            ):
-                owner = parent.definition.name
-            row = node.start_point[0] + self.source.count(b"\n", start, place)
-            character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
+            if self.language != "c" and parent is not None and parent.definition.kind in CONTAINERS:
+                owner = owner or parent.definition.name
+                if parent.definition.kind in TYPES:
+                    kind = {"function": "method", "variable": "field"}.get(kind, kind)
+            row, character = self._position(node, place)
             definition = Definition(
                 named.name,
                 kind,
@@ -198,7 +184,7 @@ class _Extraction:
                 in_function = in_function or kind in CALLABLE
 
     def _place_of_name(self, node: Node, named: NamedNode) -> int:
-        """The byte at which the name of a definition begins."""
+        """Return the byte at which the name of a definition begins."""
         shown = node.child_by_field_name("name") or named.node.child_by_field_name("name")
         name = named.name.encode()
         if shown is not None and self.source[shown.start_byte : shown.end_byte] == name:
@@ -211,8 +197,8 @@ class _Extraction:
         return start + (places[0] if places else 0)
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
-        """Note what functions return: as it is written, or else what they return at their end."""
-        # The first that is written is the function's own: where macros hide a brace, `else` may look like another.
+        """Set the return types of functions: the written type, or else the value at the end."""
+        # The first written type is the function's: where macros hide a brace, `else` may look like another.
         in_order = sorted(written, key=lambda node: node.start_byte)
         returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
@@ -220,20 +206,15 @@ class _Extraction:
             returned[node.start_byte] = "" if value == UNKNOWN else value
         for start, type_ in returned.items():
             scope = self._enclosing(start)
-            if (
-                type_
-                and scope is not None
-                and not scope.definition.type
-                and scope.definition.kind in CALLABLE
-            ):
+            if not type_ or scope is None or scope.definition.type:
+                continue
+            if scope.definition.kind in CALLABLE:
                 scope.definition = evolve(scope.definition, type=type_)
-
-    # --- variables ----------------------------------------------------------------------------------
 
     def _bind(
         self, matches: Sequence[tuple[int, Mapping[str, Sequence[Node]]]], skipped: set[int]
     ) -> list[Variable]:
-        """The variables; the places of names that are local to a function are added to `skipped`."""
+        """Return the variables; add the places of names local to a function to `skipped`."""
         variables: dict[tuple[int, str, str, int], Variable] = {}
         found = (
             (node, capture == "field", self._expression(match))
@@ -247,12 +228,12 @@ class _Extraction:
                 continue
             start = node.start_byte
             if start in self._names and not expression:
-                continue  # a function, which is more than a variable
+                continue  # a function, which is already a definition
             name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
             scope = self._enclosing(start)
             if is_field:
-                while scope is not None and scope.definition.kind not in _TYPES:
-                    scope = self._scopes[scope.definition.parent] if scope.definition.parent >= 0 else None
+                while scope is not None and scope.definition.kind not in TYPES:
+                    scope = self._parent(scope)
                 if scope is None:
                     continue
             elif scope is not None:
@@ -261,8 +242,7 @@ class _Extraction:
                         scope.bound.add(name)
                         skipped.add(start)
                 elif scope.definition.kind in VALUES | {"type"}:
-                    number = scope.definition.parent
-                    scope = self._scopes[number] if number >= 0 else None
+                    scope = self._parent(scope)
             number = scope.number if scope is not None else TOP_LEVEL
             end = EVERYWHERE if is_field else self._end_of_closure(start, scope)
             key = (number, name, expression, end)
@@ -271,7 +251,7 @@ class _Extraction:
         return list(variables.values())
 
     def _end_of_closure(self, start: int, scope: Scope | None) -> int:
-        """The last row of the innermost function without a name around a byte, in a definition; EVERYWHERE where there is none."""
+        """Return the last row of the innermost function without a name around a byte, or EVERYWHERE."""
         outside = scope.start if scope is not None else -1
         for place in range(bisect_right(self._closures, (start, 1 << 62)) - 1, -1, -1):
             first, end, row = self._closures[place]
@@ -282,16 +262,11 @@ class _Extraction:
         return EVERYWHERE
 
     def _is_imported(self, start: int) -> bool:
-        """Whether a byte lies in an import."""
         place = bisect_right(self._imports, (start, 1 << 62)) - 1
         return place >= 0 and start < self._imports[place][1]
 
-    # --- references ---------------------------------------------------------------------------------
-
     def _refer(
-        self,
-        uses: Mapping[int, tuple[ReferenceKind, Node]],
-        receivers: Mapping[int, Node],
+        self, uses: Mapping[int, tuple[ReferenceKind, Node]], receivers: Mapping[int, Node]
     ) -> list[Reference]:
         references: list[Reference] = []
         spans = iter(self._imports)
@@ -300,7 +275,7 @@ class _Extraction:
         is_php = self.language == "php"
         text = self.source.decode() if self.source.isascii() else None
         scopes = Sweep(self._scopes)
-        # Places come in order, so that their rows are counted along: to ask each node takes longer.
+        # Places are sorted, so rows are counted along the way: asking each node takes longer.
         line, line_start = 0, 0
         line_end = self._end_of_line(0)
         for start in sorted(uses)[:_MOST]:
@@ -329,23 +304,20 @@ class _Extraction:
         return references
 
     def _calls_in(self, node: Node) -> Iterator[Reference]:
-        """What the text of a macro calls."""
         scope = self._enclosing(node.start_byte)
         for match in _CALL.finditer(self.source, node.start_byte, node.end_byte):
             name, start = match[1].decode(), match.start()
             if name not in _NOT_CALLED:
-                row = node.start_point[0] + self.source.count(b"\n", node.start_byte, start)
-                character = self._character(row, start - self.source.rfind(b"\n", 0, start) - 1)
                 number = scope.number if scope is not None else TOP_LEVEL
-                yield Reference(name, ReferenceKind.CALL, row, character, number)
+                yield Reference(name, ReferenceKind.CALL, *self._position(node, start), number)
 
     def _is_local(self, variable: Variable) -> bool:
-        """Whether only the function around it can name it."""
+        """Return whether only the enclosing function can refer to it."""
         number = variable.scope
         return number >= 0 and self._scopes[number].definition.kind in CALLABLE
 
     def _expression(self, found: Mapping[str, Sequence[Node]]) -> str:
-        """The type of what is bound, as an expression of `chains`; "" where it is not known."""
+        """Return the type of a bound name, as an expression of `chains`; "" if unknown."""
         if (written := first(found, "type")) is not None:
             return type_expression(self._text(written))
         if (written := first(found, "item_type")) is not None:
@@ -359,29 +331,33 @@ class _Extraction:
                 return expression if expression == LITERAL else expression + suffix
         return ""
 
-    # --- places -------------------------------------------------------------------------------------
-
     def _enclosing(self, start: int) -> Scope | None:
-        """The innermost definition around a byte."""
         place = bisect_right(self._starts, start) - 1
         if place < 0:
             return None
         scope: Scope | None = self._scopes[place]
         while scope is not None and scope.end <= start:
-            number = scope.definition.parent
-            scope = self._scopes[number] if number >= 0 else None
+            scope = self._parent(scope)
         return scope
+
+    def _parent(self, scope: Scope) -> Scope | None:
+        number = scope.definition.parent
+        return self._scopes[number] if number >= 0 else None
 
     def _text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _end_of_line(self, start: int) -> int:
-        """The byte that ends the line which begins at `start`."""
         end = self.source.find(b"\n", start)
         return end if end >= 0 else len(self.source)
 
+    def _position(self, node: Node, place: int) -> tuple[int, int]:
+        """Return the row and the character (in UTF-16 code units) of a byte in a node."""
+        row = node.start_point[0] + self.source.count(b"\n", node.start_byte, place)
+        return row, self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
+
     def _character(self, row: int, column: int) -> int:
-        """The character of a byte of a row, in UTF-16 code units."""
+        """Return the UTF-16 code unit of a byte in a row."""
         if self._rows is None:
             self._rows = [] if self.source.isascii() else self.source.split(b"\n")
         before = self._rows[row][:column] if self._rows else b""
@@ -393,7 +369,9 @@ _NOT_CALLED = frozenset(
     "if while for switch return sizeof defined do else case typeof alignof _Static_assert".split()
 )
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
-"""Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
+"""Nodes that define only values, which inside a function are variables and not definitions."""
 _DECLARATIONS = frozenset(
-    "declaration field_declaration function_signature function_signature_item abstract_method_signature".split()
+    """
+    declaration field_declaration function_signature function_signature_item abstract_method_signature
+    """.split()
 )

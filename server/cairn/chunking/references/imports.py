@@ -1,6 +1,6 @@
-"""Which names an import makes known, read from its text.
+"""Read the names that an import adds to a file from its text.
 
-Modules are written as `cairn.workspace.imports` writes them, so that they are found in the same way.
+Modules are written as in `cairn.workspace.imports`, so that they are found in the same way.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _Reader = Callable[[str], Iterator[Import]]
 
 
 def import_names(language: str, text: str) -> Iterator[Import]:
-    """The names that an import statement makes known; none for a language in which imports name files alone."""
+    """Yield the names that an import adds to a file; none for a language that imports only whole files."""
     reader = _READERS.get(language)
     return reader(text) if reader is not None else iter(())
 
 
 def namespace_of(language: str, source: bytes) -> str:
-    """The package or namespace that the file declares, with `/` between its parts; "" for none."""
+    """Return the file's package or namespace, with `/` between its parts; "" for none."""
     pattern = _NAMESPACES.get(language)
     match = pattern.search(source) if pattern is not None else None
     return _slashed(match[1].decode("utf-8", "replace")) if match else ""
@@ -40,8 +40,6 @@ _NAMESPACES = {
     "php": re.compile(rb"^[ \t]*(?:<\?php[ \t]+)?namespace[ \t]+([\w\\]+)", re.MULTILINE),
 }
 
-
-# --- Python -----------------------------------------------------------------------------------------
 
 _COMMENT = re.compile(r"#[^\n]*")
 _PY_FROM = re.compile(r"\s*from\s+(\.*)\s*([\w.]*)\s+import\s+(.*)", re.DOTALL)
@@ -66,8 +64,6 @@ def _python(text: str) -> Iterator[Import]:
             yield Import(package, f"py:{package}")
 
 
-# --- JavaScript and TypeScript ----------------------------------------------------------------------
-
 _JS_MODULE = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _JS_NAMED = re.compile(r"\{([^}]*)\}")
 _JS_AS = re.compile(r"(?:\btype\s+)?([\w$]+)\s*(?:(?:\bas\b|:)\s*([\w$]+))?")
@@ -77,11 +73,11 @@ _JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([
 _JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|export\s*=\s*|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
 _JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT = "default"
-"""What a module calls what it exports without a name."""
+"""The module's name for an export without a name."""
 
 
 def _javascript(text: str) -> Iterator[Import]:
-    """`import a, { b as c } from "./x"`, `{ a } = require("./x")`, `export { a as b } from "./x"`, `export * from "./x"`."""
+    """`import a, { b as c } from "./x"`, `{ a } = require("./x")`, `export * from "./x"` and the like."""
     text = _JS_COMMENT.sub("", text).strip()
     if named := _JS_LOCAL_EXPORT.match(text):
         yield Import(DEFAULT, "", named[1])
@@ -105,8 +101,6 @@ def _javascript(text: str) -> Iterator[Import]:
         yield Import(star[1] or "*", spec)
 
 
-# --- Go ---------------------------------------------------------------------------------------------
-
 _GO_SPEC = re.compile(r"(?:([\w.]+)[ \t]+)?[\"`]([^\"`\n]+)[\"`]")
 _GO_VERSION = re.compile(r"v\d+\Z")
 
@@ -121,8 +115,6 @@ def _go(text: str) -> Iterator[Import]:
             yield Import("*" if name == "." else name, f"go:{path}")
 
 
-# --- Rust -------------------------------------------------------------------------------------------
-
 _RS_TOKEN = re.compile(r"\bas\s+(\w+)|([\w#]+)|(::|[{},*])")
 
 
@@ -133,7 +125,7 @@ def _rust(text: str) -> Iterator[Import]:
     bases = [path]
     alias = ""
 
-    def made() -> Iterator[Import]:
+    def finished() -> Iterator[Import]:
         if path and path is not bases[-1]:
             parts = path[:-1] if path[-1] == "self" else path
             if parts and parts[-1] == "*":
@@ -149,17 +141,15 @@ def _rust(text: str) -> Iterator[Import]:
         elif mark == "{":
             bases.append(path)
         elif mark in (",", "}"):
-            yield from made()
+            yield from finished()
             alias = ""
             if mark == "}" and len(bases) > 1:
                 path = bases.pop()
                 path = bases[-1]
             else:
                 path = bases[-1]
-    yield from made()
+    yield from finished()
 
-
-# --- languages with namespaces ----------------------------------------------------------------------
 
 _JVM_IMPORT = re.compile(
     r"import\s+(?:static\s+)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"
@@ -190,7 +180,7 @@ _CS_USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w
 
 
 def _csharp(text: str) -> Iterator[Import]:
-    """`using a.b;` makes every type of it known, `using static a.B;` every member, `using x = a.B;` one type."""
+    """`using a.b;` adds every type, `using static a.B;` every member, `using x = a.B;` one type."""
     if match := _CS_USING.match(text.strip()):
         _, alias, name = match.groups()
         base = _slashed(name)
@@ -223,7 +213,7 @@ _EX_USE = re.compile(
 
 
 def _elixir(text: str) -> Iterator[Import]:
-    """`alias A.{B, C}` → `B` is the module `A.B`; `import A.B` makes its functions known."""
+    """`alias A.{B, C}` → `B` is the module `A.B`; `import A.B` adds its functions."""
     if (match := _EX_USE.match(text.strip())) is None:
         return
     word, name, group, alias = match.groups()

@@ -1,4 +1,4 @@
-"""The symbol table of a file: what its syntax alone says of names. It depends on the text and the language only."""
+"""The symbol table of a file: the names in its syntax. It depends only on the text and the language."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from attrs import frozen
 
 TOP_LEVEL = -1
 EVERYWHERE = -1
-"""Stands for the file itself, where the number of a definition is expected."""
+"""The file itself, in place of the number of a definition."""
 
 
 class ReferenceKind(IntEnum):
-    """What a name is written for."""
+    """The purpose of a name in the text."""
 
     CALL = 0
-    """Called, or made an instance of."""
+    """A call, or the creation of an instance."""
     IMPORT = 1
     INHERIT = 2
-    """Named as what a type extends or implements."""
+    """A supertype or interface of a type."""
     READ = 3
     WRITE = 4
     DECORATE = 5
-    """A decorator or an annotation."""
     ANNOUNCE = 6
-    """A static prototype of C, which is where nobody wants to land."""
+    """A static prototype of C, which a reader does not want to find."""
 
     @property
     def label(self) -> str:
-        """As the protocol names it: a decorator is called, with what it decorates; a prototype is read."""
+        """The protocol's name: a decorator calls what it names, a prototype is read."""
         return _LABELS.get(self) or self.name.lower()
 
 
@@ -38,43 +37,41 @@ _LABELS = {ReferenceKind.DECORATE: "call", ReferenceKind.ANNOUNCE: "read"}
 
 @frozen
 class Definition:
-    """A definition with a name. Lines are 0-based, characters UTF-16 code units, as in LSP."""
+    """A named definition. Lines are 0-based, characters are UTF-16 code units, as in LSP."""
 
     name: str
     kind: str
-    """`function`, `class`, `method`, …"""
     owner: str
     """The type or module that it belongs to, "" for none."""
     parent: int
-    """The number of the definition around it, or TOP_LEVEL."""
+    """The number of the enclosing definition, or TOP_LEVEL."""
     start_line: int
     end_line: int
-    """Exclusive."""
+    """The line after the last one."""
     line: int
-    """The line of its name."""
     character: int
-    """Where its name starts in that line."""
+    """The place of its name."""
     type: str = ""
-    """What it returns, or the type of a value, as an expression of `chains`; "" where it is not written."""
+    """The type of its return value, or of the value, as an expression of `chains`; "" if unwritten."""
     is_private: bool = False
-    """Whether no other file can name it: `static` of C."""
+    """Whether no other file can refer to it: `static` of C."""
     is_declaration: bool = False
-    """Whether it is defined elsewhere, and only announced here: a prototype of C, an overload."""
+    """Whether the definition is elsewhere: a prototype of C, an overload."""
     is_accessor: bool = False
-    """Whether to read or write a member of this name calls it: a property."""
+    """Whether reading or writing the member calls it: a property."""
 
 
 class Reference(NamedTuple):
-    """A name where it is used. A file has thousands, and to make a tuple takes a third of the time of a class of attrs."""
+    """A use of a name. A file has thousands, and a tuple takes a third of an attrs object's time."""
 
     name: str
     kind: ReferenceKind
     line: int
     character: int
     enclosing: int
-    """The number of the innermost definition around it, or TOP_LEVEL."""
+    """The number of the innermost enclosing definition, or TOP_LEVEL."""
     receiver: str = ""
-    """What stands before the name and its dot, as an expression of `chains`; "" for nothing, "?" for what is not understood."""
+    """The expression of `chains` before the name's dot; "" for none, "?" for code that is not understood."""
 
 
 @frozen
@@ -82,38 +79,30 @@ class Variable:
     """A name that a function, a type or the file gives to a value."""
 
     scope: int
-    """The number of the definition in which it is known, or TOP_LEVEL."""
     name: str
     line: int
-    """From where on it has this type."""
     type: str
-    """Of what type it is, as an expression of `chains`; "" where that is not known."""
+    """The type, as an expression of `chains`; "" if unknown."""
     end_line: int = EVERYWHERE
-    """The last line at which it is known: that of a function without a name, or EVERYWHERE in its scope."""
+    """The last line of the function without a name that it is local to, or EVERYWHERE in its scope."""
 
 
 @frozen
 class Import:
-    """A name that an import makes known in the file."""
-
     name: str
-    """As the file writes it; "*" where every name of the module becomes known."""
+    """The name as the file writes it; "*" for every name of the module."""
     spec: str
     """The module, as `cairn.workspace.imports` writes it; "" for the file itself."""
     member: str = ""
-    """What the module calls it; "" for the module itself."""
+    """The module's own name for it; "" for the module itself."""
 
 
 @frozen
 class SymbolTable:
-    """Everything that the syntax of one file says of names."""
-
     language: str = ""
     definitions: tuple[Definition, ...] = ()
-    """In the order in which they begin, so that what encloses comes before what it encloses."""
+    """Sorted by their beginning, so that an enclosing definition precedes the enclosed ones."""
     references: tuple[Reference, ...] = ()
-    """In the order of their places."""
     variables: tuple[Variable, ...] = ()
     imports: tuple[Import, ...] = ()
     namespace: str = ""
-    """The package or namespace that the file declares, with `/` between its parts."""

@@ -1,4 +1,4 @@
-"""What nodes show of definitions: where names stand in them, and how they are declared."""
+"""Read names and declarations from syntax nodes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tree_sitter import Node
 from cairn.chunking.references.chains import LONGEST, UNKNOWN
 
 _CALLED = ("function", "constructor", "type", "name")
-"""Fields of a call that have what is called."""
+"""The fields of a call that may contain the called expression."""
 _ACCESSOR = re.compile(rb"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 
 
 def occurrences(word: bytes, text: bytes) -> Iterator[int]:
-    """Where a word stands in a text; to compile a pattern for each name takes longer than all else."""
+    """Yield the offsets of a whole word; compiling a pattern for each name would take longer."""
     at = text.find(word)
     while at >= 0:
         before, after = text[at - 1 : at] if at else b"", text[at + len(word) : at + len(word) + 1]
@@ -29,7 +29,7 @@ def _is_letter(byte: bytes) -> bool:
 
 
 def declared_name(node: Node) -> Node | None:
-    """The name in a declarator of C; None for a function's."""
+    """Return the name in a declarator of C; None for a function's declarator."""
     while node.type.endswith("declarator"):
         inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
         if inner is None or (node.type == "function_declarator" and inner.type != "parenthesized_declarator"):
@@ -39,7 +39,7 @@ def declared_name(node: Node) -> Node | None:
 
 
 def head_of_call(node: Node) -> str:
-    """The text of an expression; of a call with long arguments what is called, and of what awaits one, the same."""
+    """Return the text of an expression; of an expression that is too long, the text of what it calls."""
     calls = ""
     while node.end_byte - node.start_byte >= LONGEST:
         called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)
@@ -52,33 +52,23 @@ def head_of_call(node: Node) -> str:
 
 
 def first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
-    """The first node that a query captured under a name."""
     nodes = found.get(capture)
     return nodes[0] if nodes else None
 
 
-def last_row(node: Node) -> int:
-    """The last row of which a node has a character."""
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row
-
-
 def is_static(node: Node) -> bool:
-    """Whether a definition of C is declared `static`."""
     return any(
         child.type == "storage_class_specifier" and child.text == b"static" for child in node.children[:3]
     )
 
 
 def is_accessor(node: Node, language: str) -> bool:
-    """Whether a function is run by reading or writing a member: `@property` of Python, `get x()` of JavaScript."""
+    """Return whether reading or writing a member calls the function: `@property`, `get x()` of JavaScript."""
     if language != "python":
         return node.type == "method_definition" and any(
             child.type in ("get", "set") for child in node.children
         )
-    around = (
-        node.parent
-    )  # found by going through the tree, which takes long: asked where it can say something alone
+    around = node.parent  # searches the tree, so the cheap check comes first
     if around is None or around.type != "decorated_definition":
         return False
     return any(_ACCESSOR.search(each.text or b"") for each in around.children if each.type == "decorator")

@@ -1,4 +1,4 @@
-"""Symbol tables as bytes, and read back without making an object of every name."""
+"""Pack symbol tables into bytes, and read them without creating an object for every name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[\w$]+")
 
 
 def names_of(table: SymbolTable) -> str:
-    """The words by which a table is found: names that are written in it, and with `=` before them those it defines."""
+    """Return the words that find a table: the names in it, and after `=` the names that it defines."""
     used = {each.name for each in table.references}.union(each.member for each in table.imports)
     defined = {each.name for each in table.definitions}
     words = set(words_of(" ".join(used))).union(f"={word}" for word in words_of(" ".join(defined)))
@@ -34,12 +34,12 @@ def names_of(table: SymbolTable) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name as the index has them: `valid?` is found by `valid`."""
+    """Return the words of a name in the index: `valid?` is found by `valid`."""
     return _WORD.findall(name)
 
 
 def pack(table: SymbolTable) -> bytes:
-    """The table as bytes; about 5 for each reference."""
+    """Return the table as bytes, about 5 for each reference."""
     strings: defaultdict[str, int] = defaultdict()
     strings.default_factory = strings.__len__
     number = strings.__getitem__
@@ -70,7 +70,7 @@ def pack(table: SymbolTable) -> bytes:
     parts = [len(text).to_bytes(4, "little"), text, np.array(head, np.int32).tobytes()]
     for block in blocks:
         if block:
-            # Most columns rise slowly: differences are small, and compress well.
+            # Most columns rise slowly, and small differences compress well.
             columns = np.array(block, np.int32)
             columns[:, 1:] -= columns[:, :-1].copy()
             parts.append(columns.tobytes())
@@ -85,7 +85,7 @@ def _columns(rows: Sequence[Sequence[int]]) -> Columns:
 
 
 def _reference_columns(references: Sequence[Reference], number: Callable[[str], int]) -> Columns:
-    """The columns of references, of which a file has thousands: so no line of Python is run for each."""
+    """Return the columns of references: a file has thousands, so no line of Python runs for each."""
     if not references:
         return ()
     names, kinds, lines, characters, enclosing, receivers = zip(*references, strict=True)
@@ -98,7 +98,7 @@ _HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUM
 
 
 class PackedTable:
-    """A packed symbol table; what is not asked for is not unpacked."""
+    """A packed symbol table, which is unpacked only as far as necessary."""
 
     def __init__(self, packed: bytes) -> None:
         data = zlib.decompress(packed)
@@ -116,71 +116,58 @@ class PackedTable:
             start += count * width
         self._definitions, self._references, self._variables, self._imports = blocks
 
-        self._made: dict[int, Definition] = {}
+        self._definition_cache: dict[int, Definition] = {}
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {text: number for number, text in enumerate(self._strings)}
 
-    # --- definitions --------------------------------------------------------------------------------
-
     @property
     def count(self) -> int:
-        """The number of definitions."""
         return int(self._definitions.shape[1])
 
     def definition(self, number: int) -> Definition:
-        """The definition of that number."""
-        if (made := self._made.get(number)) is None:
+        if (definition := self._definition_cache.get(number)) is None:
             name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[
                 :, number
             ].tolist()
             texts = self._strings
-            made = self._made[number] = Definition(
+            definition = self._definition_cache[number] = Definition(
                 texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
                 bool(flags & 1), bool(flags & 2), bool(flags & 4),
             )  # fmt: skip
-        return made
+        return definition
 
     def defining(self, name: str) -> list[int]:
-        """The numbers of the definitions of this name."""
         return self._where(self._definitions[0], name)
 
-    def owned_by(self, owner: str) -> list[int]:
-        """The numbers of the definitions that belong to a type or module of this name."""
-        return self._where(self._definitions[2], owner)
-
     def name(self, number: int) -> str:
-        """The name of a definition."""
         return self._strings[self._columns[0][number]]
 
     def kind(self, number: int) -> str:
-        """The kind of a definition."""
         return self._strings[self._columns[1][number]]
 
     def parent(self, number: int) -> int:
-        """The number of what is around a definition, or TOP_LEVEL."""
         return self._columns[2][number]
 
     @cached_property
     def _columns(self) -> tuple[list[int], list[int], list[int]]:
-        """Name, kind and parent of each definition, which are asked for one by one."""
+        """The name, kind and parent of each definition, as lists for quick access to one."""
         rows: list[list[int]] = self._definitions[[0, 1, 3]].tolist()
         return rows[0], rows[1], rows[2]
 
     def around(self, line: int) -> list[int]:
-        """The definitions that have this line, the outermost first."""
+        """Return the definitions that contain this line, the outermost first."""
         starts, ends = self._definitions[4], self._definitions[5]
         return np.flatnonzero((starts <= line) & (ends > line)).tolist()
 
     def scopes(self, number: int) -> Iterator[int]:
-        """The definition and those around it, the innermost first."""
+        """Yield the definition and the enclosing ones, the innermost first."""
         while number >= 0:
             yield number
             number = self.parent(number)
 
     def within(self, number: int) -> list[int]:
-        """The definition and all that are inside it."""
         parents = self._definitions[3].tolist()
         inside = {number}
         for each in range(number + 1, len(parents)):
@@ -188,24 +175,20 @@ class PackedTable:
                 inside.add(each)
         return sorted(inside)
 
-    # --- references ---------------------------------------------------------------------------------
-
     def references_to(self, name: str) -> list[Reference]:
-        """The references by this name, in order."""
+        """Return the references with this name, in order."""
         return list(map(self._reference, self._where(self._references[0], name)))
 
     def references_within(self, number: int) -> list[Reference]:
-        """The references inside a definition, in order."""
         inside = np.flatnonzero(np.isin(self._references[4], self.within(number)))
         return list(map(self._reference, inside.tolist()))
 
     def inherited(self, number: int) -> list[Reference]:
-        """What a type names as what it extends or implements."""
+        """Return the references of a type to its supertypes and interfaces."""
         here = (self._references[4] == number) & (self._references[1] == ReferenceKind.INHERIT)
         return list(map(self._reference, np.flatnonzero(here).tolist()))
 
     def references_on(self, line: int) -> list[Reference]:
-        """The references on a line, in order."""
         return list(map(self._reference, np.flatnonzero(self._references[2] == line).tolist()))
 
     def _reference(self, number: int) -> Reference:
@@ -214,10 +197,7 @@ class PackedTable:
             self._strings[name], ReferenceKind(kind), line, character, enclosing, self._strings[receiver]
         )
 
-    # --- variables and imports ----------------------------------------------------------------------
-
     def variables(self, name: str) -> list[Variable]:
-        """The variables of this name, in order."""
         found = []
         for number in self._where(self._variables[1], name):
             scope, _, line, type_, end = self._variables[:, number].tolist()
@@ -226,7 +206,6 @@ class PackedTable:
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """What its imports make known."""
         texts = self._strings
         return tuple(Import(*(texts[each] for each in column)) for column in self._imports.T.tolist())
 

@@ -1,17 +1,18 @@
-"""The queries of tree-sitter that find names in a syntax tree.
+"""The tree-sitter queries that find names in a syntax tree.
 
-A query finds the nodes, in C: to visit each node of a tree from here would take ten times as long. They are in
-`queries/`, a file for each language; those that bind a name stand after a line of their own. A query captures the node of a name as
+Queries run in C; visiting each node from Python would take ten times as long. `queries/` has a file for each
+language, in which patterns that bind a name follow the line `; Bindings`. A query captures a name's node as
 
-- `@call`, `@inherit`, `@decorate`, `@announce`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
-  before the name, as `@on`;
-- `@bind`, if it becomes known there, in the innermost definition, or `@field`, if in the innermost type, with its written type as
-  `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
-  `@item_type`;
-- `@skip`, if it means nothing elsewhere, and `@default`, if it is all that its module exports.
+- `@call`, `@inherit`, `@decorate`, `@announce`, `@write` or `@read`, by its purpose, and the receiver before
+  the name's dot as `@on`;
+- `@bind` if the innermost definition binds it, `@field` if the innermost type does, together with its written
+  type (`@type`), its value (`@value`), the collection that its value is an element of (`@item`), or the type
+  of its elements (`@item_type`);
+- `@skip` if it has no meaning elsewhere, `@default` if it is the module's only export.
 
-Besides it captures code that the grammar has no tree of as `@text`, a function without a name as `@closure`, a function's written return type as `@returns`, what it returns at its end as `@result`, and a whole import
-as `@import`. Where patterns overlap, the one that says most counts.
+A query also captures code without a syntax tree (`@text`), functions without a name (`@closure`), a
+function's written return type (`@returns`), the value that it returns at its end (`@result`), and whole
+imports (`@import`). Where patterns overlap, the most specific purpose wins.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from tree_sitter import Language, Node, Query, QueryCursor
 from cairn.chunking.syntax import syntax_of
 
 _DEEPEST = 1_000
-"""Levels of a tree that are looked at: for each node a query goes through all that are above it, so that 100 kB of one chain of
-calls would take 12 s."""
+"""The deepest level of a tree that is searched: a query visits all ancestors of each node, so that a chain of
+calls of 100 kB would take 12 s."""
 
 
 @frozen
@@ -34,16 +35,14 @@ class Patterns:
     """The queries of a language."""
 
     names: Query
-    """The patterns that bind nothing. They match almost every name: to be told the nodes of each capture is enough, and costs a
-    third of a match for each."""
+    """The patterns that bind no name, for `captures`, which takes a third of the time of `matches`."""
     bindings: Query
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """The nodes of each capture that binds nothing, in no order."""
+        """Return the nodes of each capture that binds no name, unordered."""
         return _cursor(self.names).captures(root)
 
     def matches(self, root: Node) -> list[tuple[int, dict[str, list[Node]]]]:
-        """The matches of the patterns that bind a name."""
         return _cursor(self.bindings).matches(root)
 
 
@@ -55,7 +54,6 @@ def _cursor(query: Query) -> QueryCursor:
 
 @cache
 def patterns_of(language: str, grammar: Language) -> Patterns | None:
-    """The patterns of a language; None for one without."""
     texts = _texts(language)
     if texts is None:
         return None
@@ -71,15 +69,14 @@ _PARTS = {
     "tsx": ("ecmascript", "jsx", "typescript"),
     "cpp": ("c", "cpp"),
 }
-"""Languages whose queries share a part."""
+"""Languages whose queries consist of shared parts."""
 
 
 _BINDINGS = "; Bindings\n"
-"""The line before the patterns that bind a name."""
 
 
 def _texts(language: str) -> tuple[str, str] | None:
-    """The patterns that bind nothing, and those that do."""
+    """Return the patterns that bind no name, and those that do."""
     folder = files("cairn.chunking.references") / "queries"
     parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
     if not parts[0].is_file():

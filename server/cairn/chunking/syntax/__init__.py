@@ -1,4 +1,4 @@
-"""How definitions look in the syntax trees of the languages that have a grammar."""
+"""Definitions in the syntax trees of each language with a grammar."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _GENERIC = Syntax()
 
 
 def syntax_of(language: str) -> Syntax:
-    """The tables of a language; empty ones, to be used with `generic_rule`, if it has none of its own."""
+    """Return the tables of a language, or empty ones for use with `generic_rule`."""
     return _SYNTAXES.get(language, _GENERIC)

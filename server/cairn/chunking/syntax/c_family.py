@@ -1,4 +1,4 @@
-"""C, C++ and Objective-C: names hide inside declarators."""
+"""C, C++ and Objective-C, which nest names inside declarators."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from functools import partial
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import (
-    PROTOTYPE,
-    NamedNode,
-    Rule,
-    Syntax,
-    find,
-    named,
-    text_of,
-    type_of,
-)
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, Rule, Syntax, find, named, text_of, type_of
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
@@ -27,7 +18,7 @@ _TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_s
 
 
 def _declared(node: Node) -> tuple[str, str, bool]:
-    """Name, owner (`Owner::name`) and whether a function is declared, of a node with a `declarator`."""
+    """Return the name and owner (`Owner::name`) in a `declarator`, and whether it declares a function."""
     owner, is_function = "", False
     at = find(node, "declarator")
     while at is not None:
@@ -44,7 +35,7 @@ def _declared(node: Node) -> tuple[str, str, bool]:
             if at.type == "function_declarator":
                 is_function = True
             elif at.type == "parenthesized_declarator":
-                # A pointer to a function, or a name in needless parentheses.
+                # This is a pointer to a function, or a name in needless parentheses.
                 is_function = False
             at = find(at, "declarator") or find(at, 0)
     return "", "", False
@@ -61,32 +52,25 @@ def _declaration(node: Node) -> NamedNode | None:
     name, owner, is_function = _declared(node)
     if owner:
         return None
-    made = find(node, "type")
-    if type_of(made) in _TYPE_KINDS and find(made, "body") and (type_name := text_of(made, "name")):
-        # What follows the body may be a macro: `struct inode { … } __randomize_layout;`
-        return NamedNode(type_name, _TYPE_KINDS[type_of(made)], node)
+    inner = find(node, "type")
+    if type_of(inner) in _TYPE_KINDS and find(inner, "body") and (type_name := text_of(inner, "name")):
+        # A macro may follow the body: `struct inode { … } __randomize_layout;`
+        return NamedNode(type_name, _TYPE_KINDS[type_of(inner)], node)
     if not is_function:
         constants = ("const", "constexpr", "constinit")
         constant = any(text_of(child) in constants for child in node.named_children[:3])
         return NamedNode(name, "constant" if constant else "variable", node)
-    # A forward declaration for the file's own use is not where anybody wants to land.
+    # A reader does not search for a forward declaration inside one file.
     return None if text_of(node, "storage_class_specifier") == "static" else NamedNode(name, PROTOTYPE, node)
 
 
-def _member(node: Node) -> NamedNode | None:
-    """A class member: a method's declaration; data members are left to the class's text."""
+def _declared_function(kind: str, node: Node) -> NamedNode | None:
     name, _, is_function = _declared(node)
-    return NamedNode(name, "method", node) if is_function else None
-
-
-def _misread_prototype(node: Node) -> NamedNode | None:
-    """A prototype that the parser takes for a member, after a macro in a struct: structs of C have no functions."""
-    name, _, is_function = _declared(node)
-    return NamedNode(name, PROTOTYPE, node) if is_function else None
+    return NamedNode(name, kind, node) if is_function else None
 
 
 def _with_body(kind: str, node: Node) -> NamedNode | None:
-    """A type that is defined here, not merely mentioned."""
+    """Name a type only where it has a body."""
     name = find(node, "name")
     if find(node, "body") is None:
         return None
@@ -108,10 +92,17 @@ _C_RULES: dict[str, str | Rule] = {
     "preproc_def": named("constant", needs="value"),
     "preproc_function_def": "macro",
 }
-_C_SECTIONS = "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
+_C_SECTIONS = (
+    "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef "
+    "linkage_specification declaration_list"
+)
 
 C = Syntax(
-    {**_C_RULES, "field_declaration": _misread_prototype},
+    {
+        **_C_RULES,
+        # Structs of C have no functions: after a macro the parser takes a prototype for a member.
+        "field_declaration": partial(_declared_function, PROTOTYPE),
+    },
     sections=_C_SECTIONS,
     leading="attribute_declaration attribute_specifier",
 )
@@ -121,7 +112,8 @@ CPP = Syntax(
         **_C_RULES,
         "alias_declaration concept_definition": "type",
         "class_specifier": partial(_with_body, "class"),
-        "field_declaration": _member,
+        # The text of a class covers its data members.
+        "field_declaration": partial(_declared_function, "method"),
     },
     wrappers="template_declaration export_declaration",
     sections=f"{_C_SECTIONS} namespace_definition",
@@ -131,7 +123,7 @@ CPP = Syntax(
 
 
 def _objc_method(node: Node) -> NamedNode | None:
-    """A selector as it is written in messages: `doX:with:`."""
+    """Return a selector as messages write it: `doX:with:`."""
     parts = [text_of(child) for child in node.named_children if child.type == "identifier"]
     end = ":" if find(node, "method_parameter") is not None else ""
     return NamedNode(":".join(parts) + end, "method", node) if parts else None

@@ -1,8 +1,7 @@
-"""Languages whose files hold classes and their members: Java, Groovy, Kotlin, Scala, C#, PHP, Swift, Dart."""
+"""Languages whose files contain classes with members: Java, Groovy, Kotlin, Scala, C#, PHP, Swift, Dart."""
 
 from __future__ import annotations
 
-from attrs import evolve
 from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Syntax, called, find, named, text_of, type_of, value
@@ -21,7 +20,6 @@ JAVA = Syntax(
 
 
 def _groovy_function(node: Node) -> NamedNode | None:
-    # Only Spock's features have sentences for names.
     kind = "test" if type_of(find(node, "function")) == "quoted_identifier" else "function"
     return NamedNode(text_of(node, "function").strip("\"'"), kind, node)
 
@@ -37,7 +35,7 @@ GROOVY = Syntax(
 
 def _kotlin_function(node: Node) -> NamedNode | None:
     name = find(node, "name")
-    # The type before the name is an extension function's receiver.
+    # The type before the name is the receiver of an extension function.
     receiver = name.prev_named_sibling if name is not None else None
     owner = ""
     if type_of(receiver) in ("user_type", "nullable_type"):
@@ -67,7 +65,7 @@ KOTLIN = Syntax(
 def _scala_value(node: Node) -> NamedNode | None:
     pattern = find(node, "pattern") or find(node, "name")
     name = text_of(pattern) if type_of(pattern) == "identifier" else ""
-    # Constants are written like types: `val Timeout = …`.
+    # Constants are capitalised like types: `val Timeout = …`.
     return NamedNode(name, "constant" if name[:1].isupper() else "property", node)
 
 
@@ -113,10 +111,6 @@ CSHARP = Syntax(
 )
 
 
-def _php_property(node: Node) -> NamedNode | None:
-    return NamedNode(text_of(node, "name").lstrip("$"), "field", node)
-
-
 PHP = Syntax(
     {
         "class_declaration": "class",
@@ -126,7 +120,7 @@ PHP = Syntax(
         "method_declaration": "method",
         "function_definition": "function",
         "const_element": "constant",
-        "property_element": _php_property,
+        "property_element": named("field", clean=lambda name: name.lstrip("$")),
     },
     wrappers="const_declaration property_declaration",
     sections="namespace_definition compound_statement if_statement",
@@ -142,19 +136,13 @@ def _swift_property(node: Node) -> NamedNode | None:
     return NamedNode(name, "property", node) if name.isidentifier() else None
 
 
-def _swift_type(node: Node) -> NamedNode | None:
-    found = named("class", kinds=_SWIFT_KINDS)(node)
-    # What is extended may be named with its type arguments.
-    return evolve(found, name=found.name.partition("<")[0]) if found is not None else None
-
-
 SWIFT = Syntax(
     {
         "protocol_declaration": "interface",
         "function_declaration": "function",
         "protocol_function_declaration": "method",
         "typealias_declaration associatedtype_declaration": "type",
-        "class_declaration": _swift_type,
+        "class_declaration": named("class", kinds=_SWIFT_KINDS, clean=lambda name: name.partition("<")[0]),
         "init_declaration": called("init", "constructor"),
         "deinit_declaration": called("deinit", "method"),
         "subscript_declaration": called("subscript", "method"),
@@ -165,7 +153,7 @@ SWIFT = Syntax(
 
 
 def _dart_constructor(node: Node) -> NamedNode | None:
-    """`Foo.named`: the names before the parameters."""
+    """Name a constructor `Foo.named` by its last part."""
     names = [text_of(child) for child in node.named_children if child.type == "identifier"]
     return NamedNode(names[-1], "constructor", node) if names else None
 
@@ -184,7 +172,9 @@ DART = Syntax(
         "static_final_declaration": named("constant", "identifier"),
         "initialized_identifier": named("variable", "identifier"),
     },
-    wrappers="method_signature declaration static_final_declaration_list initialized_identifier_list class_body",
+    wrappers=(
+        "method_signature declaration static_final_declaration_list initialized_identifier_list class_body"
+    ),
     leading="annotation const_builtin final_builtin late_builtin static type_identifier inferred_type",
     detached_bodies="function_body",
 )

@@ -53,7 +53,7 @@ GRAPHQL = Syntax(
 
 
 def _hcl_block(node: Node) -> NamedNode | None:
-    """`resource "aws_instance" "web"` → `web` of `aws_instance`."""
+    """Name `resource "aws_instance" "web"` as `web` of `aws_instance`."""
     labels = [text_of(child).strip('"') for child in node.named_children if child.type == "string_lit"]
     if not labels:
         return None

@@ -12,7 +12,7 @@ def _haskell_function(node: Node) -> NamedNode | None:
 
 
 def _haskell_instance(node: Node) -> NamedNode | None:
-    """`instance Show Foo`: named like the head reads, for it defines nothing new."""
+    """Name `instance Show Foo` by its whole head, because it defines no new name."""
     name, arguments = text_of(node, "name"), text_of(node, "patterns")
     return NamedNode(f"{name} {arguments}".strip(), "impl", node) if name else None
 
@@ -46,19 +46,18 @@ def _elixir_call(node: Node) -> NamedNode | None:
         return None
     if kind == "test":
         return NamedNode(text_of(head).strip('"'), kind, node)
-    # `def f(a) when is_atom(a)`: the name is inside the guard, the call, or stands alone.
+    # In `def f(a) when is_atom(a)`, the name is inside the call inside the guard; it may also be alone.
     while head is not None and head.type in ("binary_operator", "call"):
         head = find(head, "left" if head.type == "binary_operator" else "target")
     return NamedNode(text_of(head), kind, node)
 
 
 def _elixir_attribute(node: Node) -> str:
-    """`doc` of `@doc "…"`."""
     return text_of(node, "operand", "target")
 
 
 def _elixir_type(node: Node) -> NamedNode | None:
-    """`@type t :: …` and `@callback init(opts) :: opts`."""
+    """Name `@type t :: …` and `@callback init(opts) :: opts`."""
     kind = _ELIXIR_TYPES.get(_elixir_attribute(node))
     if kind is None:
         return None
@@ -117,16 +116,17 @@ OCAML = Syntax(
 
 
 _LISP_KINDS = {
-    "defn": "function", "defn-": "function", "defmethod": "function", "defmulti": "function", "def": "variable",
-    "defonce": "variable", "defmacro": "macro", "defprotocol": "interface", "definterface": "interface",
-    "defrecord": "struct", "deftype": "struct", "ns": "module", "deftest": "test", "define": "function",
-    "define-syntax": "macro", "define-syntax-rule": "macro", "define-record-type": "struct", "struct": "struct",
-    "define-struct": "struct", "define/contract": "function", "module": "module",
+    "defn": "function", "defn-": "function", "defmethod": "function", "defmulti": "function",
+    "def": "variable", "defonce": "variable", "defmacro": "macro", "defprotocol": "interface",
+    "definterface": "interface", "defrecord": "struct", "deftype": "struct", "ns": "module",
+    "deftest": "test", "define": "function",
+    "define-syntax": "macro", "define-syntax-rule": "macro", "define-record-type": "struct",
+    "struct": "struct", "define-struct": "struct", "define/contract": "function", "module": "module",
 }  # fmt: skip
 
 
 def _lisp_form(node: Node) -> NamedNode | None:
-    """`(defn name …)`, `(define (name …) …)`."""
+    """Name `(defn name …)` and `(define (name …) …)`."""
     children = [child for child in node.named_children[:3] if "comment" not in child.type]
     kind = _LISP_KINDS.get(text_of(children[0])) if len(children) > 1 else None
     if kind is None:

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: functions are values, and much is defined by assigning to a property."""
+"""JavaScript and TypeScript, where functions are values and many definitions assign to a property."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ _STRINGS = frozenset({"string", "template_string"})
 
 
 def _value_kind(value: Node | None) -> str:
-    """`function` or `class` for a value that is one, "" for data."""
+    """Return `function` or `class` for such a value, "" for data."""
     while type_of(value) == "assignment_expression":
-        # a = b = function …
+        # Follow `a = b = function …`.
         value = find(value, "right")
     if type_of(value) == "call_expression":
-        # A function in a wrapper: memo(() => …), asyncHandler(async () => …). Method calls such as
-        # list.map(…) give data.
+        # A call may wrap a function, `memo(() => …)`; method calls such as `list.map(…)` give data.
         if type_of(find(value, "function")) != "identifier":
             return ""
         value = find(value, "arguments", 0)
@@ -41,7 +40,7 @@ def _variable(node: Node) -> NamedNode | None:
 
 
 def _assignment(node: Node) -> NamedNode | None:
-    """`module.exports.x = …`, `app.handle = function …`, `Foo.prototype.bar = …`."""
+    """Name `module.exports.x = …`, `app.handle = function …`, `Foo.prototype.bar = …`."""
     left, right = find(node, "left"), find(node, "right")
     if left is None or right is None:
         return None
@@ -62,7 +61,7 @@ def _assignment(node: Node) -> NamedNode | None:
 
 
 def _pair(node: Node) -> NamedNode | None:
-    """A function in an object: `{ name: function () {} }`."""
+    """Name a function in an object: `{ name: function () {} }`."""
     if not _value_kind(find(node, "value")):
         return None
     return NamedNode(text_of(node, "key").strip("'\"`"), "method", node)
@@ -74,17 +73,12 @@ def _field(name_field: str, node: Node) -> NamedNode | None:
 
 
 def _test(node: Node) -> NamedNode | None:
-    """`describe("router", () => …)`: a name for headings, not a symbol."""
+    """Name a test such as `describe("router", () => …)`, for headings and not as a symbol."""
     callee, first = find(node, "function"), find(node, "arguments", 0)
     if type_of(callee) == "member_expression":
         callee = find(callee, "object")
-    if (
-        type_of(callee) != "identifier"
-        or text_of(callee) not in _TEST_CALLS
-        or type_of(first) not in _STRINGS
-    ):
-        return None
-    return NamedNode(text_of(first)[1:-1], "test", node)
+    is_test = type_of(callee) == "identifier" and text_of(callee) in _TEST_CALLS
+    return NamedNode(text_of(first)[1:-1], "test", node) if is_test and type_of(first) in _STRINGS else None
 
 
 _RULES: dict[str, str | Rule] = {

@@ -1,4 +1,4 @@
-"""What a language's tables are made of: rules that recognise a definition in a syntax tree and name it."""
+"""The vocabulary of a language's tables: rules that recognise a definition in a syntax tree and name it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from attrs import field, frozen
 from tree_sitter import Node
 
 PROTOTYPE = "prototype"
-"""The kind of a function that is announced; its definition is elsewhere."""
+"""The kind of a declared function whose definition is elsewhere."""
 
 
 @frozen
 class NamedNode:
-    """A definition: its name, its kind, and the node that its body hangs on."""
+    """A definition's name, kind, and node with the body."""
 
     name: str
-    """Only a test is found without one: what a rule returns with "" for a name otherwise is dropped."""
+    """Only a test may have an empty name; other definitions without a name are dropped."""
     kind: str
     node: Node
     owner: str = ""
-    """The type that it belongs to where the tree does not say so: a receiver, `Owner::name`, `owner.name`."""
+    """The type that it belongs to, where the tree does not show it: a receiver, `Owner::name`."""
 
 
 Rule = Callable[[Node], NamedNode | None]
@@ -48,36 +48,32 @@ def _by_type(rules: Mapping[str, str | Rule]) -> dict[str, Rule]:
 
 @frozen
 class Syntax:
-    """How definitions look in one language. Several node types are given as one string with spaces between."""
+    """The definitions of one language. One string names several node types, with spaces between."""
 
     rules: Mapping[str, Rule] = field(factory=dict, converter=_by_type)
-    """Node types → what they define: a kind, for those whose name is in their field `name`, or a rule."""
+    """Node types → a kind, if their field `name` has the name, or a rule."""
     wrappers: frozenset[str] = field(default="", converter=_types)
-    """Node types that stand around definitions and add nothing to them: `export`, decorated, declaration lists."""
+    """Node types around definitions that add nothing to them: `export`, decorated, declaration lists."""
     sections: frozenset[str] = field(default="", converter=_types)
-    """Wrappers outside functions only, where they stand around whole parts of a file: `#ifdef`, `if TYPE_CHECKING`."""
+    """Wrappers only outside functions, around whole parts of a file: `#ifdef`, `if TYPE_CHECKING`."""
     leading: frozenset[str] = field(default="", converter=_types)
-    """Node types that belong to the definition after them, besides comments."""
+    """Node types, besides comments, that belong to the next definition."""
     leading_if: Mapping[str, Callable[[Node], bool]] = field(factory=dict)
-    """Node types of which some belong to the definition after them."""
+    """Node types of which some belong to the next definition, with the test for them."""
     separator: str = "."
-    """Stands between the names of a qualified name."""
     docstring: Callable[[Node], Node | None] = lambda _: None
-    """The node that documents a definition (or a whole file) from inside it."""
+    """Return the node inside a definition (or a whole file) that documents it."""
     detached_bodies: frozenset[str] = field(default="", converter=_types)
-    """Node types of bodies that stand beside the head they belong to, not inside it."""
+    """Node types of bodies that follow their head instead of being inside it."""
     clauses: bool = False
-    """Whether one function may be written as several definitions of the same name."""
-
-
-# --- looking into nodes, each of which may be missing ------------------------------------------------
+    """Whether several definitions of the same name may form one function."""
 
 
 def find(node: Node | None, *steps: str | int) -> Node | None:
-    """The node that `steps` lead to, None where one leads nowhere.
+    """Follow `steps` from a node; return None where one leads nowhere.
 
-    Each step goes to the named child of that number, to the field of that name or, without such a field, to the first
-    child of one of the types in the step.
+    A number selects that named child. A text selects the field of that name or, without such a field, the
+    first child of one of the types in the text.
     """
     for step in steps:
         if node is None:
@@ -100,25 +96,34 @@ def _first_child(node: Node, types: list[str]) -> Node | None:
 
 
 def text_of(node: Node | None, *steps: str | int) -> str:
-    """The text of a node, or of the one that `steps` lead to; "" for none."""
+    """Return the text of a node, or of the one that `steps` lead to; "" for none."""
     found = find(node, *steps)
     text = found.text if found is not None else None
     return text.decode("utf-8", "replace") if text else ""
 
 
+def last_row(node: Node) -> int:
+    """Return the last row with text of the node: some nodes include their line's end."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
 def type_of(node: Node | None) -> str:
-    """The type of a node, "" for none."""
     return node.type if node is not None else ""
 
 
-# --- rules -------------------------------------------------------------------------------------------
+def named(
+    kind: str,
+    *steps: str | int,
+    kinds: Mapping[str, str] | None = None,
+    needs: str = "",
+    clean: Callable[[str], str] = str,
+) -> Rule:
+    """Return a rule for a definition whose name is in the field `name`, or where `steps` lead.
 
-
-def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, needs: str = "") -> Rule:
-    """A definition whose name is in the field `name`, or where `steps` lead.
-
-    It is of another kind than `kind` if it has a child of one of the types in `kinds`: a keyword, a shape. Without a
-    field `needs`, a body or a value, it is only mentioned and not defined.
+    A child of one of the types in `kinds`, such as a keyword, changes its kind. Without a field `needs`, such
+    as a body, the node only mentions the name and does not define it. `clean` edits the name, or returns ""
+    for one that does not count.
     """
     path, others = steps or ("name",), (kinds or {}).items()
 
@@ -127,18 +132,18 @@ def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, 
             return None
         types = {child.type for child in node.children} if others else ()
         shown = next((other for child_type, other in others if child_type in types), kind)
-        return NamedNode(text_of(node, *path), shown, node)
+        return NamedNode(clean(text_of(node, *path)), shown, node)
 
     return rule
 
 
 def called(name: str, kind: str) -> Rule:
-    """A definition that has one name in every program: a constructor, a destructor."""
+    """Return a rule for a definition that always has the same name: a constructor, a destructor."""
     return lambda node: NamedNode(name, kind, node)
 
 
 def value(kind: str, *steps: str | int) -> Rule:
-    """A definition of a value: a constant if its name is in capitals, of `kind` otherwise."""
+    """Return a rule for a value: a constant if its name is in capitals, otherwise of `kind`."""
 
     def rule(node: Node) -> NamedNode | None:
         name = text_of(node, *steps)
@@ -148,25 +153,23 @@ def value(kind: str, *steps: str | int) -> Rule:
 
 
 def value_kind(name: str, otherwise: str = "variable") -> str:
-    """`constant` for a name in capitals, by convention."""
+    """Return `constant` for a name in capitals, by convention."""
     return "constant" if name.isupper() else otherwise
 
 
-# --- languages without tables -----------------------------------------------------------------------
-
 _GENERIC_ENDINGS = ("_definition", "_declaration", "_item", "_statement", "_def", "_decl", "_spec")
-# The first part that a node type's name holds says the kind.
+# The first part that the name of a node type contains decides the kind.
 _GENERIC_KINDS = {
     "constructor": "constructor", "method": "method", "function": "function", "procedure": "function",
-    "subroutine": "function", "macro": "macro", "interface": "interface", "struct": "struct", "record": "struct",
-    "enum": "enum", "trait": "trait", "protocol": "interface", "class": "class", "contract": "class",
-    "library": "module", "module": "module", "namespace": "module", "event": "type", "type": "type",
-    "const": "constant",
+    "subroutine": "function", "macro": "macro", "interface": "interface", "struct": "struct",
+    "record": "struct", "enum": "enum", "trait": "trait", "protocol": "interface", "class": "class",
+    "contract": "class", "library": "module", "module": "module", "namespace": "module", "event": "type",
+    "type": "type", "const": "constant",
 }  # fmt: skip
 
 
 def generic_rule(node_type: str) -> Rule | None:
-    """The rule that a node type's name suggests: `function_definition` with a `name` is a function."""
+    """Return the rule that a node type's name suggests: `function_definition` with a `name` is a function."""
     if not node_type.endswith(_GENERIC_ENDINGS):
         return None
     return next((named(kind) for part, kind in _GENERIC_KINDS.items() if part in node_type), None)

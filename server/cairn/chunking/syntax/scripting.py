@@ -12,19 +12,14 @@ from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, te
 
 def _python_assignment(node: Node) -> NamedNode | None:
     name = text_of(node, "left")
-    # `__all__` and its like say something about the module, they are not its own names.
+    # Names such as `__all__` describe the module.
     if type_of(find(node, "left")) != "identifier" or name.startswith("__"):
         return None
     return NamedNode(name, value_kind(name), node)
 
 
-def _python_type_alias(node: Node) -> NamedNode | None:
-    return NamedNode(text_of(node, "left").partition("[")[0], "type", node)
-
-
 def _python_docstring(node: Node) -> Node | None:
     body = node if node.type == "module" else find(node, "body")
-    # A comment may come first.
     for child in body.named_children[:3] if body is not None else ():
         if child.type == "expression_statement":
             first = find(child, 0)
@@ -38,19 +33,21 @@ _PYTHON_RULES: dict[str, str | Rule] = {
     "function_definition": "function",
     "class_definition": "class",
     "assignment": _python_assignment,
-    "type_alias_statement": _python_type_alias,
+    "type_alias_statement": named("type", "left", clean=lambda name: name.partition("[")[0]),
 }
 PYTHON = Syntax(
     _PYTHON_RULES,
     wrappers="decorated_definition expression_statement",
-    sections="if_statement else_clause elif_clause try_statement except_clause finally_clause with_statement block",
+    sections=(
+        "if_statement else_clause elif_clause try_statement except_clause finally_clause with_statement block"
+    ),
     leading="decorator",
     docstring=_python_docstring,
 )
 
 
 def _starlark_target(node: Node) -> NamedNode | None:
-    """`cc_library(name = "foo")`: a build target."""
+    """Name a build target such as `cc_library(name = "foo")`."""
     arguments = find(node, "arguments")
     for argument in arguments.named_children if arguments is not None else ():
         if text_of(argument, "name") == "name":
@@ -75,7 +72,7 @@ def _ruby_constant(node: Node) -> NamedNode | None:
 
 
 def _ruby_call(node: Node) -> NamedNode | None:
-    """`define_method(:x)`, `private def x`, and test blocks."""
+    """Name `define_method(:x)`, `private def x`, and test blocks."""
     method, first = text_of(node, "method"), find(node, "arguments", 0)
     if first is None:
         return None
@@ -105,7 +102,7 @@ RUBY = Syntax(
 
 
 def _lua_function(node: Node, assigned_to: Node | None = None) -> NamedNode | None:
-    """`f`, `M.f` or `M:f`."""
+    """Name `f`, `M.f` or `M:f`."""
     name = assigned_to or find(node, "name")
     if type_of(name) == "identifier":
         return NamedNode(text_of(name), "function", node)
@@ -176,7 +173,7 @@ R = Syntax({"binary_operator": _r_assignment})
 
 
 def _julia_head(kind: str, node: Node) -> NamedNode | None:
-    """The name is what stands before parameters and type parameters."""
+    """Name a definition by the text before its parameters and type parameters."""
     head = text_of(node, "signature type_head")
     owner, _, name = head.split("(")[0].split("{")[0].split("<:")[0].strip().rpartition(".")
     return NamedNode(name, kind, node, owner)

@@ -8,7 +8,7 @@ from cairn.chunking.syntax.rules import NamedNode, Syntax, named, text_of
 
 
 def _go_method(node: Node) -> NamedNode | None:
-    # `(f *Foo[T])`: the receiver's type without pointer, name and type parameters.
+    # For `(f *Foo[T])`, the owner is the receiver's type without pointer, name and type parameters.
     receiver = text_of(node, "receiver").strip("()").partition("[")[0].split()
     owner = receiver[-1].lstrip("*") if receiver else ""
     return NamedNode(text_of(node, "name"), "method", node, owner)
@@ -34,11 +34,6 @@ def _rust_impl(node: Node) -> NamedNode | None:
     return NamedNode(name or implementer, "impl", node)
 
 
-def _rust_constant(node: Node) -> NamedNode | None:
-    name = text_of(node, "name")
-    return NamedNode(name, "constant", node) if name != "_" else None
-
-
 RUST = Syntax(
     {
         "function_item function_signature_item": "function",
@@ -50,9 +45,9 @@ RUST = Syntax(
         "static_item": "constant",
         "type_item associated_type": "type",
         "impl_item": _rust_impl,
-        # `mod x;` points to another file.
+        # `mod x;` refers to another file.
         "mod_item": named("module", needs="body"),
-        "const_item": _rust_constant,
+        "const_item": named("constant", clean=lambda name: "" if name == "_" else name),
     },
     sections="foreign_mod_item declaration_list",
     leading="attribute_item",
@@ -85,7 +80,7 @@ ZIG = Syntax(
 )
 
 
-# The first line of a program unit is a node of its own, which has the name.
+# The first line of a program unit is a separate node, which has the name.
 FORTRAN = Syntax(
     {
         "module program": named("module", 0, "name"),

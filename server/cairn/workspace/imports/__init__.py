@@ -1,11 +1,11 @@
-"""What the files of a workspace import, and how many files import each one.
+"""The imports of a workspace's files, and the number of files that import each one.
 
-`import_specs` reads one file's text; `ImportGraph` needs what it returned for every file, and no text.
-In between stand specs, strings such as `py:./http?web,abc`: a tag that names the way of resolving, and a path-like name.
+`import_specs` reads specs from one file's text, and `ImportGraph` resolves the specs of all files. A spec is
+a string such as `py:./http?web,abc`: a tag that selects the resolver, and a path-like name.
 
-- A name that begins with `./` or `../` is relative to the importing file, any other one is absolute in its language.
-- `?` separates names that are modules of the one before it or, failing that, members of it.
-- A tag after `=` declares what the file itself, or the folder of a manifest, is imported as.
+- A name that begins with `./` or `../` is relative to the importing file, others are absolute in a language.
+- The names after `?` are modules inside the one before it or, if there are none, members of it.
+- A tag after `=` declares the name by which the file itself, or a manifest's folder, is imported.
 """
 
 from __future__ import annotations

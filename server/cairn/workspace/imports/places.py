@@ -1,4 +1,4 @@
-"""The paths of a workspace, found by how they end or by what they declare to be imported as."""
+"""Find the paths of a workspace by their ends or by their declarations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 _CANDIDATES = 200
-"""A name that more paths end with is taken as ambiguous, which bounds the work."""
+"""A name that more paths end with is ambiguous, which bounds the work."""
 
 _COMMON = frozenset({"common", "commonMain"})
-"""Of a file that each platform has, the declaration that they share."""
+"""Folders of declarations that several platforms share."""
 
 
 def _anywhere(_: str) -> bool:
@@ -19,16 +19,14 @@ def _anywhere(_: str) -> bool:
 
 
 class Places:
-    """Paths are relative to the workspace, with `/`; folders likewise, "" for the workspace itself."""
+    """An index of paths, which are relative to the workspace, with `/`; the workspace itself is ""."""
 
     def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
         self.paths: Collection[str] = imports.keys()
         self.declared: dict[str, list[str]] = defaultdict(list)
-        """The files that declare a name, by `tag:name`."""
         self.in_folder: dict[str, list[str]] = defaultdict(list)
-        """The paths directly in a folder."""
         self.entries: dict[str, list[str]] = defaultdict(list)
-        """What a manifest says a package's folder is imported as."""
+        """The files that a manifest names as the entries of its package, by folder."""
         self.types = cache(self._types)
         self.crate_root = cache(self._crate_root)
         self._ending_with = cache(self._find_ending_with)
@@ -47,7 +45,7 @@ class Places:
                     self.declared[spec[1:]].append(path)
 
     def relative(self, folder: str, name: str, endings: Iterable[str]) -> str | None:
-        """The file that `name` is from `folder`, with the first ending that fits."""
+        """Return the file that `name` means from `folder`, with the first ending that fits."""
         joined = f"{folder}/{name}" if folder else name
         if "./" in joined or joined.endswith(".") or "//" in joined:
             joined = posixpath.normpath(joined).removeprefix(".")
@@ -57,17 +55,17 @@ class Places:
     def absolute(
         self, folder: str, name: str, endings: Sequence[str], is_root: Callable[[str], bool] = _anywhere
     ) -> str | None:
-        """The file nearest to `folder` whose path ends with `name` and an ending, below a folder that `is_root`."""
+        """Return the file nearest to `folder` whose path ends with `name` and an ending, below a root."""
         return self.nearest(self._ending_with(name, endings, is_root), folder)
 
-    def is_no_package(self, folder: str) -> bool:
-        """Whether a folder is no package of Python: what lies in one is imported by the package's name, `json` is not `flask/json`."""
+    def is_plain_folder(self, folder: str) -> bool:
+        """Return whether a folder is not a Python package, which gives names: `json` is not `flask/json`."""
         return (f"{folder}/__init__.py" if folder else "__init__.py") not in self.paths
 
     def _find_ending_with(
         self, name: str, endings: Sequence[str], is_root: Callable[[str], bool]
     ) -> Sequence[str]:
-        """The paths that `absolute` chooses from. Thousands of files import the same names."""
+        """Return the candidates of `absolute`, cached because thousands of files import the same names."""
         name = posixpath.normpath(name)
         for ending in endings:
             end = name + ending
@@ -84,25 +82,25 @@ class Places:
         return ()
 
     def _types(self, namespace: str) -> Mapping[str, Sequence[str]]:
-        """The files that declare `namespace` (`tag:name`), by their names without endings."""
+        """Return the files that declare `namespace` (`tag:name`), by name without ending."""
         files: dict[str, list[str]] = {}
         for path in self.declared.get(namespace, ()):
             files.setdefault(posixpath.splitext(posixpath.basename(path))[0], []).append(path)
         return files
 
     def file_of(self, namespace: str, name: str, folder: str) -> str | None:
-        """The nearest of the files that are called like a type of the namespace."""
+        """Return the nearest file named like a type of the namespace."""
         return self.nearest(self.types(namespace).get(name, ()), folder)
 
     def _crate_root(self, folder: str) -> str | None:
-        """The nearest folder at or above `folder` that holds the root module of a Rust crate."""
+        """Return the nearest folder at or above `folder` with the root module of a Rust crate."""
         here = f"{folder}/" if folder else ""
         if f"{here}lib.rs" in self.paths or f"{here}main.rs" in self.paths:
             return folder
         return self.crate_root(folder.rpartition("/")[0]) if folder else None
 
     def folder_of(self, tag: str, name: str, folder: str) -> tuple[str, str] | None:
-        """The folder whose manifest declares the longest part of `name`, and what is left of the name."""
+        """Return the folder whose manifest declares the longest part of `name`, and the rest of the name."""
         part, rest = name, ""
         while part:
             if f"{tag}:{part}" in self.declared:
@@ -113,7 +111,7 @@ class Places:
         return None
 
     def nearest(self, paths: Sequence[str], folder: str) -> str | None:
-        """The path that shares most folders with `folder`, then the least deep one; None if two are alike, or none."""
+        """Return the path that shares most folders with `folder`, then the least deep; None for a tie."""
         if len(paths) < 2:
             return paths[0] if paths else None
         here = folder.split("/") if folder else []

@@ -1,4 +1,4 @@
-"""Reads the imports of one file, language by language.
+"""Read the imports of one file, language by language.
 
 Each reader takes a text that begins with a line end, and yields specs.
 """
@@ -12,34 +12,30 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 _CHARACTERS = 200_000
-"""What is read of a text: imports stand at the top, and generated files are long."""
+"""The characters that are read: imports are at the top, and generated files are long."""
 _SPECS = 400
-"""Specs that are kept of a file."""
+"""The most specs of a file."""
 _NAMES = 40
-"""Names that are kept of one `from x import a, b, ...`."""
+"""The most names of one `from x import a, b, ...`."""
 _REFERENCES = 200
-"""Distinct types that are kept of a file that may use them without naming them in an import."""
+"""The most distinct types of a file that may use them without importing their names."""
 
 _SpecReader = Callable[[str], Iterator[str]]
 
 
 def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
-    """What the file imports and what it is imported as, for `ImportGraph`; without duplicates, in order.
-
-    `path` is relative to the workspace, with `/`; `language` as `cairn.text.languages` names it.
-    """
+    """Return the file's imports and declarations for `ImportGraph`, in order and without duplicates. `path`
+    is relative to the workspace, with `/`; `language` is a name of `cairn.text.languages`."""
     reader = _MANIFESTS.get(path.rpartition("/")[2]) or _READERS.get(language)
     return tuple(islice(dict.fromkeys(reader("\n" + text[:_CHARACTERS])), _SPECS)) if reader else ()
 
 
-# No pattern looks far for its end: a text of nothing but beginnings would take time in the square of its length.
+# Patterns have a limited reach: a text full of beginnings would otherwise take quadratic time.
 
 
 def _by_line(pattern: str) -> re.Pattern[str]:
-    """`^pattern` for a text that begins with a line end.
-
-    A search for a line end is several times faster than one for `^`: 9 instead of 21 us per KB for Rust's `use`.
-    """
+    """Compile `^pattern` for a text that begins with a line end. Searching for a line end is several times
+    faster than for `^`: 9 instead of 21 µs per KB for Rust's `use`."""
     return re.compile(r"\n" + pattern)
 
 
@@ -58,7 +54,8 @@ _PY_COMMENT = re.compile(r"#[^\n]*")
 
 
 def _python(text: str) -> Iterator[str]:
-    """`from .http import web, URL` → `py:./http?web,`: the module itself after the last comma. The standard library is left out."""
+    """`from .http import web, URL` → `py:./http?web,`: the empty last name is the module itself. The standard
+    library is left out."""
     for quotes, pattern in _PY_STRINGS.items():
         if quotes in text:
             text = pattern.sub("", text)
@@ -68,7 +65,7 @@ def _python(text: str) -> Iterator[str]:
             name = f"{'/'.join(['..'] * (len(dots) - 1)) or '.'}/{name}".rstrip("/")
         elif module.partition(".")[0] in sys.stdlib_module_names:
             continue
-        # Modules are in lower case, and so is much else: which is which is seen in the file system.
+        # Modules are in lower case, and so are other names; only the file system tells them apart.
         names = _PY_MEMBER.findall(_PY_COMMENT.sub("", members).replace("\\", " "))[:_NAMES]
         lower = [each for each in names if each[0].islower() or each[0] == "_"]
         itself = [""] if len(lower) < len(names) else []
@@ -114,7 +111,7 @@ def _go(text: str) -> Iterator[str]:
                 yield f"go:{name}"
 
 
-# Languages with namespaces: a type is seen without an import by its neighbours, and after a star import
+# Languages with namespaces: types are visible without an import in their namespace and after a star import
 
 _JVM_PACKAGE = _by_line(r"[ \t]*package[ \t]+([\w.`]+)")
 _JVM_IMPORT = _by_line(r"[ \t]*import[ \t]+(?:static[ \t]+)?([\w.`]+)(\{[^}]{0,2000}\}|\*)?")
@@ -131,7 +128,7 @@ _TYPE = re.compile(r"\b[A-Z]\w*")
 
 
 def _jvm(text: str) -> Iterator[str]:
-    """`package a.b` → `=jvm:a/b`, `import a.c.D` → `jvm:a/c/D`, `import a.c.*` → `jvm:a/c/*`, and its types."""
+    """`package a.b` → `=jvm:a/b`, `import a.c.D` → `jvm:a/c/D`, `import a.c.*` → `jvm:a/c/*`, and types."""
     if package := _JVM_PACKAGE.search(text):
         yield f"=jvm:{_slashed(package[1])}"
     for dotted, rest in _JVM_IMPORT.findall(text):
@@ -181,7 +178,7 @@ def _slashed(name: str) -> str:
 
 
 def _types(tag: str, text: str) -> Iterator[str]:
-    """`jvm:~Request,Response`: names that may be types of the same namespace or of one that a star imports."""
+    """`jvm:~Request,Response`: possible types of the same namespace or of one that a star imports."""
     if names := list(dict.fromkeys(_TYPE.findall(text)))[:_REFERENCES]:
         yield f"{tag}:~{','.join(names)}"
 
@@ -203,7 +200,7 @@ def _rust(text: str) -> Iterator[str]:
         yield f"rs:self/{name}"
     for indent, tree in _RS_USE.findall(text):
         for parts in _use_tree(tree):
-            # An indented `super` is that of an inline module: the file itself.
+            # An indented `super` is that of an inline module, which is in the file itself.
             below = parts[1:] if indent and parts[0] == "super" else parts
             if below and below[0] not in _RS_STANDARD:
                 yield f"rs:{'' if below is parts else 'self/'}{'/'.join(below)}"
@@ -212,7 +209,7 @@ def _rust(text: str) -> Iterator[str]:
 
 
 def _use_tree(tree: str) -> Iterator[list[str]]:
-    """Every path of `a::{b, c::{d, e as f}}`."""
+    """Yield every path of `a::{b, c::{d, e as f}}`."""
     path: list[str] = []
     bases = [path]
     for token in _RS_TOKEN.findall(_RS_ALIAS.sub("", tree)):
@@ -234,12 +231,11 @@ def _package_json(text: str) -> Iterator[str]:
     """`{"name": "@s/p", "main": "lib/p.js"}` → `=js:@s/p`, `=entry:lib/p.js`."""
     try:
         manifest = json.loads(text)
-    except (ValueError, RecursionError):  # a template, or half written: imported by nobody
+    except (ValueError, RecursionError):  # a template or an unfinished file, which no file imports
         return
-    name = manifest.get("name") if isinstance(manifest, dict) else None
     if not isinstance(manifest, dict):
         return
-    if isinstance(name, str):
+    if isinstance(name := manifest.get("name"), str):
         yield f"=js:{name}"
     for key in ("source", "module", "main", "types"):
         if isinstance(entry := manifest.get(key), str):
@@ -310,11 +306,11 @@ def _shell(text: str) -> Iterator[str]:
             yield f"file:{'./' if here else ''}{words[0].lstrip('/')}"
 
 
-# Languages whose imports one pattern finds, and which reader reads which file
+# Languages whose imports one pattern finds, and the table of readers
 
 
 def _pattern(tag: str, pattern: str, separator: str = "/", relative: bool = False) -> _SpecReader:
-    """A reader of what the pattern's one group finds; `relative` to the importing file whatever it begins with."""
+    """Return a reader of matches of the pattern's group, all `relative` to the importing file if set."""
     compiled = _by_line(pattern[1:]) if pattern.startswith("^") else re.compile(pattern)
     start = f"{tag}:./" if relative else f"{tag}:"
 
@@ -328,7 +324,8 @@ def _pattern(tag: str, pattern: str, separator: str = "/", relative: bool = Fals
 
 _CSS = _pattern(
     "css",
-    r"^[ \t]*@(?:import|use|forward|reference)[ \t]+(?:\([^)\n]*\)[ \t]*)?(?:url\([ \t]*)?[\"']?([^\"')\s;:]+)",
+    r"^[ \t]*@(?:import|use|forward|reference)[ \t]+(?:\([^)\n]*\)[ \t]*)?(?:url\([ \t]*)?"
+    r"[\"']?([^\"')\s;:]+)",
     relative=True,
 )
 _TEMPLATE = _pattern("file", r"\{%-?[ \t]*(?:extends|include|import|from|embed)[ \t]+[\"']([^\"'\n]+)")

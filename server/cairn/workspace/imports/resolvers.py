@@ -1,4 +1,4 @@
-"""Which files the names in specs mean, language by language."""
+"""Resolve the names in specs to files, language by language."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterable, Sequence
 from cairn.workspace.imports.places import Places
 
 Resolver = Callable[[Places, str, str], Iterable[str | None]]
-"""Gets the folder of the importing file, or the file itself for tags in `BY_FILE`, and a name as `readers` writes it.
-Returns the files that the name means; None stands for none."""
+"""A function from the importing file's folder (the file itself for tags in `BY_FILE`) and a name of `readers`
+to the files that the name means; None means none."""
 
 _PYTHON = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyx", ".pxd")
 _SCRIPTS = tuple(".ts .tsx .js .jsx .mts .cts .mjs .cjs .d.ts .vue .svelte .json .coffee".split())
 _JAVASCRIPT = ("", *_SCRIPTS, *(f"/index{ending}" for ending in _SCRIPTS))
 _ENTRIES = ("src/index", "index", "src/main", "lib/index", "main", "lib/main")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-"""TypeScript imports a file by the name of what it is compiled to."""
+"""TypeScript imports a file by the name of its compiled file."""
 _DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
 _STYLES = ("", ".scss", ".sass", ".css", ".less", ".styl", "/_index.scss")
 _LOAD_PATHS = frozenset({"", "lib", "app", "src", "test", "tests", "spec", "ext"})
-"""Where Ruby projects let `require` look: elsewhere a `json.rb` is not what `require "json"` means."""
+"""The folders in which Ruby projects let `require` search: `require "json"` does not mean any `json.rb`."""
 _HEADER_PATHS = frozenset({"", "include", "includes", "inc", "headers", "src", "source", "sources", "lib"})
-"""Where `<x.h>` is looked for: elsewhere a `string.h` is not what `<string.h>` means."""
+"""The folders in which `<x.h>` is searched for: `<string.h>` does not mean any `string.h`."""
 
 
 def types_in_sight(
     places: Places, path: str, tag: str, names: Iterable[str], specs: Sequence[str]
 ) -> Iterable[str]:
-    """The files of the types that a file may use by their bare names: of its own namespace and of starred ones."""
+    """Yield the files of types that a file may use by bare name, from its own and starred namespaces."""
     spaces = [spec[1:] for spec in specs if spec.startswith(f"={tag}:")]
     spaces += [spec[:-2] for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")]
     folder = posixpath.dirname(path)
@@ -40,7 +40,7 @@ def types_in_sight(
 
 
 def _namespaced(tag: str) -> Resolver:
-    """`a/b/C` is C of the namespace a/b; `a/b/C/D` is in the file of C, if D has none of its own."""
+    """`a/b/C` is C of the namespace a/b; `a/b/C/D` is in the file of C if D has no own file."""
 
     def resolve(places: Places, folder: str, name: str) -> Iterable[str | None]:
         space, _, last = name.rpartition("/")
@@ -54,7 +54,7 @@ def _namespaced(tag: str) -> Resolver:
 
 
 def _by_path(endings: tuple[str, ...], roots: frozenset[str] | None = None) -> Resolver:
-    """Relative names from the file's folder, others by how paths end, below a folder called like one of `roots`."""
+    """Resolve relative names from the file's folder, others by the ends of paths below one of `roots`."""
 
     def is_root(folder: str) -> bool:
         return roots is None or posixpath.basename(folder).lower() in roots
@@ -73,11 +73,11 @@ def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
     def find(dotted: str) -> str | None:
         if dotted.startswith("."):
             return places.relative(folder, dotted, _PYTHON)
-        return places.absolute(folder, dotted, _PYTHON, places.is_no_package)
+        return places.absolute(folder, dotted, _PYTHON, places.is_plain_folder)
 
     submodules = [f"{module}/{member}" for member in members.split(",")] if members else []
     modules = [find(each) for each in submodules] or [None]
-    if None in modules:  # something that is defined in the module itself
+    if None in modules:  # a member that the module itself defines
         modules.append(find(module))
     return modules
 
@@ -92,13 +92,13 @@ def _javascript(places: Places, folder: str, name: str) -> Iterable[str | None]:
         if not rest and (entries := _entries(places, package)):
             return entries
         return (next((each for start in starts if (each := _script(places, package, start))), None),)
-    if name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
+    if name.startswith(("@/", "~/", "#/")):  # bundlers map these to the source folder
         return (places.absolute(folder, name[2:], _JAVASCRIPT),)
     return (places.absolute(folder, name, _JAVASCRIPT),) if name.startswith(("src/", "app/")) else ()
 
 
 def _entries(places: Places, folder: str) -> tuple[str, ...]:
-    """The first file of code that the manifest in a folder names and that is not built first, and its declarations of types."""
+    """Return the manifest's first code file that is not a build result, and its type declarations."""
     folder = folder.strip("./")
     named = (_script(places, folder, name) for name in places.entries.get(folder, ()))
     found = list(filter(None, named))
@@ -115,7 +115,7 @@ def _script(places: Places, folder: str, name: str) -> str | None:
 
 
 def _go(places: Places, folder: str, name: str) -> Iterable[str | None]:
-    """Every file of the package but its tests: Go imports a folder."""
+    """Return every file of the package except its tests: Go imports a folder."""
     found = places.folder_of("go", name, folder)
     if found is None:
         return ()
@@ -124,7 +124,7 @@ def _go(places: Places, folder: str, name: str) -> Iterable[str | None]:
 
 
 def _rust(places: Places, path: str, name: str) -> Iterable[str | None]:
-    """The deepest module on the way that is a file."""
+    """Return the deepest module on the path that is a file."""
     first, *parts = name.split("/")
     root, here = _crate(places, path)
     if first == "self":
@@ -151,12 +151,12 @@ def _module(places: Places, root: str, parts: Sequence[str]) -> str | None:
 
 
 def _crate(places: Places, path: str) -> tuple[str, list[str]]:
-    """The folder of the crate's root module, and the names that lead from there to the module in `path`."""
+    """Return the folder of the crate's root module, and the names from there to the module in `path`."""
     folder, _, file = path.rpartition("/")
     stem = file.removesuffix(".rs")
     root = places.crate_root(folder)
     if root is None:
-        return folder, []  # a test or an example: a crate of its own
+        return folder, []
     below = folder[len(root) :].strip("/").split("/") if folder != root else []
     return root, below if stem in ("mod", "lib", "main") else [*below, stem]
 
@@ -207,4 +207,4 @@ RESOLVERS: dict[str, Resolver] = {
 }
 
 BY_FILE = frozenset({"rs"})
-"""Tags whose names mean something else in each file; the others depend on the folder alone."""
+"""Tags whose names depend on the file; the others depend only on the folder."""

@@ -12,9 +12,9 @@
 (function_definition type: (_) @returns)
 
 (declaration declarator: (function_declarator declarator: (identifier) @announce))
-(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce)))
+(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce)))  ; noqa: E501
 (declaration
-  declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce))))
+  declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce))))  ; noqa: E501
 
 (preproc_function_def value: (preproc_arg) @text)
 

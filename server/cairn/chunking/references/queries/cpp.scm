@@ -23,5 +23,5 @@
 ; Bindings
 (optional_parameter_declaration type: (_) @type declarator: (_) @bind)
 (for_range_loop declarator: (_) @bind right: (_) @item)
-(declaration type: (placeholder_type_specifier) declarator: (init_declarator declarator: (_) @bind value: (_) @value))
+(declaration type: (placeholder_type_specifier) declarator: (init_declarator declarator: (_) @bind value: (_) @value))  ; noqa: E501
 (lambda_capture_initializer left: (identifier) @bind)

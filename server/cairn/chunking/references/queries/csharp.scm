@@ -6,9 +6,9 @@
 (invocation_expression function: (generic_name (identifier) @call))
 (invocation_expression function: (member_access_expression expression: (_) @on name: (identifier) @call))
 (invocation_expression function: (member_access_expression name: (identifier) @call))
-(invocation_expression function: (member_access_expression expression: (_) @on name: (generic_name (identifier) @call)))
+(invocation_expression function: (member_access_expression expression: (_) @on name: (generic_name (identifier) @call)))  ; noqa: E501
 (invocation_expression
-  function: (conditional_access_expression condition: (_) @on (member_binding_expression name: (identifier) @call)))
+  function: (conditional_access_expression condition: (_) @on (member_binding_expression name: (identifier) @call)))  ; noqa: E501
 (object_creation_expression type: (identifier) @call)
 (object_creation_expression type: (generic_name (identifier) @call))
 (object_creation_expression type: (qualified_name qualifier: (_) @on name: (identifier) @call))

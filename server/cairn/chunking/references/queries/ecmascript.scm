@@ -1,4 +1,4 @@
-; What JavaScript and TypeScript have in common.
+; The common part of JavaScript and TypeScript.
 (identifier) @read
 (shorthand_property_identifier) @read
 (member_expression object: (_) @on property: (property_identifier) @read)
@@ -22,7 +22,7 @@
 (export_statement source: (string)) @import
 (export_statement (export_clause)) @import
 (export_statement value: (identifier)) @import
-(variable_declarator value: (call_expression function: (identifier) @_require) (#eq? @_require "require")) @import
+(variable_declarator value: (call_expression function: (identifier) @_require) (#eq? @_require "require")) @import  ; noqa: E501
 (variable_declarator
   value: (member_expression object: (call_expression function: (identifier) @_require))
   (#eq? @_require "require")) @import
@@ -34,7 +34,7 @@
 
 (export_statement "default" declaration: (_ name: (_) @default))
 (assignment_expression
-  left: (member_expression object: (identifier) @_module) right: (function_expression name: (identifier) @default)
+  left: (member_expression object: (identifier) @_module) right: (function_expression name: (identifier) @default)  ; noqa: E501
   (#eq? @_module "module"))
 (assignment_expression
   left: (member_expression object: (identifier) @_module) right: (class name: (_) @default)

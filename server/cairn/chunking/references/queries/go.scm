@@ -12,16 +12,16 @@
 (type_conversion_expression
   type: (generic_type type: (qualified_type package: (_) @on name: (type_identifier) @call)))
 
-; An embedded type lends its methods.
+; An embedded type provides its methods.
 (field_declaration !name type: (type_identifier) @inherit)
 (field_declaration !name type: (pointer_type (type_identifier) @inherit))
 (field_declaration !name type: (qualified_type package: (_) @on name: (type_identifier) @inherit))
-(field_declaration !name type: (pointer_type (qualified_type package: (_) @on name: (type_identifier) @inherit)))
+(field_declaration !name type: (pointer_type (qualified_type package: (_) @on name: (type_identifier) @inherit)))  ; noqa: E501
 (field_declaration !name type: (generic_type type: (type_identifier) @inherit))
 (interface_type (type_elem (type_identifier) @inherit))
 (interface_type (type_elem (qualified_type package: (_) @on name: (type_identifier) @inherit)))
 
-(assignment_statement left: (expression_list (selector_expression operand: (_) @on field: (field_identifier) @write)))
+(assignment_statement left: (expression_list (selector_expression operand: (_) @on field: (field_identifier) @write)))  ; noqa: E501
 (assignment_statement left: (expression_list (identifier) @write))
 
 (import_spec) @import
@@ -42,7 +42,7 @@
 (short_var_declaration left: (expression_list . (identifier) @bind)
   right: (expression_list . (type_assertion_expression type: (_) @type)))
 (short_var_declaration left: (expression_list . (identifier) @bind)
-  right: (expression_list . (call_expression function: (identifier) @_make arguments: (argument_list . (_) @type)))
+  right: (expression_list . (call_expression function: (identifier) @_make arguments: (argument_list . (_) @type)))  ; noqa: E501
   (#any-of? @_make "make" "new"))
 (short_var_declaration left: (expression_list (identifier) @bind))
 (range_clause left: (expression_list (identifier) . (identifier) @bind) right: (_) @item)

@@ -41,5 +41,5 @@
 (catch_formal_parameter (catch_type (_) @type) name: (identifier) @bind)
 (inferred_parameters (identifier) @bind)
 (lambda_expression parameters: (identifier) @bind)
-(record_declaration parameters: (formal_parameters (formal_parameter type: (_) @type name: (identifier) @bind)))
+(record_declaration parameters: (formal_parameters (formal_parameter type: (_) @type name: (identifier) @bind)))  ; noqa: E501
 (instanceof_expression right: (_) @type name: (identifier) @bind)

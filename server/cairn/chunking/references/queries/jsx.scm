@@ -1,4 +1,4 @@
-; A component is called where it is shown.
+; Rendering a component calls it.
 (jsx_opening_element name: (identifier) @call)
 (jsx_self_closing_element name: (identifier) @call)
 (jsx_opening_element name: (member_expression object: (_) @on property: (property_identifier) @call))

@@ -47,7 +47,7 @@
 (for_in_clause left: (identifier) @bind right: (_) @item)
 (for_in_clause left: (pattern_list (identifier) @bind))
 (as_pattern (_) @value alias: (as_pattern_target (identifier) @bind))
-(assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) !type right: (_) @value
+(assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) !type right: (_) @value  ; noqa: E501
   (#any-of? @self "self" "cls"))
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field)
   !type right: (conditional_expression . (_) @value) (#any-of? @self "self" "cls"))

@@ -1,7 +1,7 @@
 (constant) @read
 (scope_resolution scope: (_) @on name: (constant) @read)
 
-; A name alone is called unless it is a variable.
+; A bare name is a call unless it is a variable.
 (identifier) @call
 (call receiver: (_) @on method: (identifier) @call)
 (call receiver: (_) @on method: (constant) @call)
@@ -13,7 +13,7 @@
 (superclass (scope_resolution scope: (_) @on name: (constant) @inherit))
 (call method: (identifier) @_include arguments: (argument_list (constant) @inherit)
   (#any-of? @_include "include" "extend" "prepend"))
-(call method: (identifier) @_include arguments: (argument_list (scope_resolution scope: (_) @on name: (constant) @inherit))
+(call method: (identifier) @_include arguments: (argument_list (scope_resolution scope: (_) @on name: (constant) @inherit))  ; noqa: E501
   (#any-of? @_include "include" "extend" "prepend"))
 
 (assignment left: (call receiver: (_) @on method: (identifier) @write))

@@ -8,12 +8,12 @@
 (call_expression function: (field_expression value: (_) @on field: (field_identifier) @call))
 (call_expression function: (scoped_identifier path: (_) @on name: (identifier) @call))
 (call_expression function: (generic_function function: (identifier) @call))
-(call_expression function: (generic_function function: (scoped_identifier path: (_) @on name: (identifier) @call)))
+(call_expression function: (generic_function function: (scoped_identifier path: (_) @on name: (identifier) @call)))  ; noqa: E501
 (call_expression
   function: (generic_function function: (field_expression value: (_) @on field: (field_identifier) @call)))
 (macro_invocation macro: (identifier) @call)
 (macro_invocation macro: (scoped_identifier path: (_) @on name: (identifier) @call))
-; What a macro is given are tokens: a name before parentheses is called.
+; The arguments of a macro are tokens: a name before parentheses is a call.
 ((token_tree (identifier) @call . (token_tree) @_arguments) (#match? @_arguments "^\\("))
 
 (impl_item trait: (type_identifier) @inherit)

@@ -5,7 +5,7 @@
 (call_expression function: (identifier) @call)
 (call_expression function: (field_expression value: (_) @on field: (identifier) @call))
 (call_expression function: (generic_function function: (identifier) @call))
-(call_expression function: (generic_function function: (field_expression value: (_) @on field: (identifier) @call)))
+(call_expression function: (generic_function function: (field_expression value: (_) @on field: (identifier) @call)))  ; noqa: E501
 (instance_expression (type_identifier) @call)
 (instance_expression (generic_type type: (type_identifier) @call))
 (infix_expression left: (_) operator: (identifier) @call right: (_))

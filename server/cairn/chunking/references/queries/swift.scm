@@ -3,7 +3,7 @@
 (navigation_expression target: (_) @on suffix: (navigation_suffix suffix: (simple_identifier) @read))
 
 (call_expression . (simple_identifier) @call)
-(call_expression . (navigation_expression target: (_) @on suffix: (navigation_suffix suffix: (simple_identifier) @call)))
+(call_expression . (navigation_expression target: (_) @on suffix: (navigation_suffix suffix: (simple_identifier) @call)))  ; noqa: E501
 
 (inheritance_specifier inherits_from: (user_type (type_identifier) @inherit))
 (attribute (user_type (type_identifier) @decorate))
