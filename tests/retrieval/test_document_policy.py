@@ -10,7 +10,7 @@ from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
 
 FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
-WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_BACK
+WELCOME, EQUAL, PENALISED = Documents.WELCOME, Documents.EQUAL, Documents.PENALISED
 
 
 @pytest.mark.parametrize(
@@ -25,24 +25,24 @@ WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_B
         ("how do I install it", FIRST, WELCOME, WELCOME),
         ("como instalar", FIRST, WELCOME, WELCOME),
         ("getting started", FIRST, WELCOME, WELCOME),
-        ("explain flask", FIRST, HELD_BACK, EQUAL),
-        ("explique o flask", FIRST, HELD_BACK, EQUAL),
+        ("explain flask", FIRST, PENALISED, EQUAL),
+        ("explique o flask", FIRST, PENALISED, EQUAL),
         # A part of it.
-        ("how does digest authentication work", RAISED, HELD_BACK, EQUAL),
-        ("explain the life cycle of a request", RAISED, HELD_BACK, EQUAL),
+        ("how does digest authentication work", RAISED, PENALISED, EQUAL),
+        ("explain the life cycle of a request", RAISED, PENALISED, EQUAL),
         ("how can I upload a file", RAISED, WELCOME, WELCOME),
         ("why is the session empty", RAISED, WELCOME, WELCOME),
         # Places and mistakes.
-        ("where are sessions signed", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("which class handles redirects", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("onde os navios são guardados", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("fix the crash in moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("ValueError: berth is taken", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("where are sessions signed", AS_IT_IS, PENALISED, PENALISED),
+        ("which class handles redirects", AS_IT_IS, PENALISED, PENALISED),
+        ("onde os navios são guardados", AS_IT_IS, PENALISED, PENALISED),
+        ("moor_ship", AS_IT_IS, PENALISED, PENALISED),
+        ("fix the crash in moor_ship", AS_IT_IS, PENALISED, PENALISED),
+        ("ValueError: berth is taken", AS_IT_IS, PENALISED, PENALISED),
         # In no type: a location for a search, while evidence may stand anywhere.
-        ("session cookies", AS_IT_IS, HELD_BACK, EQUAL),
-        ("implement a new storage layer", AS_IT_IS, HELD_BACK, EQUAL),
-        ("optimise the ranking loop", AS_IT_IS, HELD_BACK, EQUAL),
+        ("session cookies", AS_IT_IS, PENALISED, EQUAL),
+        ("implement a new storage layer", AS_IT_IS, PENALISED, EQUAL),
+        ("optimise the ranking loop", AS_IT_IS, PENALISED, EQUAL),
         # Documents by name.
         ("changelog", AS_IT_IS, WELCOME, WELCOME),
         ("documentation of the ranking", AS_IT_IS, EQUAL, EQUAL),
@@ -73,5 +73,5 @@ def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
 
 def test_a_variation_is_judged_by_the_words_of_whoever_asks() -> None:
     varied = evolve(understand("what is moored"), asked_as="where are ships moored", for_evidence=True)
-    assert documents_of(varied) is HELD_BACK
+    assert documents_of(varied) is PENALISED
     assert documents_of(evolve(varied, asked_as="")) is WELCOME

@@ -7,7 +7,7 @@ import pytest
 
 from cairn.index.reader.postings import Postings
 from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.pools import HeldWord, Pool
+from cairn.retrieval.pools import Pool, QueryWord
 
 
 def pool(**words: int) -> Pool:
@@ -16,7 +16,7 @@ def pool(**words: int) -> Pool:
     for word, chunks in words.items():
         ids = np.arange(1, chunks + 1, dtype=np.int32)
         ones = np.ones(chunks, np.uint8)
-        made.words.append(HeldWord(frozenset({word}), 1.0, Postings(ids, ones, ones)))
+        made.words.append(QueryWord(frozenset({word}), 1.0, Postings(ids, ones, ones)))
     return made
 
 

@@ -28,7 +28,7 @@ from cairn.text.words import stem, text_stems
 def test_terms_are_held_in_any_inflection_or_by_an_alternative(
     groups: tuple[tuple[str, ...], ...], text: str, held: set[int]
 ) -> None:
-    assert matcher(groups).held(text) == held
+    assert matcher(groups).terms_in(text) == held
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ _LETTERS = st.text("abcdeinrstyXYZ_é 1İß", min_size=1, max_size=12)
 
 @given(words=st.lists(st.text("abcdeinrsty", min_size=4, max_size=9), min_size=1, max_size=4), text=_LETTERS)
 def test_single_words_are_held_where_their_stems_are(words: list[str], text: str) -> None:
-    held = matcher(tuple((word,) for word in words)).held(f"{text} {words[0].upper()}ed")
+    held = matcher(tuple((word,) for word in words)).terms_in(f"{text} {words[0].upper()}ed")
     stems = text_stems(f"{text} {words[0].upper()}ed")
     assert held == {place for place, word in enumerate(words) if stem(word) in stems}

@@ -1,6 +1,6 @@
-"""What a question asks for, by its wording: it decides what else is looked for in the files found.
+"""Classify questions by their wording, which decides what passage ranking looks for in the files found.
 
-A question may be of several kinds ("which environment variable limits …"), or of none that is known.
+A question may be of several kinds ("which environment variable limits …"), or of none.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from functools import lru_cache
 
 
 class QuestionKind(enum.StrEnum):
-    """What is asked for."""
+    """What a question asks for."""
 
     ERROR = "error"
-    """What a message means, or where it is from."""
+    """The meaning or origin of a message."""
     CONSTANT = "constant"
     """A number, a default, a limit."""
     CONFIG = "config"
     """An option or environment variable."""
     TESTS = "tests"
     CALLERS = "callers"
-    """Where something is used."""
+    """The places that use something."""
     FLOW = "flow"
-    """What happens, in order."""
+    """The order in which things happen."""
     CHANGE = "change"
-    """What to touch to add or change something."""
+    """The places to edit to add or change something."""
     COMPARE = "compare"
 
 
@@ -33,25 +33,26 @@ _WORDING = {
     QuestionKind.CONSTANT: r"""\bhow\ (?:many|much|long|big|large|often|deep|high|small|old|far|wide)\b | \bdefaults?\b
         | \b(?:max(?:imum)?|min(?:imum)?|highest|lowest|largest|smallest|longest)\b | \bby\ default\b
         | \bwh(?:at|ich)\ (?:\w+\ ){0,3}(?:value|number|size|limit|timeout|interval|length|port|version|threshold)\b
-        | \b(?:upper|lower)\ (?:bound|limit)\b | \bif\ I\ (?:configure|set|pass|specify|give)\ nothing\b""",
+        | \b(?:upper|lower)\ (?:bound|limit)\b | \bif\ I\ (?:configure|set|pass|specify|give)\ nothing\b""",  # noqa: E501
     QuestionKind.CONFIG: r"""\benv(?:ironment)?\ ?var(?:iable)?s?\b | \b(?:options?|settings?|flags?|switch(?:es)?|parameters?|keywords?)\b
         | \bopt\ (?:in|out)\b | \b(?:turn|switch)(?:ed|ing)?\ (?:\w+\ )?(?:on|off)\b
-        | \b(?:dis|en)abl(?:e|ed|ing)\b | \bconfigur\w+""",
+        | \b(?:dis|en)abl(?:e|ed|ing)\b | \bconfigur\w+""",  # noqa: E501
     QuestionKind.TESTS: r"""\b(?:which|what|where)\b.{0,20}\btests?\b | \btested\b | \btest\ (?:case|suite)s?\b
-        | \btests?\ (?:for|of|that|which|check\w*|cover\w*|make|verif\w+|assert\w*|ensur\w+)\b""",
+        | \btests?\ (?:for|of|that|which|check\w*|cover\w*|make|verif\w+|assert\w*|ensur\w+)\b""",  # noqa: E501
     QuestionKind.CALLERS: r"""\b(?:who|what|which|where)\b.{0,60}\b(?:calls?|invokes?|consults?|references?|call\ sites?)\b
         | \b(?:callers?|usages?|uses|call\ sites?)\ of\b | \bwhere\b.{0,40}\b(?:is|are)\b.{0,60}\b(?:called|used|invoked|consulted|referenced)\b
-        | \b(?:who|what|which\ \w+)\ (?:\w+\ )?(?:uses?|depends?\ on|relies\ on|makes?\ use\ of)\b""",
+        | \b(?:who|what|which\ \w+)\ (?:\w+\ )?(?:uses?|depends?\ on|relies\ on|makes?\ use\ of)\b""",  # noqa: E501
     QuestionKind.FLOW: r"""\bstep\ by\ step\b | \bin\ (?:what|which)\ order\b | \bin\ order\b | \bwhat\ happens\b | \bsequence\ of\b
-        | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",
+        | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",  # noqa: E501
     QuestionKind.CHANGE: r"""^(?:add|change|extend|implement|introduce|support)\b
         | \bwh(?:at|ich|ere)\b.{0,60}\b(?:change[ds]?|touch(?:ed)?|edit(?:ed)?|modif(?:y|ied)|adapt(?:ed)?|extend(?:ed)?|register(?:ed)?)\b
             (?=.{0,200}\b(?:add|new|another|one\ more|further|additional|support|also)\b)
-        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|further|new|my\ own)\b""",
+        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|further|new|my\ own)\b""",  # noqa: E501
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }
-# Repetitions that may start anywhere have an upper bound: a question of thousands of characters is read within milliseconds.
+# Repetitions that may start anywhere are bounded, so a question of thousands of characters takes
+# milliseconds.
 _PATTERNS = {
     kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL) for kind, pattern in _WORDING.items()
 }
@@ -76,16 +77,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 @lru_cache(maxsize=256)
 def question_kinds(text: str) -> frozenset[QuestionKind]:
-    """The kinds of the question; `text` is its wording in English."""
+    """Return the kinds of the question; `text` is its wording in English."""
     kinds = {kind for kind, pattern in _PATTERNS.items() if pattern.search(text)}
     return frozenset(kinds | {QuestionKind.ERROR} if message_of(text) else kinds)
 
 
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
-    """The message that a program gave, where the question cites one; "" otherwise.
+    """Return the program message that a question cites, or "".
 
-    It stands in quotes, or before the sentence that asks: after a colon, or alone.
+    The message is in quotes, or stands before the sentence that asks: after a colon, or alone.
     """
     said = _declared(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
@@ -95,7 +96,7 @@ def message_of(text: str) -> str:
 
 
 def _declared(text: str) -> str:
-    """What is said before or after what is asked, if it reads like a program's complaint."""
+    """Return the sentences around the actual question that read like a program's complaint."""
     rest, is_announced = text, False
     while prefix := _PREFIX.match(rest):
         is_announced = is_announced or bool(
@@ -124,16 +125,16 @@ _MOST_FRAGMENTS = 3
 
 @lru_cache(maxsize=256)
 def message_fragments(text: str) -> tuple[str, ...]:
-    """The pieces of the message that the question cites between what looks like filled-in values, longest first.
+    """Return the parts of the cited message between what look like filled-in values, longest first.
 
-    The literal that the message was made from has these pieces letter by letter.
+    The string literal that the message was made from contains these parts verbatim.
     """
     return fragments_of(message_of(text))
 
 
 @lru_cache(maxsize=256)
 def fragments_of(message: str) -> tuple[str, ...]:
-    """The pieces of a message between what looks like filled-in values, longest first."""
+    """Return the parts of a message between what look like filled-in values, longest first."""
     pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message))
     long = {
         piece

@@ -1,8 +1,9 @@
-"""The ranking signals and what each weighs.
+"""Define the ranking signals of files and their weights.
 
-Weights were found on one half of the repositories of a development set and checked on the other, and on repositories in other
-languages; those of meaning and of imports then on weak labels of repositories held back from training the code model
-(scripts/training/ranking_weights.py). docs/ranking.md has the table with what each signal is worth, and what was tried and did nothing.
+The weights were found on one half of a development set's repositories and checked on the other, and on
+repositories in other languages; those of meaning and imports, on weak labels of repositories held back from
+training the code model (scripts/training/ranking_weights.py). docs/ranking.md says what each signal is worth,
+and what did not help.
 """
 
 from __future__ import annotations
@@ -34,43 +35,43 @@ from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
 _SLOW_DECAY = tuple(0.7**place for place in range(8))
-"""Shares of a file's best eight chunks: a file that is about something says so in several places."""
+"""Shares of a file's best eight chunks: a file about something says so in several places."""
 _FAST_DECAY = (1.0, 0.5, 0.25)
-"""Shares of a file's best three chunks: chunks of one file are alike, so further ones say little more."""
+"""Shares of a file's best three chunks: the chunks of a file are similar, so more of them say little."""
 
 _MANY_IMPORTS = 4
-"""Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
+"""The least divisor of import counts: in a project of three files, a single import must not count fully."""
 
 _LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
-"""What a file's name counts that holds next to nothing of the question, and how much more for all of it; at most 1."""
+"""A file name's value if it has almost nothing of the query, and the increase up to all of it; at most 1."""
 
 _CHOSEN = 1.0
-"""The most that choices may add to a file's sum or take from it. Over 55 questions to Flask and Click, neighbours among
-the first ten lie 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that was always
-chosen passes one better file or two. With this it could come from the second place to the first in 44 % of the
+"""The most that choices may change a file's sum. Over 55 questions to Flask and Click, neighbours among the
+first ten are 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that is
+always chosen passes one or two better files. It could rise to the first place from the second in 44 % of the
 questions, from the fifth in 4 %, from the tenth in none."""
 
 _TYPE_KINDS = {
     **dict.fromkeys(
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
     ),
-    "object": 0.25,  # beside a class of its name it is the lesser one
+    "object": 0.25,  # less than a class of the same name
     PROTOTYPE: -0.4,
 }
-"""What a definition of each kind counts more than a function."""
+"""The bonus of each kind of definition over a function."""
 _ANOTHER_KIND = -0.3
-"""The same where another kind was asked for by its name."""
+"""The bonus of a kind other than the query names."""
 
 
 def _definition(asked: Asked) -> Floats:
-    """How well each file defines the one name that was asked for."""
+    """Return how well each file defines the query's name."""
     return asked.candidates.best(definitions(asked.query, asked.candidates))
 
 
 def definitions(query: Query, candidates: Candidates) -> Floats:
-    """How well each chunk defines the name that is asked for, 1 at most; 0 where more than a name is asked for.
+    """Return how well each chunk defines the query's name, 1 at most; 0 if the query is more than a name.
 
-    A type is what is asked for more often than a function, a variable or a member of the same name.
+    A type is meant more often than a function, a variable or a member of the same name.
     """
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
     strength = candidates.symbol * query.is_symbol
@@ -85,17 +86,17 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
 
 
 def _whole_question(asked: Asked) -> Floats:
-    """How well each file contains the word, quote or piece of code that the question is; 0 where more is asked.
+    """Return how well each file contains the word, quote or piece of code that is the whole query; else 0.
 
-    Nobody who types a word that stands in one file looks for another file, whatever kind of file that is.
+    If a typed word occurs in one file, the user wants that file, whatever its kind.
     """
     return best("exact")(asked) if asked.query.is_one_text else asked.nothing()
 
 
 def _file_name(asked: Asked) -> Floats:
-    """Share of the words of the file's name that the question holds.
+    """Return the share of the file name's words that are in the query.
 
-    A name that holds little of the question counts less: among thousands of files there are dozens of `page.c`.
+    A name with little of the query counts less: thousands of files include dozens of `page.c`.
     """
 
     wanted = asked.query.stems
@@ -105,20 +106,24 @@ def _file_name(asked: Asked) -> Floats:
         if wanted.isdisjoint(words):
             return 0.0
         found = [word for word in words if word in wanted]
-        return len(found) / len(words) * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.held_by(found))
+        return (
+            len(found)
+            / len(words)
+            * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.share_of_query(found))
+        )
 
     return asked.each(share)
 
 
 def _joined_name(asked: Asked) -> Floats:
-    """Whether the file's name, as one word, is a name or two words of the question."""
+    """Return whether the file's name, as one word, is a name or two adjacent words of the query."""
     names = (name.lower().replace("_", "").lstrip("$@#") for name in asked.query.names)
     wanted = {*asked.query.joined, *names}
     return asked.each(lambda file: joined_name(file.path) in wanted)
 
 
 def _abbreviated_name(asked: Asked) -> Floats:
-    """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
+    """Return whether a word of the file's name begins a longer word of the query: `req`, "request"."""
     terms = asked.query.terms
     # Beginnings of two letters or more that leave out as many.
     beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - asked.query.stems
@@ -126,18 +131,19 @@ def _abbreviated_name(asked: Asked) -> Floats:
 
 
 def _folder_name(asked: Asked) -> Floats:
-    """Share of the question that names a folder of the path: a subsystem, an architecture, a package."""
+    """Return the share of the query that the folders of the path contain."""
     wanted = asked.own_stems
 
     @cache
     def share(stems: frozenset[str]) -> float:
-        return asked.held_by(wanted & stems)
+        return asked.share_of_query(wanted & stems)
 
     return asked.each(lambda file: share(folder_stems(file.path)))
 
 
 def _older_version(asked: Asked) -> Floats:
-    """Whether it lies in a version's folder beside that of a newer one, and the question does not name its version."""
+    """Return whether a file is in a version's folder beside a newer one, and the query does not name its
+    version."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
     for file in asked.candidates.files:
         for above, number in versions(file.path):
@@ -155,7 +161,7 @@ def _older_version(asked: Asked) -> Floats:
 
 
 def _translation(asked: Asked) -> Floats:
-    """Whether a file is a translation of what is there in English, and the question is not in another language."""
+    """Return whether a file is translated from an English one; never for a query in another language."""
     if asked.query.language:
         return asked.nothing()
     places = {(file.folder, *found) for file in asked.candidates.files for found in languages(file.path)}
@@ -172,43 +178,47 @@ def _translation(asked: Asked) -> Floats:
 
 
 def _imports(asked: Asked) -> Floats:
-    """The logarithm of how many files import it."""
+    """Return the logarithm of the number of files that import each file."""
     return asked.each(lambda file: math.log1p(file.in_degree))
 
 
 def _header(asked: Asked) -> Floats:
-    """Whether a file is a header of C, unless what headers define is asked for: they announce what the code beside them does."""
+    """Return whether a file is a C header, which only declares what code defines; never for a name or a
+    constant."""
     if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
         return asked.nothing()
     return asked.each(lambda file: file.path.endswith(".h"))
 
 
 def _package(asked: Asked) -> Floats:
-    """How much the question is about each file's package."""
+    """Return how much the query is about each file's package."""
     if not asked.packages:
         return asked.nothing()
     return asked.each(lambda file: asked.packages[file.folder].around(file.path))
 
 
 def _folder(asked: Asked) -> Floats:
-    """How likely the words of the question are in the file's folder, where several are searched; 0 for the likeliest."""
+    """Return `RankingInput.folders` of each file's folder."""
     return asked.each(lambda file: asked.folders[file.folder]) if asked.folders else asked.nothing()
 
 
 def _chosen(asked: Asked) -> Floats:
-    """What earlier choices say of each file for a question like this one, −1 to 1."""
+    """Return the preference for each file from earlier choices, −1 to 1."""
     if not asked.learned:
         return asked.nothing()
     values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
     return asked.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
 
 
-def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
-    """Whether a file is of the kind, and neither that is asked for nor a name that only files of the kind define."""
+def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
+    """Return a signal value: whether a file is of the kind.
+
+    It is 0 for all files if the query asks for the kind, and for those that alone define the query's name.
+    """
 
     def value(asked: Asked) -> Floats:
         of_kind = asked.of_kind(kind)
-        if unless_asked_for & asked.asked_for_stems or not of_kind.any():
+        if excluding_stems & asked.kind_stems or not of_kind.any():
             return asked.nothing()
         defining = _definition(asked) > 0
         return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
@@ -217,17 +227,17 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
 
 
 def _documents(wanted: Documents) -> Value:
-    """Whether a file is a document, and the question is one for which documents are `wanted` so."""
+    """Return a signal value: whether a file is a document, if the query wants documents treated so."""
 
     def value(asked: Asked) -> Floats:
-        is_asked = documents_of(asked.query) is wanted
-        return asked.of_kind(FileKind.DOCS) if is_asked else asked.nothing()
+        is_wanted = documents_of(asked.query) is wanted
+        return asked.of_kind(FileKind.DOCS) if is_wanted else asked.nothing()
 
     return value
 
 
 def _introduction(asked: Asked) -> Floats:
-    """How well the file introduces the project, or what of it is asked about: its README does before other ones."""
+    """Return how well the file introduces the project or the query's subject, its README best."""
     subject = key_of_name(subject_of(asked.query.wording))
     if not (subject or asks_for_overview(asked.query.wording)):
         return asked.nothing()
@@ -308,7 +318,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal(
         "is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6
     ),
-    Signal("is documentation", -4.0, FILE, _documents(Documents.HELD_BACK), relative=False),
+    Signal("is documentation", -4.0, FILE, _documents(Documents.PENALISED), relative=False),
     Signal(
         "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
     ),
@@ -320,29 +330,29 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )
-"""The signals with the weights that are used where the settings have no others.
+"""The signals with their default weights.
 
-What each is worth, left out alone, is measured in `benchmarks/results/retrieval-folder.md` and `retrieval-checkout.md`.
+`benchmarks/results/retrieval-folder.md` and `retrieval-checkout.md` have what ranking loses without each.
 """
 
 
-_FORMER_NAMES: Mapping[str, str] = {"hands on the symbol": "re-exports the symbol"}
-"""Names that settings may still have."""
+_FORMER_NAMES: Mapping[str, str] = {"hands\x20on the symbol": "re-exports the symbol"}
+"""Former names, which settings may still have."""
 _ALIKE = 70
-"""Of 100: "is test" and "is a test" have 95, names that have nothing in common about 50."""
+"""The least similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
-    """The signals with other weights, by name."""
+    """Return the signals with the given weights, by name, for queries and reports."""
     if not weights:
         return tuple(signals)
-    # Weights of the settings count for reports, too.
+
     now = {_FORMER_NAMES.get(name, name): weight for name, weight in weights.items()}
     return tuple(evolve(s, weight=now[s.name], in_reports=None) if s.name in now else s for s in signals)
 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:
-    """One warning for each name in `weights` that no signal has, or that a signal had before."""
+    """Return a warning for each name in `weights` that no signal has, or that is a former name."""
     from rapidfuzz import process  # seldom needed
 
     known = [signal.name for signal in SIGNALS]

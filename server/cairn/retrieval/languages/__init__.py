@@ -1,4 +1,4 @@
-"""Questions in other languages about English code: which language a question is in, and the question in English.
+"""Translate questions in other languages about English code.
 
-One list of words for each language (`es.txt`, …), read when the first question in it is asked.
+Each language has a word list (`es.txt`, …), read for the first question in it.
 """

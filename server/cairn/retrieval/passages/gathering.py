@@ -1,6 +1,6 @@
-"""Which chunks are cut into windows, and what is known of each window: by columns, as ranking adds numbers up.
+"""Choose the chunks that are cut into windows, and describe each window in columns.
 
-Only the chunks that promise most are cut: of 95 questions none had less in its first 4,000 tokens for it.
+Only the most promising chunks are cut: none of 95 questions lost facts in its first 4,000 tokens by that.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
-"""What counts for an introduction: to stand at the very top of a README or near it, and to say what its subject is."""
+"""Points of an introduction: for a place in a README's first lines, for one near its top, and for a
+definition."""
 _INTRODUCING_FILES = 8
-"""READMEs and the like whose beginnings compete, whatever was found in them."""
+"""READMEs and similar files whose beginnings are always considered."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
-"""What counts for the nearness of a name."""
+"""The weights of words and of vectors in the nearness of a name."""
 _WHOLE_FILES = 4
-"""Files of which all chunks compete, whichever were found; with more, nothing changes."""
+"""Files of which all chunks are considered; more change nothing."""
 _MOST_OF_A_FILE = 300
 """Chunks of one such file: 300 are some 10,000 lines."""
 
@@ -53,14 +54,15 @@ class Windows:
     chunk_of: NDArray[np.intp]
     """intp[windows]: the place of each window's chunk."""
     spans: Sequence[tuple[int, int]]
-    """Lines of the chunk."""
+    """Lines `[first, last)` of the chunk."""
     texts: Sequence[str]
     families: Sequence[Family]
-    """Names that stand in lists here, where one more is to be added."""
+    """Names listed in these windows, if the query wants to add another."""
     steps: Sequence[Step]
-    """The functions that what is asked about goes through."""
+    """The functions that a flow passes through."""
     of_chunk: Mapping[str, Floats]
-    """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`, `package`."""
+    """float64[chunks] for each of `file`, `place`, `keyword`, `similarity` and `package`: scores from file
+    ranking."""
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -68,7 +70,7 @@ class Windows:
 
     @cached_property
     def introductions(self) -> Floats:
-        """float64[windows]: how well each introduces what the question asks for an overview of; 0 where none is asked for."""
+        """float64[windows]: how well each introduces the subject of an overview; 0 for other queries."""
         asked = Introduced.by(self.query.wording)
         if asked is None:
             return np.zeros(len(self.texts))
@@ -86,16 +88,16 @@ class Windows:
 
     @cached_property
     def step_of(self) -> list[Step | None]:
-        """The surest step that each window belongs to; None for one that belongs to none."""
+        """The surest step that overlaps each window, or None."""
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
             first, last = self.at(place)
             folder, path = self.folders[number], self.chunks[number].path
-            found.append(next((each for each in self.steps if each.holds(folder, path, first, last)), None))
+            found.append(next((each for each in self.steps if each.overlaps(folder, path, first, last)), None))
         return found
 
     def at(self, place: int) -> tuple[int, int]:
-        """The lines `[first, last)` of its file at which a window stands."""
+        """Return a window's lines `[first, last)` in its file."""
         first, last = self.spans[place]
         start = self.chunks[int(self.chunk_of[place])].chunk.start_line
         return start + first, start + last
@@ -105,15 +107,18 @@ class Windows:
         return group_keys(self.query.groups)
 
     def nearness(self, texts: Sequence[str]) -> Floats:
-        """float64[texts]: how near each is to the question, 0 to 1: by the words that it has of it and by meaning."""
+        """float64[texts]: how near each is to the question, 0 to 1: by the words that it has of it and by
+        meaning."""
         wanted = matcher(self.query.groups)
         worth = self.idf / (self.idf.sum() or 1.0)
-        held = np.array([sum(worth[place] for place in wanted.held(text)) for text in texts], np.float64)
+        covered = np.array(
+            [sum(worth[place] for place in wanted.terms_in(text)) for text in texts], np.float64
+        )
         if self.table is None:
-            return held
+            return covered
         asked = self.table.embed_queries([self.query.meant or self.query.text])[0]
         near = np.asarray(self.table.embed(texts, TOKENS) @ asked, np.float64)
-        found: Floats = np.clip(_BY_WORDS * held + _BY_MEANING * near, 0.0, 1.0)
+        found: Floats = np.clip(_BY_WORDS * covered + _BY_MEANING * near, 0.0, 1.0)
         return found
 
     @cached_property
@@ -122,14 +127,14 @@ class Windows:
 
     @cached_property
     def counts(self) -> Floats:
-        """float64[windows, terms]: how often each window holds each term."""
+        """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
             return np.zeros((len(self.texts), 0))
         return np.stack([self.words.count(keys) for keys in self.keys], axis=1)
 
     @cached_property
     def idf(self) -> Floats:
-        """float64[terms]: BM25's, over the windows."""
+        """float64[terms]: the BM25 idf over the windows."""
         holding = (self.counts > 0).sum(axis=0)
         idf: Floats = np.log(1 + (len(self.texts) - holding + 0.5) / (holding + 0.5))
         return idf
@@ -148,19 +153,19 @@ class Windows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Identifiers that the question names."""
+        """Identifiers in the query."""
         return tuple(name for name in self.query.names if len(name) > 2)
 
     def each(self, value: Callable[[Sequence[str]], float]) -> Floats:
-        """float64[windows]: what `value` says of the lines of each."""
+        """Return float64[windows]: `value` of each window's lines."""
         return np.array([value(lines) for lines in self.lines], np.float64)
 
     def of_kind(self, *kinds: FileKind) -> Floats:
-        """float64[windows]: 1 for those of files of these kinds."""
+        """Return float64[windows]: 1 for windows of these kinds of files."""
         return self.of_chunks([chunk.kind in kinds for chunk in self.chunks])
 
     def of_chunks(self, values: Sequence[float] | Floats) -> Floats:
-        """float64[windows]: for each the value of its chunk."""
+        """Return float64[windows]: the value of each window's chunk."""
         every: Floats = np.asarray(values, np.float64)[self.chunk_of]
         return every
 
@@ -186,10 +191,10 @@ def gather_windows(
     listed: Sequence[Family] = (),
     steps: Sequence[Step] = (),
 ) -> Windows:
-    """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files.
+    """Return the windows of the `most` most promising chunks by file; with `files`, only of found chunks in
+    these.
 
-    With `listed` there are also the chunks that mention several members of one of these families, with `steps` those of
-    these functions.
+    Chunks that mention several members of a `listed` family, and those of `steps`, are added.
     """
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
@@ -207,7 +212,7 @@ def gather_windows(
         sources.append(partial(_openings, ranking))
     beside: list[_Chunk] = []
     for source in sources:
-        beside += _beside(ranking, [*every[:most], *beside], source)
+        beside += _additional(ranking, [*every[:most], *beside], source)
     every = [*every[:most], *beside]
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
@@ -216,7 +221,7 @@ def gather_windows(
     chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
     read = [read_chunk(stored, table) for _, stored in chosen]
-    # The last ones are those of files that were not found.
+    # The last element stands for files without candidates, whose place is -1.
     totals = np.append(totals, 0.0)
     place = np.full(len(totals), len(order), np.intp)
     place[order] = np.arange(len(order))
@@ -245,7 +250,7 @@ def gather_windows(
 def _candidates(
     ranking: Ranking, totals: Floats, most: int, files: Set[tuple[int, str]] | None
 ) -> list[_Chunk]:
-    """The `most` most promising of the chunks that legs found; with `files`, of those in these files."""
+    """Return the `most` most promising chunks that legs found, in `files` if given."""
     candidates = ranking.candidates
     keyword = share(candidates.keyword)
     promise = (
@@ -273,7 +278,7 @@ def _candidates(
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
-    """All further chunks of these files: the body of a long function seldom has the words of its head."""
+    """Return all other chunks of these files: the body of a function seldom has the words of its head."""
     found: list[_Chunk] = []
     known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
     for folder, reader in enumerate(ranking.readers):
@@ -292,18 +297,18 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
         outlines = reader.outlines(ids)
         ids = list(outlines)
         similar = similarities(ranking.vectors[:1], reader, ids)[0] if ranking.vectors else {}
-        held = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
-        for chunk_id, words in zip(ids, held.tolist(), strict=True):
+        covered = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
+        for chunk_id, words in zip(ids, covered.tolist(), strict=True):
             file = here[outlines[chunk_id].path]
             near = max(0.0, similar.get(chunk_id, 0.0))
             found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
     return found
 
 
-def _beside(
+def _additional(
     ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """The chunks of candidate files that `ids_of` names for each folder, beside those that are known."""
+    """Return the chunks that `ids_of` names for each folder and that are not known yet."""
     here = {(chunk.folder, chunk.id) for chunk in known}
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
@@ -319,7 +324,7 @@ def _beside(
 
 
 def _openings(ranking: Ranking, folder: int, reader: IndexReader) -> Sequence[int]:
-    """The first chunks of the files that introduce something, those at the top of the folder first."""
+    """Return the first chunks of introducing files, those at the top of the folder first."""
     paths = [
         file.path for file in ranking.candidates.files if file.folder == folder and introduces(file.path)
     ]
