@@ -83,7 +83,7 @@ def chance(query: str, strength: Strength) -> float:
 def test_each_sign_makes_an_answer_more_or_less_likely() -> None:
     usual = chance(LONG, BETWEEN)
     assert chance(LONG, evolve(BETWEEN, similarity=0.5)) > usual
-    assert chance(LONG, evolve(BETWEEN, held=(frozenset(), frozenset({0, 1, 2})))) > usual
+    assert chance(LONG, evolve(BETWEEN, terms_by_file=(frozenset(), frozenset({0, 1, 2})))) > usual
     assert chance(LONG, evolve(BETWEEN, missing_names=1)) < usual
     assert chance("how does the workspace hold panels and tiles", BETWEEN) > chance(
         "which option makes the workspace hold panels and tiles", BETWEEN
@@ -91,8 +91,8 @@ def test_each_sign_makes_an_answer_more_or_less_likely() -> None:
 
 
 def test_the_file_that_holds_most_of_the_question_counts() -> None:
-    scattered = evolve(BETWEEN, held=(frozenset({0}), frozenset({1}), frozenset({2})))
-    together = evolve(BETWEEN, held=(frozenset({0}), frozenset({0, 1, 2})))
+    scattered = evolve(BETWEEN, terms_by_file=(frozenset({0}), frozenset({1}), frozenset({2})))
+    together = evolve(BETWEEN, terms_by_file=(frozenset({0}), frozenset({0, 1, 2})))
     assert chance(LONG, together) > chance(LONG, scattered)
 
 
@@ -103,7 +103,7 @@ def test_without_vectors_the_words_decide(strength: Strength | None) -> None:
 
 
 def test_passages_do_not_outweigh_the_words_of_a_name() -> None:
-    near = evolve(NEAR, held=(frozenset({0}),))
+    near = evolve(NEAR, terms_by_file=(frozenset({0}),))
     assert judged("explain workspace", FAR).action == "answer"
     assert judged("explain home", near, (HOME_PAGE, HOME_WIDGET)).message == (
         "Do you mean Home (docs/home.md) or Home (docs/home-widget.md)?"

@@ -62,7 +62,7 @@ def test_the_best_three_passages_count() -> None:
 def test_passages_of_one_file_hold_the_question_together() -> None:
     files = [File("a.md", "the tide"), File("b.md", "tables"), File("a.md", "of the harbour")]
     found = shown("tide tables harbour", files, [3, 2, 1])
-    assert found.held == (frozenset({0, 2}), frozenset({1}))
+    assert found.terms_by_file == (frozenset({0, 2}), frozenset({1}))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""List programmers' abbreviations: `ctx` in a query also finds "context", and "configuration" finds
-`config`."""
+"""List programmers' abbreviations, so that `ctx` finds "context" and "configuration" finds `config`."""
 
 from __future__ import annotations
 

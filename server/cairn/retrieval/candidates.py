@@ -1,5 +1,4 @@
-"""Collect the candidates of ranking: the files in which legs found something, with their chunks in
-columns."""
+"""Collect the candidates of ranking: the files that legs found, with their chunks in columns."""
 
 from __future__ import annotations
 
@@ -45,23 +44,19 @@ class FileCandidate:
     subjects: float = 0.0
     """BM25 over the subjects of its commits, as a share of the possible score."""
     in_degree: int = 0
-    """The number of files that import it."""
     words: float = 0.0
     """How much of the query its candidate chunks and its name contain, 0 to 1, by inverse document frequency.
     A word in the text alone counts half."""
     is_copy: bool = False
-    """Whether it is a copy of another file."""
     is_named: float = 0.0
     """How surely the query names it or its folder by path, 1 at most."""
 
 
 @frozen(eq=False)
 class Candidates:
-    """Files ordered by folder and path, and their chunks ordered by position.
-
-    Chunks are stored in columns: with an object for each, ranking 400 took twice as long. A column has a
-    leg's score of each chunk, 0 where the leg does not know it.
-    """
+    """Files ordered by folder and path, and their chunks ordered by position. Chunks are stored in columns:
+    with an object for each, ranking 400 took twice as long. A column has a leg's score of each chunk, 0 where
+    the leg does not know it."""
 
     files: tuple[FileCandidate, ...]
     outlines: Sequence[Outline]
@@ -92,8 +87,7 @@ class Candidates:
         return np.maximum.reduceat(column, self._starts) if len(column) else column
 
     def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
-        """Return float64[files]: the sum of each file's highest numbers, the first times `shares[0]` and so
-        on."""
+        """Return float64[files]: the sum of each file's highest numbers, times `shares` in order."""
         if not len(column):
             return column
         highest_first = column[self.ordered(column)]
@@ -111,7 +105,6 @@ class Candidates:
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
-        """int64[n]: their ids, unique within a folder."""
         return np.array([outline.id for outline in self.outlines], np.int64)
 
     @cached_property
@@ -126,7 +119,6 @@ class Candidates:
 
     @cached_property
     def _places(self) -> Mapping[tuple[int, int], int]:
-        """The place of each chunk in the columns, by folder and id."""
         folders_and_ids = zip(self.folders.tolist(), self.ids.tolist(), strict=True)
         return {key: place for place, key in enumerate(folders_and_ids)}
 
@@ -163,11 +155,8 @@ def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only:
 
 
 def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]) -> Candidates:
-    """Build the candidates from the pooled chunks.
-
-    A chunk without a vector gets the usual similarity of those that have one: while vectors are being made,
-    having one must not be an advantage.
-    """
+    """Build the candidates from the pooled chunks. A chunk without a vector gets the usual similarity of
+    those that have one: while vectors are being made, having one must not be an advantage."""
     files: list[FileCandidate] = []
     file_of: list[int] = []
     every: list[Outline] = []
@@ -235,10 +224,8 @@ def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[
 
 
 def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:
-    """Return each chunk's cosine to the query.
-
-    A chunk without a vector gets the mean cosine, or a linear prediction from its static similarity.
-    """
+    """Return each chunk's cosine to the query. A chunk without a vector gets the mean cosine, or a linear
+    prediction from its static similarity."""
     cosines = np.where(np.isnan(found), compared, found)
     unknown = np.isnan(cosines)
     if unknown.all():

@@ -1,5 +1,4 @@
-"""Diversify ranked results: near-duplicates move to the end, and repeated folders and file names are
-damped."""
+"""Diversify ranked results: demote near-duplicates, and damp repeated folders and file names."""
 
 from __future__ import annotations
 
@@ -23,11 +22,9 @@ _COMPARED_WORDS = 2_000
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """Return `ranked`, best first, with damped scores and in their order; near-duplicates come last.
-
-    Each factor of `settings` is 0 to 1; 1 changes nothing. A factor applies once for each rule that a result
-    breaks, however often: a file's tenth result is damped like its second. Equal scores keep their order.
-    """
+    """Return `ranked`, best first, with damped scores and in their order; near-duplicates come last. Each
+    factor of `settings` is 0 to 1; 1 changes nothing. A factor applies once for each rule that a result
+    breaks, however often: a file's tenth result is damped like its second. Equal scores keep their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0
@@ -40,7 +37,6 @@ def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ran
 
 
 def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Return the first result of each file."""
     files: dict[tuple[int, str], Ranked] = {}
     for result in ranked:
         files.setdefault((result.folder, result.stored.path), result)
@@ -56,7 +52,6 @@ def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
 
 
 def _copies(ranked: Sequence[Ranked], settings: DiversitySettings) -> set[int]:
-    """Return the places of the results that the settings treat as near-duplicates."""
     return near_duplicates(ranked, settings.similarity) if settings.near_duplicate < 1 else set()
 
 
@@ -84,11 +79,9 @@ def _best_first(result: Ranked) -> float:
 
 
 def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | None = None) -> set[int]:
-    """Return the places of the results whose text nearly equals that of a better one.
-
-    `similarity` is the least Jaccard similarity, 0 to 1, of two duplicates' word pairs. Results after the
-    first `enough` distinct ones are not examined.
-    """
+    """Return the places of the results whose text nearly equals that of a better one. `similarity` is the
+    least Jaccard similarity, 0 to 1, of two duplicates' word pairs. Results after the first `enough` distinct
+    ones are not examined."""
     copies: set[int] = set()
     texts: set[str] = set()
     known: list[frozenset[tuple[str, str]]] = []
@@ -115,9 +108,7 @@ def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], s
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    """Return the pairs of adjacent words of a text; none for a text that is too short to compare.
-
-    Pairs, because code of one project has the same words, but in another order.
-    """
+    """Return the pairs of adjacent words of a text; none for a text that is too short to compare. Pairs,
+    because code of one project has the same words, but in another order."""
     words = _WORD.findall(text.lower())[:_COMPARED_WORDS]
     return frozenset(pairwise(words)) if len(words) >= _FEWEST_WORDS else frozenset()

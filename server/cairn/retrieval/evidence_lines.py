@@ -104,9 +104,7 @@ def words_of_message(text: str) -> list[str]:
 
 def message_match(message: Sequence[str], text: str) -> float:
     """Return how well a string literal of `text`, or all of them joined, matches the message: 0 to 1.
-
-    Placeholders (`%s`, `{name}`, `${…}`) match any words, so only the literal's own words count.
-    """
+    Placeholders (`%s`, `{name}`, `${…}`) match any words, so only the literal's own words count."""
     literals = [_own_words("".join(filter(None, match.groups()))) for match in _STRING.finditer(text)]
     joined = [word for literal in literals for word in literal]
     best = max((_match(message, literal) for literal in literals), default=0.0)

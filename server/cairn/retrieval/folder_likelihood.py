@@ -20,10 +20,8 @@ the first found the right one of ten and of eleven repositories most often."""
 
 
 def folder_likelihoods(pools: Sequence[Pool], chunks: Sequence[int]) -> Sequence[float]:
-    """Return each folder's mean log likelihood of the query's words, minus that of the likeliest folder.
-
-    All are 0 where no word occurs anywhere. `chunks` is the number of chunks of each folder.
-    """
+    """Return each folder's mean log likelihood of the query's words, minus that of the likeliest folder. All
+    are 0 where no word occurs anywhere. `chunks` is the number of chunks of each folder."""
     total = np.zeros(len(pools))
     sizes = np.array(chunks, np.float64)
     every = sizes.sum()

@@ -68,11 +68,8 @@ def readme_of(query: Query) -> Readme:
 
 
 def documents_of(query: Query) -> Documents:
-    """Return how the query wants documents treated beside code.
-
-    Evidence consists of passages to quote, which documents have as well as code; a search wants places to
-    open.
-    """
+    """Return how the query wants documents treated beside code. Evidence consists of passages to quote, which
+    documents have as well as code; a search wants places to open."""
     if asks_for_overview(query.wording) or _FOR_USERS.search(query.wording.strip()):
         return Documents.WELCOME
     is_evidence = (

@@ -1,5 +1,4 @@
-"""Recognise questions for an overview, and the text that introduces their subject: a README's beginning, a
-definition."""
+"""Recognise questions for an overview, and the text that introduces their subject."""
 
 from __future__ import annotations
 
@@ -60,17 +59,13 @@ _OWNERSHIP = re.compile(r"\b(?:trademarks?|copyright(?:ed)?|licen[cs]ed|sponsor\
 @lru_cache(maxsize=256)
 def subject_of(text: str) -> str:
     """Return the subject that the question wants an overview of ("what is X", "explain X"), as written, or
-    "".
-
-    `text` is the wording in English.
-    """
+    "". `text` is the wording in English."""
     found = _OVERVIEW.fullmatch(text)
     return "" if found is None or question_kinds(text) else found["subject"].rstrip(".")
 
 
 def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
-    """Return `text` with "this project" replaced by the project's name, at its beginning or in a request for
-    an overview."""
+    """Return `text` with a leading "this project", or one in an overview question, replaced by its name."""
     found = _OF_THIS_PROJECT.match(text) if vocabulary else None
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
@@ -94,8 +89,7 @@ def introduces(path: str) -> bool:
 
 
 def is_furniture(headings: Sequence[str], path: str = "") -> bool:
-    """Return whether the headings or the file are about a project's upkeep (contributing, licence) rather
-    than its product."""
+    """Return whether the text is about a project's upkeep (contributing, licence), not its product."""
     is_file = is_release_notes(path) or _FURNITURE_FILE.search(path.lower()) is not None
     return is_file or any(map(_FURNITURE.search, headings))
 
@@ -127,8 +121,7 @@ class Introduced:
         return max((1.0 if found["is"] else _DOES for found in self._says.finditer(text)), default=0.0)
 
     def names(self, text: str) -> bool:
-        """Return whether the text has the subject as a separate word, not in a longer name
-        (`express-session`, `express.Router`)."""
+        """Return whether the text has the subject as a word of its own, unlike `express.Router`."""
         return bool(self._named.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
@@ -137,11 +130,9 @@ class Introduced:
         return is_manifest and bool(DESCRIPTION.search(text))
 
     def owns(self, path: str, collection: str, line: int) -> bool:
-        """Return whether the place, at a 0-based `line`, is in one of the subject's own documents.
-
-        These are at the top of the folder or in its documentation. A document that is not an introduction
-        counts only in its first lines: further down, a page is about its own topic.
-        """
+        """Return whether the place, at a 0-based `line`, is in one of the subject's own documents. These are
+        at the top of the folder or in its documentation. A document that is not an introduction counts only
+        in its first lines: further down, a page is about its own topic."""
         folders = path.lower().split("/")[:-1]
         is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == key_of_name(
             project_of(collection)

@@ -44,11 +44,9 @@ class _Term:
 
 
 def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = True) -> KeywordPlan:
-    """Return a plan for `query` that matches hardly more rows than `budget`.
-
-    `absent` keeps words that occur nowhere, since unsaved documents may contain them. Most spellings of a
-    query occur nowhere, and each costs FTS5 time for every row.
-    """
+    """Return a plan for `query` that matches hardly more rows than `budget`. `absent` keeps words that occur
+    nowhere, since unsaved documents may contain them. Most spellings of a query occur nowhere, and each costs
+    FTS5 time for every row."""
     words = [[quoted_word(word) for word in group] for group in query.groups]
     known = {word for group in words for word in group}
     others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]

@@ -1,8 +1,6 @@
-"""Learn from feedback: files that users chose for a query count more for similar queries.
-
-Only the stems of a query are stored. A choice counts by the similarity of the two queries and by its age. The
-sum for a file is bounded by the signal's weight.
-"""
+"""Learn from feedback: files that users chose for a query count more for similar queries. Only the stems of a
+query are stored. A choice counts by the similarity of the two queries and by its age. The sum for a file is
+bounded by the signal's weight."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ STRENGTH: Mapping[FeedbackAction, float] = {
 """The strength of an action. Opening a result may only be a check whether it is right, so it counts half."""
 
 HALF_LIFE_DAYS = 30.0
-"""Code changes, so a choice of a month ago counts half. Ages are whole days, so that answers stay the same
-all day."""
+"""A choice of a month ago counts half, as code changes. Ages are whole days for stable answers."""
 
 DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
@@ -58,11 +55,7 @@ class Learned:
         return bool(self._evidence)
 
     def values(self, stems: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
-        """Return the preference for each file path, −1 to 1, of a query with these stems; most files are
-        absent.
-
-        `idf` is the inverse document frequency of stems; a stem that it lacks gets the lowest of them.
-        """
+        """Return the preference for each path, −1 to 1; a stem without `idf` gets the lowest."""
         lowest = min(idf.values(), default=1.0) or 1.0
         rarity = {stem: idf.get(stem, lowest) for stem in stems}
         whole = sum(rarity.values())

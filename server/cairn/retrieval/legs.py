@@ -1,5 +1,4 @@
-"""Run the search legs of a query: each finds chunks or files in its own way, and a pool for each index
-collects them."""
+"""Run the search legs of a query, which each find chunks or files in their own way, over all indexes."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ _MAX_INTRODUCING = 4
 _SUBJECT_ROWS = 4_000
 """Files whose commit subjects are scored; the budget is lower than for chunks, which are more."""
 _RESPELLED = 0.5
-"""The score of a name in another convention: `FromRequest` seldom means `from_request`. Another case scores
-0.9."""
+"""The score of a name in another convention, which is seldom meant; in another case it is 0.9."""
 _NOT_IN_OWNER = 0.25
 """The factor for definitions outside the type or module named in the query, where that has the name."""
 _SIGILS = ("$", "@", "_", "#")
@@ -77,8 +75,7 @@ _OF_MEANING = frozenset({"similarity", "compared"})
 
 @define
 class Legs:
-    """Runs the legs of one query over several indexes. A leg that fails in an index is skipped; the others
-    still answer."""
+    """Runs the legs of one query over several indexes. A leg that fails in one is skipped there."""
 
     readers: Sequence[IndexReader]
     query: Query
@@ -116,7 +113,6 @@ class Legs:
         return any(score > _RESPELLED for found in self.found("symbol") for score in found.values())
 
     def by_name(self) -> None:
-        """Find the definitions of the query's name."""
         query = self.query
         spellings = (
             (query.respelled, _RESPELLED),
@@ -202,10 +198,8 @@ class Legs:
 
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
         """Find the query's literals verbatim, first in the chunks of other legs, which rank high anyway.
-
         `case` respects upper and lower case, `word` requires whole words; with either, the whole query is a
-        literal unless it has quotes.
-        """
+        literal unless it has quotes."""
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
         if not wanted:
             return
@@ -228,11 +222,9 @@ class Legs:
                 pool.found["exact"].update(scores)
 
     def _undefined_name(self) -> tuple[str, ...]:
-        """Return the query if it is a name or piece of code without a definition: it may be part of a name.
-
-        A plain word that keywords found qualifies only if it is rare and has no alternatives: a frequent word
-        is a topic.
-        """
+        """Return the query if it is a name or piece of code without a definition: it may be part of a name. A
+        plain word that keywords found qualifies only if it is rare and has no alternatives: a frequent word
+        is a topic."""
         name = self.query.text.strip().removesuffix("()")
         if not self.query.is_one_text or self.is_defined:
             return ()
@@ -262,8 +254,8 @@ class Legs:
                 pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
-        """Compute the similarity of all chunks found here to each query; `every` are the queries' legs, these
-        first."""
+        """Compute the similarity of all chunks found here to each query of `every`, the legs of all
+        queries."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
@@ -281,11 +273,9 @@ class Legs:
         self.without_vectors |= other.without_vectors
 
     def add_time(self, step: str, began: float) -> None:
-        """Add the time since `began`, from `time.perf_counter()`, to the step."""
         self.timings[step] = self.timings.get(step, 0.0) + (time.perf_counter() - began) * 1000
 
     def failed(self, problem: CairnError, leg: str) -> None:
-        """Record why a leg did not answer."""
         logger.warning("the %s leg failed: %s", leg, problem)
         self.problems.append(problem)
         self.without_vectors |= leg in _OF_MEANING
@@ -293,10 +283,7 @@ class Legs:
     def _run(
         self, name: str, setting: Leg | None = None, *, patiently: bool = False
     ) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
-        """Yield each index with its pool and a context for one leg; nothing if the settings exclude the leg.
-
-        Raises QueryCancelledError at the end if the request was cancelled.
-        """
+        """Yield each index with its pool and a context, if the settings include the leg."""
         if setting is not None and setting not in self.settings.legs:
             return
         began = time.perf_counter()
@@ -311,18 +298,13 @@ class Legs:
         self.check_cancelled()
 
     def check_cancelled(self) -> None:
-        """Raise QueryCancelledError if the request was cancelled."""
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
 
 
 @frozen
 class _RunningLeg:
-    """One leg while it runs; as a context manager it keeps the failure of one index from the others.
-
-    PartUnavailableError passes: if a server is unreachable, the query runs again without it, and the answer
-    says so.
-    """
+    """Keeps a leg's failure in one index from the others, unless the whole server is unavailable."""
 
     legs: Legs
     name: str
@@ -342,11 +324,9 @@ class _RunningLeg:
 
 
 def is_identifier(query: Query) -> bool:
-    """Return whether the query is one name that is not a plain word.
-
-    Where it is defined, vectors change nothing: symbol queries have the same NDCG@10 without them (0.991,
-    0.957 in checkouts, 0.997 in other repositories).
-    """
+    """Return whether the query is one name that is not a plain word. Where it is defined, vectors change
+    nothing: symbol queries have the same NDCG@10 without them (0.991, 0.957 in checkouts, 0.997 in other
+    repositories)."""
     return query.is_symbol and not _is_plain_word(query.text.strip())
 
 

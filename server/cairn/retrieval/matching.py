@@ -19,11 +19,9 @@ _CACHED_TEXTS = 200
 
 @frozen(eq=False)
 class TermMatcher:
-    """The terms of a query with their alternatives (`Query.groups`), prepared for matching.
-
-    `matcher` returns the same object for the same query, so results are cached by object. Words of a text are
-    stemmed only if they contain the beginning of a term's stem: for ten results this takes 0.5 ms.
-    """
+    """The terms of a query with their alternatives (`Query.groups`), prepared for matching. `matcher` returns
+    the same object for the same query, so results are cached by object. Words of a text are stemmed only if
+    they contain the beginning of a term's stem: for ten results this takes 0.5 ms."""
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
     """The alternatives of each term, each as the stems of its words."""

@@ -1,8 +1,6 @@
 """Compare queries and chunks by vectors: static ones, which every index has, or those of an installed larger
-model.
-
-Vectors of the two kinds are never compared with each other, so each query uses one kind for all chunks.
-"""
+model. Vectors of the two kinds are never compared with each other, so each query uses one kind for all
+chunks."""
 
 from __future__ import annotations
 
@@ -108,11 +106,8 @@ def table_of(meaning: Meaning | None) -> StaticTable | None:
 
 
 def finder(vector: QueryVector) -> tuple[QueryVector, str]:
-    """Return the vector that finds the nearest chunks, and the name of this leg.
-
-    Static vectors only find: the model's vectors are compared with all found chunks, whichever leg found
-    them.
-    """
+    """Return the vector that finds the nearest chunks, and the name of this leg. Static vectors only find:
+    the model's vectors are compared with all found chunks, whichever leg found them."""
     if isinstance(vector, ModelVector) and vector.static is not None:
         return vector.static, "static"
     return vector, "similarity"
@@ -121,11 +116,9 @@ def finder(vector: QueryVector) -> tuple[QueryVector, str]:
 def similarities(
     query_vectors: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
 ) -> list[dict[int, float]]:
-    """Return for each query the cosine similarity of the chunks that have a vector.
-
-    The model's vectors are read once for all queries. This calls the index directly instead of through each
-    vector, because most stack frames of a search above SQLite are on this path (`benchmarks/frames.py`).
-    """
+    """Return for each query the cosine similarity of the chunks that have a vector. The model's vectors are
+    read once for all queries. This calls the index directly instead of through each vector, because most
+    stack frames of a search above SQLite are on this path (`benchmarks/frames.py`)."""
     static = [each.vector for each in query_vectors if isinstance(each, StaticVector)]
     if static:
         return list(map(partial(index.static_similarities, ids), static))

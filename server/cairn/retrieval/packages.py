@@ -25,8 +25,7 @@ from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 _FEWEST = 7
 """A smaller workspace has a main package, which most queries are about."""
 _NOISE = 0.1
-"""Smaller differences of cosines say nothing: with them, a question about ripgrep's core went to
-`crates/cli`."""
+"""Smaller differences of cosines say nothing: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000
 """Packages of a folder that are compared, which takes 8 ms."""
 _CHUNKS = 4
@@ -65,10 +64,8 @@ class Packages:
 def packages_asked_about(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
-    """Return for each index how much nearer than the median each package is to the query, beyond noise.
-
-    The result is empty without the static `table`, or if there are fewer than seven packages.
-    """
+    """Return for each index how much nearer than the median each package is to the query, beyond noise. The
+    result is empty without the static `table`, or if there are fewer than seven packages."""
     known = [reader.remembered("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]

@@ -1,7 +1,5 @@
-"""Understand a question: turn the typed text into a `Query` of terms, names, paths and literals.
-
-Terms are not inflected here: the keyword index stems its text and the query alike.
-"""
+"""Understand a question: turn the typed text into a `Query` of terms, names, paths and literals. Terms are
+not inflected here: the keyword index stems its text and the query alike."""
 
 from __future__ import annotations
 
@@ -73,11 +71,9 @@ class Query:
     alpha: float
     corrections: tuple[str, ...] = ()
     alternatives: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """Other words or phrases that count as a term: longer and shorter forms, synonyms, translations, and
-    corrected typing errors."""
+    """Words or phrases that count as a term: other lengths, synonyms, translations, corrections."""
     paths: tuple[str, ...] = ()
-    """The paths and globs in the query, with forward slashes. A path from a stack trace may begin above the
-    folder, so either path may be the end of the other."""
+    """Paths and globs with forward slashes; one from a stack trace may begin above the folder."""
     literals: tuple[str, ...] = ()
     """Texts to find letter by letter; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
@@ -107,7 +103,6 @@ class Query:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of all terms and their alternatives."""
         words = (word for group in self.groups for words in group for word in words.split())
         return frozenset(part for word in words for part in (stem(word), *stems(word)))
 
@@ -133,11 +128,8 @@ class Query:
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Return `names` in other naming conventions; also a short query as a whole: "add url rule" →
-        `add_url_rule`.
-
-        The look-up ignores case, so `addurlrule` also finds `addUrlRule`.
-        """
+        """Spellings in other conventions, also of a short query as a whole: "add url rule" →
+        `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
@@ -197,10 +189,8 @@ def understand(
     vocabulary: IndexVocabulary | None = None,
     settings: SearchSettings = _DEFAULTS,
 ) -> Query:
-    """Parse `text`, and repair its typing errors with the words of `vocabulary`.
-
-    `corrections` of the result names each repair, and says whether the text was cut at MAX_QUERY_CHARS.
-    """
+    """Parse `text`, and repair its typing errors with the words of `vocabulary`. `corrections` of the result
+    names each repair, and says whether the text was cut at MAX_QUERY_CHARS."""
     cut = well_formed(text[:MAX_QUERY_CHARS])
     name, kinds = named_kind(cut)
     cut = name or cut
@@ -307,8 +297,7 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
 def _known(
     terms: tuple[str, ...], names: Sequence[str], translation: Translation, vocabulary: IndexVocabulary | None
 ) -> tuple[str, ...]:
-    """Return `terms` without foreign words that neither the word list nor the index knows, unless none would
-    be left."""
+    """Return `terms` without unknown foreign words, unless none would be left."""
     if translation.language is None or vocabulary is None:
         return terms
     of_names = words_of(names)
@@ -323,8 +312,7 @@ def _translated_and_repaired(
     vocabulary: IndexVocabulary | None,
     settings: SearchSettings,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the foreign words among `terms` with their meanings, and the typing errors with their
-    corrections."""
+    """Return the meanings of foreign words among `terms`, and the corrected typing errors."""
     if translation.language or vocabulary is None or not terms:
         return {}, {}  # words of another language are not typing errors
     unknown = vocabulary.unknown(terms)
@@ -339,8 +327,7 @@ def _without_punctuation(text: str) -> str:
 
 
 def _words_with_numbers(name: str) -> list[str]:
-    """Return the words of a name with each number joined to the word before it: `OAuth2Form` → oauth2,
-    form."""
+    """Return the words of a name, numbers joined to the word before: `OAuth2Form` → oauth2, form."""
     words: list[str] = []
     for word in identifier_words(name):
         if words and (word.isdigit() or len(words[-1]) == 1):

@@ -7,8 +7,6 @@ import re
 
 
 class QueryType(enum.StrEnum):
-    """The kind of answer a query wants."""
-
     SYMBOL = "symbol"
     BUG_FIX = "bugFix"
     IMPLEMENTATION = "implementation"
@@ -53,8 +51,7 @@ _KINDS = {
 }  # fmt: skip
 """Words that users write before a name, and the definition kinds they mean."""
 _KINDS_OF_PLAIN_WORDS = frozenset({"struct", "union", "enum", "typedef", "#define"})
-"""Kinds before which a plain singular word is a name: "struct page", but not "struct fields" or "class
-diagram"."""
+"""Kinds whose name may be a plain singular word: "struct page", but not "class diagram"."""
 _NAMED = re.compile(
     rf"""(?:(?:where|what)\ is\ |(?:find|show)\ |(?:the\ )?(?:definition|declaration)\ of\ )?(?:the\ )?
         (?P<kind>{"|".join(map(re.escape, _KINDS))})\s+(?P<name>[@$]?[^\W\d]\w*(?:(?:::|\.|\#)\w+)*)(?:\(\))?
@@ -65,8 +62,7 @@ _LIKE_A_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
 
 
 def named_kind(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the wanted definition kinds of a query like `struct inode`; "" and () for
-    others."""
+    """Return the name and the definition kinds of a query like `struct inode`, or "" and ()."""
     found = _NAMED.fullmatch(text.strip())
     if found is None:
         return "", ()

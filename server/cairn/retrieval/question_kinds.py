@@ -1,7 +1,5 @@
-"""Classify questions by their wording, which decides what passage ranking looks for in the files found.
-
-A question may be of several kinds ("which environment variable limits …"), or of none.
-"""
+"""Classify questions by their wording, which decides what passage ranking looks for in the files found. A
+question may be of several kinds ("which environment variable limits …"), or of none."""
 
 from __future__ import annotations
 
@@ -84,10 +82,7 @@ def question_kinds(text: str) -> frozenset[QuestionKind]:
 
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
-    """Return the program message that a question cites, or "".
-
-    The message is in quotes, or stands before the sentence that asks: after a colon, or alone.
-    """
+    """Return the program message that a question cites, in quotes or before the asking sentence, or ""."""
     said = _declared(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     found = [*(quoted if _SAYS.search(text) else ()), *(piece for piece in [said] if piece)]
@@ -125,10 +120,7 @@ _MOST_FRAGMENTS = 3
 
 @lru_cache(maxsize=256)
 def message_fragments(text: str) -> tuple[str, ...]:
-    """Return the parts of the cited message between what look like filled-in values, longest first.
-
-    The string literal that the message was made from contains these parts verbatim.
-    """
+    """Return the fragments of the cited message, which its string literal contains verbatim."""
     return fragments_of(message_of(text))
 
 

@@ -80,10 +80,7 @@ class Ranking:
 
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
         """Return the first query's `limit` best chunks: one for each file, and more only if files are too
-        few.
-
-        Scores never rise, so a further chunk never scores above a file's best one.
-        """
+        few. Scores never rise, so a further chunk never scores above a file's best one."""
         began = time.perf_counter()
         most = limit + _SPARE
         is_first = self._is_first(0, 1)
@@ -107,10 +104,7 @@ class Ranking:
         return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
-        """Return the places of the `limit` best chunks of the collections for one query, best first.
-
-        Only chunks with a positive value count, and only the `per_file` best ones of each file.
-        """
+        """Return the places of one query's `limit` best chunks with a positive value in the collections."""
         of_file = np.isin(self._collections, list(collections))[self.candidates.file_of]
         return self._best(
             question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
@@ -130,8 +124,7 @@ class Ranking:
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
-        """Return the chunks at these places, and those fetched before, with texts; deleted chunks are
-        missing."""
+        """Return these and earlier chunks by place, with their texts; deleted ones are missing."""
         candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
@@ -150,7 +143,6 @@ class Ranking:
 
     @cached_property
     def _collections(self) -> NDArray[np.str_]:
-        """The collection of each candidate file."""
         files, outlines = self.candidates.files, self.candidates.outlines
         names: dict[tuple[int, str], str] = {}
         for folder, reader in enumerate(self.readers):
@@ -178,11 +170,9 @@ def rank(
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
     """Rank the chunks of the indexes for `queries`, at least one; the others are variations of the first.
-
     `scoring` values passages; `case` and `word` go to `Legs.by_text`; `learned` are earlier choices by
     folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if no other leg
-    found anything.
-    """
+    found anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1
@@ -260,10 +250,8 @@ def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryV
 
 
 def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Sequence[QueryVector]:
-    """Return the queries' vectors, or none after a failure or timeout, which is recorded in `legs`.
-
-    Raises QueryCancelledError if the request was cancelled.
-    """
+    """Return the queries' vectors, or none after a failure or timeout, which is recorded in `legs`. Raises
+    QueryCancelledError if the request was cancelled."""
     longest_ms = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
     try:
         return embedding.result(timeout=longest_ms / 1000)
@@ -282,8 +270,7 @@ def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Se
 def neighbours(
     results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
 ) -> list[list[StoredChunk]]:
-    """Return for each result up to `window` chunks before and after it in its file, in order; one query per
-    folder."""
+    """Return for each result up to `window` chunks on each side in its file, with one query per folder."""
     around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in results} if window else ():
         places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]

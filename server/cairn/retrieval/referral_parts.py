@@ -1,5 +1,4 @@
-"""Choose the part of a chunk to show for a reference: the function around it, if the chunk contains others
-too."""
+"""Choose the part of a chunk to show for a reference, if the chunk has several functions."""
 
 from __future__ import annotations
 
@@ -12,9 +11,7 @@ from cairn.text.verbatim import lines_with_ends
 
 def part_of(stored: StoredChunk, referral: Referral) -> StoredChunk:
     """Return the lines of the chunk that the referral shows, named after their function, or the whole chunk.
-
-    A notebook's cell stays whole, because its lines are not those of its file.
-    """
+    A notebook's cell stays whole, because its lines are not those of its file."""
     chunk = stored.chunk
     lines = lines_with_ends(chunk.text)
     if referral.shown is None or len(lines) != chunk.end_line - chunk.start_line:

@@ -22,8 +22,7 @@ TEST = "tests it"
 _MOST_EDGES = 60
 """References of one relation; a panel shows far fewer."""
 _MOST_FILES = 40
-"""A function's tests are searched only if no more files contain its name: `parse`, in hundreds of files, took
-0.4 s."""
+"""Files with a function's name, above which its tests are not searched: `parse` took 0.4 s."""
 _MOST_MEANINGS = 3
 """A name at the cursor with more possible definitions is ignored for the function around it."""
 SURE = 0.5
@@ -66,11 +65,9 @@ def definitions_around(
     focus: range,
     cursor: tuple[int, int] | None = None,
 ) -> list[Place]:
-    """Return the functions and types that the lines `[first, last)` of a file are about.
-
-    The name at the cursor (line, character) decides if it has few definitions; else the definitions around
-    the lines of `focus`; else those in the passage.
-    """
+    """Return the functions and types that the lines `[first, last)` of a file are about. The name at the
+    cursor (line, character) decides if it has few definitions; else the definitions around the lines of
+    `focus`; else those in the passage."""
     if cursor is not None:
         named = [each for each in graph.at(path, *cursor) if each.kind in CALLABLE | CONTAINERS]
         if 1 <= len(named) <= _MOST_MEANINGS:
@@ -133,8 +130,7 @@ class _Referrals:
         return any(kind == relation for _, kind in self._edges)
 
     def finished(self) -> Referrals:
-        """Return the referrals; the surest edge of a relation decides, and its reason names the functions of
-        all."""
+        """Return the referrals, each by its surest edge, with a reason that names all functions."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
             named = _within if relation == CALLEE else _names

@@ -1,8 +1,6 @@
-"""Find the chunks that are related to a passage, by several named relations.
-
-References find its callers and callees; its names, its file and its vectors find the rest. No model runs: the
-passage's vectors are in the index.
-"""
+"""Find the chunks that are related to a passage, by several named relations. References find its callers and
+callees; its names, its file and its vectors find the rest. No model runs: the passage's vectors are in the
+index."""
 
 from __future__ import annotations
 
@@ -136,8 +134,7 @@ class Relations:
     defined: Sequence[str]
     """The rare names that the passage defines."""
     used: Mapping[tuple[int, int], Sequence[str]]
-    """The rare names that the passage uses, by folder and chunk with the definition; names in fewer files
-    come first."""
+    """The rare names that the passage uses, by folder and defining chunk; those in fewer files first."""
     vector: relations.PassageVector
     """The passage's vectors."""
     referrals: Referrals = field(factory=dict)
@@ -152,11 +149,9 @@ def relate(
     besides: ChunkFilter | None = None,
     vector: relations.PassageVector | None = None,
 ) -> Relations:
-    """Find all chunks related to the passage.
-
-    Chunks that pass `besides` are also compared by meaning if others are nearer. `vector` replaces the
-    indexed vectors of the passage. Raises QueryCancelledError soon after `cancelled()` turns true.
-    """
+    """Find all chunks related to the passage. Chunks that pass `besides` are also compared by meaning if
+    others are nearer. `vector` replaces the indexed vectors of the passage. Raises QueryCancelledError soon
+    after `cancelled()` turns true."""
     own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
     search = _Search(readers, passage, cancelled, besides, own)
     for leg in (search.by_references, search.by_names, search.by_files, search.by_meaning):

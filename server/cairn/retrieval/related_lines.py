@@ -1,8 +1,6 @@
-"""Point at the lines of a related chunk that relate it to the passage, and say how.
-
-These are the call of a name that the passage defines, the definition of a name that it uses, or else the
-window nearest in meaning.
-"""
+"""Point at the lines of a related chunk that relate it to the passage, and say how. These are the call of
+a name that the passage defines, the definition of a name that it uses, or else the window nearest in
+meaning."""
 
 from __future__ import annotations
 
@@ -67,10 +65,8 @@ class _Mention:
 
 
 def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTable | None) -> list[Ranked]:
-    """Return the results with the lines that relate them, and with the name in their reasons.
-
-    Without `table`, chunks related only by meaning get no lines.
-    """
+    """Return the results with the lines that relate them, and with the name in their reasons. Without
+    `table`, chunks related only by meaning get no lines."""
     named = [_by_name(result, relations) for result in ranked]
     unnamed = [place for place, result in enumerate(named) if result.lines is None]
     vector = _vector(relations.vector, table)
@@ -117,8 +113,7 @@ def _with_line(
 def _lines_of_names(
     stored: StoredChunk, passage: ChunkRange, used: Sequence[str], defined: Sequence[str]
 ) -> dict[str, tuple[int, str]]:
-    """Return by relation the line of the file at which a name relates the chunk to the passage, and a
-    reason."""
+    """Return by relation the line of the file at which a name relates the chunk, and a reason."""
     found = {}
     if used:
         name = min(used, key=lambda name: (name != stored.chunk.symbol, _is_word(name)))
@@ -193,9 +188,7 @@ def _nearest(
     chunks: Sequence[StoredChunk], table: StaticTable, vector: Floats
 ) -> list[tuple[int, int] | None]:
     """Return for each chunk the lines of a window that is nearer to the vector than the definition, or None.
-
-    Windows are embedded without path and headings, which the whole chunk shares.
-    """
+    Windows are embedded without path and headings, which the whole chunk shares."""
     read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
     spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
     pieces = [

@@ -29,8 +29,7 @@ WEIGHTS: Mapping[str, float] = {
 """The weight of each relation's value, 0 to 1. Chosen, not fitted: there are no judgements of relatedness.
 The rest of the passage's own file is already in view. A sure reference comes before all else."""
 SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""Each relation's share of the results, at least one: a function with many callers is not explained by them
-alone."""
+"""Each relation's least share of the results: many callers alone do not explain a function."""
 
 _BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
     weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
@@ -41,10 +40,8 @@ _SIMILARITY = DiversitySettings().similarity
 
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
-    """Rank by the weighted sum of relations; a file's second chunk and near-duplicates come last.
-
-    Chunks with a sure reference precede these rules; each kind of reference has its share of the results.
-    """
+    """Rank by the weighted sum of relations; a file's second chunk and near-duplicates come last. Chunks with
+    a sure reference precede these rules; each kind of reference has its share of the results."""
     scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
     referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
     first: dict[tuple[int, str], tuple[float, Related]] = {}

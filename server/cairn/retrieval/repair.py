@@ -15,8 +15,7 @@ MIN_LETTERS = 4
 _SHORT = MIN_LETTERS
 """Words up to this length become only names in the code, and never by a replaced letter: "rack", "race"."""
 _LONG = 8
-"""Words with a stem of this length may have two errors; shorter ones are different words (resolved,
-reserved)."""
+"""Words with a stem of this length may have two errors; shorter ones differ too easily."""
 _CLEARLY = 2
 """How many times more frequent a word must be than the next equally similar one."""
 _MAX_REPAIRS = 3

@@ -1,10 +1,6 @@
-"""Score files by signals, each a named object with a weight and a reason (docs/ranking.md has the
-measurements).
-
-Files are scored, then their best chunk is shown: this was worth +0.055 NDCG@10 over ranking chunks. A
-signal's values are divided by their maximum over the candidates (normalising by rank cost 0.006), then
-multiplied by its weight.
-"""
+"""Score files by signals, each a named object with a weight and a reason (docs/ranking.md). Scoring files and
+showing their best chunk was worth +0.055 NDCG@10 over ranking chunks. A signal's values are divided by their
+maximum over the candidates (normalising by rank cost 0.006), then weighted."""
 
 from __future__ import annotations
 
@@ -267,7 +263,5 @@ _FLOOR = 0.05
 
 def _positive(shares: Floats) -> Floats:
     """Map shares below 0.05, also negative ones, into (0, 0.05), in the same order; leave others unchanged.
-
-    Penalties can outweigh all else, and even a workspace of tests alone has a best test.
-    """
+    Penalties can outweigh all else, and even a workspace of tests alone has a best test."""
     return np.where(shares >= _FLOOR, shares, _FLOOR * np.exp(np.minimum(shares, _FLOOR) / _FLOOR - 1))

@@ -37,8 +37,7 @@ _COVERAGE = 2.0
 _NAME = 2.0
 """For a passage that defines the name or contains the literal text of the query."""
 _PENALTY = 0.2
-"""For each unit that a signal such as "is a test" takes from the file's sum: the file's share is too weak for
-this."""
+"""For each unit that signals such as "is a test" take from the file's sum."""
 _LEAST_LEFT = 0.05
 """The least share of its worth that a penalised passage keeps."""
 _VARIATION = 0.5
@@ -46,15 +45,11 @@ _VARIATION = 0.5
 
 
 Scoring = Callable[[Candidates, Scores, Sequence[Legs]], Floats]
-"""Returns float64[queries, chunks], 0 or more: the value of each chunk as an answer to each query.
-
-Takes the candidates, the files' scores for the first query, and the legs of all queries, variations last.
-"""
+"""Returns float64[queries, chunks] ≥ 0: the value of each chunk for each query, variations last."""
 
 
 def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """For a search, return float64[1, chunks]: the file's score times the chunk's share of its file's best
-    match."""
+    """For a search, return float64[1, chunks]: the file's score, scaled by the chunk's match in its file."""
     matching = _matching(candidates, legs[0].query)
     best = candidates.best(matching)[candidates.file_of] if len(matching) else matching
     shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
@@ -79,8 +74,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
 
 
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """For a discovery, return float64[queries, chunks]: sums of shares; 0 for chunks that a variation did not
-    find."""
+    """For a discovery, return float64[queries, chunks]: sums of shares, 0 for what a variation missed."""
     question = legs[0].query
     in_file = _FILE * share(scores.totals)[candidates.file_of]
     penalties = _PENALTY * scores.penalties()[candidates.file_of]
@@ -115,8 +109,7 @@ def share(column: Floats) -> Floats:
 
 
 def _above_usual(cosines: Floats) -> Floats:
-    """Return 0 to 1: how far each cosine lies between the median and the maximum, as any two texts are
-    similar."""
+    """Return 0 to 1: where each cosine lies between the median and the maximum."""
     if not cosines.any():
         return cosines
     usual = np.median(cosines)
@@ -124,11 +117,7 @@ def _above_usual(cosines: Floats) -> Floats:
 
 
 def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
-    """Return float64[chunks], 0 to 1: the share of the query's inverse document frequency that each chunk
-    contains.
-
-    `folders` are the indexes of the chunks' folders.
-    """
+    """Return float64[chunks], 0 to 1: the share of the query's idf that each chunk contains."""
     covered = np.zeros(len(ids))
     for folder, pool in enumerate(pools):
         possible = sum(word.idf for word in pool.words) or 1.0

@@ -1,8 +1,6 @@
-"""Choose the candidates that are ranked fully: ranking reads the details of these files only.
-
-Legs find thousands of chunks, because each finds what others miss. A rough score of every chunk puts the
-later top ten files among the first few hundred.
-"""
+"""Choose the candidates that are ranked fully: ranking reads the details of these files only. Legs find
+thousands of chunks, because each finds what others miss. A rough score of every chunk puts the later top ten
+files among the first few hundred."""
 
 from __future__ import annotations
 

@@ -69,10 +69,8 @@ def _definition(asked: Asked) -> Floats:
 
 
 def definitions(query: Query, candidates: Candidates) -> Floats:
-    """Return how well each chunk defines the query's name, 1 at most; 0 if the query is more than a name.
-
-    A type is meant more often than a function, a variable or a member of the same name.
-    """
+    """Return how well each chunk defines the query's name, 1 at most; 0 if the query is more than a name. A
+    type is meant more often than a function, a variable or a member of the same name."""
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
     strength = candidates.symbol * query.is_symbol
     for place in np.flatnonzero(strength).tolist():
@@ -86,18 +84,14 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
 
 
 def _whole_question(asked: Asked) -> Floats:
-    """Return how well each file contains the word, quote or piece of code that is the whole query; else 0.
-
-    If a typed word occurs in one file, the user wants that file, whatever its kind.
-    """
+    """Return how well each file contains the word, quote or piece of code that is the whole query; else 0. If
+    a typed word occurs in one file, the user wants that file, whatever its kind."""
     return best("exact")(asked) if asked.query.is_one_text else asked.nothing()
 
 
 def _file_name(asked: Asked) -> Floats:
-    """Return the share of the file name's words that are in the query.
-
-    A name with little of the query counts less: thousands of files include dozens of `page.c`.
-    """
+    """Return the share of the file name's words that are in the query. A name with little of the query counts
+    less: thousands of files include dozens of `page.c`."""
 
     wanted = asked.query.stems
 
@@ -142,8 +136,7 @@ def _folder_name(asked: Asked) -> Floats:
 
 
 def _older_version(asked: Asked) -> Floats:
-    """Return whether a file is in a version's folder beside a newer one, and the query does not name its
-    version."""
+    """Return whether a file is in an older version's folder, and the query does not name that version."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
     for file in asked.candidates.files:
         for above, number in versions(file.path):
@@ -183,8 +176,7 @@ def _imports(asked: Asked) -> Floats:
 
 
 def _header(asked: Asked) -> Floats:
-    """Return whether a file is a C header, which only declares what code defines; never for a name or a
-    constant."""
+    """Return whether a file is a C header, which only declares; never for a name or a constant."""
     if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
         return asked.nothing()
     return asked.each(lambda file: file.path.endswith(".h"))
@@ -211,10 +203,8 @@ def _chosen(asked: Asked) -> Floats:
 
 
 def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
-    """Return a signal value: whether a file is of the kind.
-
-    It is 0 for all files if the query asks for the kind, and for those that alone define the query's name.
-    """
+    """Return a signal value: whether a file is of the kind. It is 0 for all files if the query asks for the
+    kind, and for those that alone define the query's name."""
 
     def value(asked: Asked) -> Floats:
         of_kind = asked.of_kind(kind)
@@ -330,10 +320,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )
-"""The signals with their default weights.
-
-`benchmarks/results/retrieval-folder.md` and `retrieval-checkout.md` have what ranking loses without each.
-"""
+"""The signals with their default weights; `benchmarks/results/retrieval-folder.md` measures each."""
 
 
 _FORMER_NAMES: Mapping[str, str] = {"hands\x20on the symbol": "re-exports the symbol"}

@@ -31,8 +31,7 @@ from cairn.text.words import stem
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """Points of a match by its place; a phrase counts only for queries of several terms."""
 _UNIT_WORDS = 150
-"""The points are divided by the square root of the document's length, in units of a short help text, for
-which the thresholds were chosen."""
+"""Points are divided by √(words / this): the thresholds suit short help texts of this length."""
 
 JUDGED = 10
 """Files that are judged."""
@@ -122,11 +121,9 @@ def judge(
     shares: Sequence[float],
     strength: Strength | None = None,
 ) -> Verdict:
-    """Decide what to do with the results, best first; `shares` are the terms' (`rarity.term_shares`).
-
-    The first chunks of the first JUDGED files count. `strength` describes their passages; without it only
-    words decide, as they do without vectors and for a translated query.
-    """
+    """Decide what to do with the results, best first; `shares` are the terms' (`rarity.term_shares`). The
+    first chunks of the first JUDGED files count. `strength` describes their passages; without it only words
+    decide, as they do without vectors and for a translated query."""
     found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     coverage = max(
@@ -142,8 +139,7 @@ def judge(
 
 
 def likelihood(query: Query, shares: Sequence[float], strength: Strength | None) -> float | None:
-    """Return how likely passages of this strength answer the query, 0 to 1; None if not compared by
-    meaning."""
+    """Return how likely passages of this strength answer, 0 to 1; None if not compared by meaning."""
     if strength is None or strength.similarity is None:
         return None
     weighed = zip(WEIGHTS, features(query, shares, strength), strict=True)
@@ -158,8 +154,7 @@ def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
-    """Return the verdict; its terms are those of the first candidate, or of all if each answers its own
-    part."""
+    """Return the verdict, with the terms of the first candidate, or of all in a split answer."""
     action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
     return Verdict(
@@ -206,8 +201,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """Return the result whose whole title an explanation asks for: "what is home" means "Home", not
-    "Dashboard home"."""
+    """Return the result whose whole title is explained: "what is home" means "Home", not "Dashboard home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
     return next((each for each in ranked[: 1 + _COMPARED] if each.phrase and not each.other_words), None)
@@ -229,8 +223,7 @@ def _namesake(
 
 
 def _lead(found: Sequence[Ranked]) -> float:
-    """Return the confidence, (top - second) / top; second is the mean of the next results, as if there were
-    three."""
+    """Return (top - second) / top, where second is the mean of the next results, as if there were three."""
     scores = [ranked.score for ranked in found[: 1 + _COMPARED]]
     if not scores or scores[0] <= 0:
         return 0.0

@@ -33,10 +33,8 @@ class Wording:
 def read_words(
     text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
 ) -> Wording:
-    """Return the words of `text`.
-
-    Every word of a name counts, and of code all but function words; `codes` are not split.
-    """
+    """Return the words of `text`. Every word of a name counts, and of code all but function words; `codes`
+    are not split."""
     words = [word.removesuffix("'s") for word in _WORD.findall(text)]
     compounds = dict.fromkeys(filter(is_compound, words))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
@@ -79,8 +77,7 @@ def words_of(pieces: Iterable[str]) -> set[str]:
 
 
 def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Replace each phrase (a synonym of several words), longest first; return the text and the old phrase by
-    the new one."""
+    """Replace phrases by their synonyms, longest first; return the text, and the old phrase by the new."""
     phrases = {" ".join(old.lower().split()): new for old, new in synonyms.items() if len(old.split()) > 1}
     if not phrases:
         return text, {}
@@ -118,8 +115,7 @@ def with_synonyms(
 def alternatives(
     terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return each term's alternatives: those in `others`, and the longer or shorter forms of
-    `other_lengths_of`."""
+    """Return each term's alternatives in `others`, and other lengths of those in `other_lengths_of`."""
     sources = tuple(others)
 
     def candidates(term: str) -> Iterator[str]:

@@ -1,8 +1,6 @@
-"""Look up words of a language, in any inflection, and their meanings in English.
-
-A list has lines of `meaning = word, phrase, …`; of a word on several lines, or of `a / b`, the first meaning
-is used in translations. Inflections are not listed: words are compared as they are, then by stem.
-"""
+"""Look up words of a language, in any inflection, and their meanings in English. A list has lines of `meaning
+= word, phrase, …`; of a word on several lines, or of `a / b`, the first meaning is used in translations.
+Inflections are not listed: words are compared as they are, then by stem."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ from attrs import field, frozen
 from cairn.text.unicode import without_accents
 
 _STEMMERS = {"es": "spanish", "de": "german", "fr": "french", "ru": "russian"}
-"""Snowball stemmers. The Portuguese one leaves four stems for "erro", "erros", "abre", "abrir"; see
-`_portuguese`."""
+"""Snowball stemmers, except for Portuguese: its stemmer gives "abre" and "abrir" two stems."""
 _PORTUGUESE_ENDINGS = re.compile(
     r"(?<=.{4})(?:acoes|acao|amentos?|imentos?|ando|endo|indo|aram|eram|iram|amos|emos|imos|ad[oa]s?|id[oa]s?)\Z"
     r"|(?<=.{3})(?:oes|aos|ao|ais|eis|al|el|ens|em|am|ou|eu|iu|[aei]r|[aeo]s|[aeos])\Z"
@@ -71,11 +68,8 @@ class Lexicon:
     def meaning(
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
     ) -> WordMeaning | None:
-        """Return the meaning of the words as a phrase, each in any inflection, or None.
-
-        `careless` says that the whole question has no accents, or no capitals for German: they may be
-        missing.
-        """
+        """Return the meaning of the words as a phrase, each in any inflection, or None. `careless` says that
+        the whole question has no accents, or no capitals for German: they may be missing."""
         typed = " ".join(words)
         for spelled in _spellings(self.code, typed):
             if found := self.exact.get(spelled):
@@ -169,8 +163,7 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
-    """Yield the spellings of words; German nouns have a capital, as have other words at the beginning of a
-    sentence."""
+    """Yield the spellings of words; German nouns have a capital, as has the first word of a sentence."""
     words = _NO_LETTER.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")

@@ -1,8 +1,6 @@
-"""Recognise the language of a question by its script, or by function words for languages in Latin letters.
-
-A question is English by default. Names, quotes and code are ignored, and English sentences beside another
-language, such as a pasted error message, stay English.
-"""
+"""Recognise the language of a question by its script, or by function words for languages in Latin letters. A
+question is English by default. Names, quotes and code are ignored, and English sentences beside another
+language, such as a pasted error message, stay English."""
 
 from __future__ import annotations
 
@@ -18,8 +16,7 @@ _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
 """The least count of a sentence's function words."""
 _SHORT = 600
-"""Characters of a text in which one foreign sentence at the beginning or end decides; longer texts are
-pasted."""
+"""Characters of a text in which one foreign sentence at either end decides; longer texts are pasted."""
 
 
 @frozen

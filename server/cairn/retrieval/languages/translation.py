@@ -1,8 +1,6 @@
-"""Translate questions into English, word by word and phrase by phrase, with names and quotes unchanged.
-
-The result is not good English, but it has the words of the code, and the wording that classifies a question:
-"¿Dónde se cierra la conexión?" becomes "Where close connection?".
-"""
+"""Translate questions into English, word by word and phrase by phrase, with names and quotes unchanged. The
+result is not good English, but it has the words of the code, and the wording that classifies a question:
+"¿Dónde se cierra la conexión?" becomes "Where close connection?"."""
 
 from __future__ import annotations
 
@@ -166,10 +164,8 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
 
 
 def _asking_first(pieces: list[str], language: Language) -> str:
-    """Join the pieces as one sentence with the question words first, as in English.
-
-    "Which" takes its object along: the next piece in Chinese, the previous one in Japanese.
-    """
+    """Join the pieces as one sentence with the question words first, as in English. "Which" takes its object
+    along: the next piece in Chinese, the previous one in Japanese."""
     pieces = [piece for piece in pieces if piece]
     place = next((place for place, piece in enumerate(pieces) if _ASKING.match(piece)), 0)
     asking = pieces[place : place + 1]

@@ -1,7 +1,5 @@
-"""Find families: names that a program lists one by one, such as the formats that it reads.
-
-To add another one, a user needs the places of the others: lists, and code that mentions several.
-"""
+"""Find families: names that a program lists one by one, such as the formats that it reads. To add another
+one, a user needs the places of the others: lists, and code that mentions several."""
 
 from __future__ import annotations
 
@@ -61,8 +59,7 @@ def lists(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _members(run: Sequence[str]) -> Family:
-    """Return the names at the first place where every line has a different one, without their common
-    words."""
+    """Return the names at the first place where all lines differ, without their common words."""
     rows = [_NAME.findall(line) for line in run]
     for names in zip(*rows, strict=False):
         if len({name.lower() for name in names}) < len(names):

@@ -1,5 +1,4 @@
-"""Find further passages of the files in a search result, where a file's best chunk is not the whole
-answer."""
+"""Find further passages of the files in a search result, beside each file's best chunk."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6
-"""The least share of the best passage's score. A file without further such passages is shown by its best
-chunk alone."""
+"""The least share of the best passage's score; files with weaker passages show their best chunk alone."""
 _GAP = 20
 """Lines between two passages that are included to join them. With 12, 0.03 fewer of the facts that 93
 questions need were found within 4,000 tokens."""
@@ -53,10 +51,8 @@ def passages_of_results(
 
 
 def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> list[Ranked]:
-    """Return the results ordered by the worth of their files and these files' best passages together.
-
-    A chunk has one vector for all that it does; a passage of some lines is more precise.
-    """
+    """Return the results ordered by the worth of their files and these files' best passages together. A chunk
+    has one vector for all that it does; a passage of some lines is more precise."""
     if not passages:
         return list(found)
     best: dict[tuple[int, str], float] = {}
@@ -75,8 +71,7 @@ def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> lis
 def further_passages(
     ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Ranked], most: int
 ) -> list[Sequence[FurtherPassage]]:
-    """Return for each result up to `most` passages of its file among `ranked`, best first, without
-    overlaps."""
+    """Return for each result up to `most` passages of its file, best first, without overlaps."""
     files = {(result.folder, result.stored.path): result for result in reversed(shown)}
     ranked = [each for each in ranked if (each.folder, each.stored.path) in files]
     if most <= 0:
@@ -109,8 +104,7 @@ def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple
 
 
 def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
-    """Add the passage to those of its file and join it to near ones; `shown` are the lines of the result
-    itself."""
+    """Add the passage to those of its file, joined to near ones; `shown` are the lines of the result."""
     first, last = passage.first, passage.last
     if first < shown[1] and shown[0] < last:
         return
@@ -132,8 +126,7 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
 
 
 def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> bool:
-    """Set the passage's text from the index, without blank lines around it; return False if it has none any
-    more."""
+    """Set the passage's text from the index, trimmed of blank lines; return False if it is gone."""
     lines: dict[int, str] = {}
     best = passage.best.stored
     is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line

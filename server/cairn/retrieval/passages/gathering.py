@@ -1,7 +1,5 @@
-"""Choose the chunks that are cut into windows, and describe each window in columns.
-
-Only the most promising chunks are cut: none of 95 questions lost facts in its first 4,000 tokens by that.
-"""
+"""Choose the chunks that are cut into windows, and describe each window in columns. Only the most promising
+chunks are cut: none of 95 questions lost facts in its first 4,000 tokens by that."""
 
 from __future__ import annotations
 
@@ -30,8 +28,7 @@ from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
-"""Points of an introduction: for a place in a README's first lines, for one near its top, and for a
-definition."""
+"""Points of an introduction in a README's first lines, near its top, and for a definition."""
 _INTRODUCING_FILES = 8
 """READMEs and similar files whose beginnings are always considered."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
@@ -61,8 +58,7 @@ class Windows:
     steps: Sequence[Step]
     """The functions that a flow passes through."""
     of_chunk: Mapping[str, Floats]
-    """float64[chunks] for each of `file`, `place`, `keyword`, `similarity` and `package`: scores from file
-    ranking."""
+    """float64[chunks] of the `file`, `place`, `keyword`, `similarity` and `package` scores."""
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -93,7 +89,9 @@ class Windows:
         for place, number in enumerate(self.chunk_of.tolist()):
             first, last = self.at(place)
             folder, path = self.folders[number], self.chunks[number].path
-            found.append(next((each for each in self.steps if each.overlaps(folder, path, first, last)), None))
+            found.append(
+                next((each for each in self.steps if each.overlaps(folder, path, first, last)), None)
+            )
         return found
 
     def at(self, place: int) -> tuple[int, int]:
@@ -107,8 +105,7 @@ class Windows:
         return group_keys(self.query.groups)
 
     def nearness(self, texts: Sequence[str]) -> Floats:
-        """float64[texts]: how near each is to the question, 0 to 1: by the words that it has of it and by
-        meaning."""
+        """Return float64[texts], 0 to 1: how near each is to the question, by words and by meaning."""
         wanted = matcher(self.query.groups)
         worth = self.idf / (self.idf.sum() or 1.0)
         covered = np.array(
@@ -192,10 +189,7 @@ def gather_windows(
     steps: Sequence[Step] = (),
 ) -> Windows:
     """Return the windows of the `most` most promising chunks by file; with `files`, only of found chunks in
-    these.
-
-    Chunks that mention several members of a `listed` family, and those of `steps`, are added.
-    """
+    these. Chunks that mention several members of a `listed` family, and those of `steps`, are added."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = _candidates(ranking, totals, most, files)

@@ -67,10 +67,8 @@ def passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> list[Passage]:
-    """Return the windows of the `most` most promising chunks, best first.
-
-    With `files`, as folder and path, only found chunks of these files count, and there are no reasons.
-    """
+    """Return the windows of the `most` most promising chunks, best first. With `files`, as folder and path,
+    only found chunks of these files count, and there are no reasons."""
     return rank_passages(ranking, table, most, files)[0]
 
 
@@ -158,8 +156,7 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
-    """Return the bonus of windows in the definitions or sections with the best three windows: the answer
-    continues there."""
+    """Return the bonus of windows in the best definitions or sections, where the answer continues."""
     most, gain = (
         (_FLOWS, _FLOW_GAIN) if QuestionKind.FLOW in windows.kinds else (_DEFINITIONS, _DEFINITION_GAIN)
     )
@@ -177,11 +174,8 @@ def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """Return the reason for each window; `parts` are float64[signals, windows].
-
-    A rare signal says more than words of the question, and these more than a similar meaning, which most
-    windows have.
-    """
+    """Return the reason for each window; `parts` are float64[signals, windows]. A rare signal says more than
+    words of the question, and these more than a similar meaning, which most windows have."""
     distinctive = _strongest(parts, _DISTINCTIVE)
     usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
     contained = windows.counts > 0

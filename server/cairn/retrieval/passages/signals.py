@@ -1,8 +1,6 @@
-"""Define the signals of windows and their weights; a window's score is their sum.
-
-The first eight weights are on a plateau: each may be halved or doubled, and the facts found within 4,000
-tokens change by less than 0.02 (docs/ranking.md). The others apply only to their kind of question.
-"""
+"""Define the signals of windows and their weights; a window's score is their sum. The first eight weights are
+on a plateau: each may be halved or doubled, and the facts found within 4,000 tokens change by less than 0.02
+(docs/ranking.md). The others apply only to their kind of question."""
 
 from __future__ import annotations
 
@@ -206,10 +204,7 @@ def _comment(windows: Windows) -> Floats:
 
 def _beside(windows: Windows) -> Floats:
     """Return whether the window is in a test or example; for overviews, also whether it is about the
-    project's upkeep.
-
-    Zero if the question asks for tests.
-    """
+    project's upkeep. Zero if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
         return np.zeros(len(windows.texts))
     beside = windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)

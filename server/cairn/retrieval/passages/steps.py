@@ -1,8 +1,5 @@
-"""Find steps: the functions that a flow passes through, by who calls whom.
-
-A question about what happens in order is answered where its best functions call each other, often in one with
-few words of the question.
-"""
+"""Find steps: the functions that a flow passes through, by who calls whom. A question about what happens in
+order is answered where its best functions call each other, often in one with few words of the question."""
 
 from __future__ import annotations
 

@@ -66,8 +66,7 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
 
 
 def _written_as_names(question: str) -> frozenset[str]:
-    """Return in lower case the words that are capitalised within a sentence, or have several capitals or a
-    digit."""
+    """Return in lower case the capitalised words within sentences, and those with digits."""
     named: set[str] = set()
     for match in _WORD.finditer(question):
         word = match[0].rstrip("./-")

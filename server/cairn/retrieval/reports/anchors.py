@@ -28,8 +28,7 @@ _MOST_NAMED = 40
 def named_definitions(
     reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
 ) -> dict[int, float]:
-    """Return the weight of each chunk that defines a name of the report; names that few files define weigh
-    more."""
+    """Return the weight of each chunk that defines a name of the report, more for rarer names."""
     found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
     known = reader.places({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)
@@ -67,10 +66,8 @@ def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
-    """Return how surely the report means each file, 1 at most, surest first.
-
-    A frame weighs less the more project frames are inside it, and a path less the more files it fits.
-    """
+    """Return how surely the report means each file, 1 at most, surest first. A frame weighs less the more
+    project frames are inside it, and a path less the more files it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
     for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
@@ -106,8 +103,7 @@ def _fits(path: str, fragment: str) -> bool:
 
 
 def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
-    """Return 1 for chunks that define the innermost frame's function found in any, and less for outer
-    frames."""
+    """Return 1 for chunks that define the innermost function found in any, less for outer frames."""
     weights = [0.0] * len(chunks)
     weight = 1.0
     for frame in dict.fromkeys(report.frames):  # a recursive function counts once

@@ -119,8 +119,7 @@ class _NameCounter:
         self.times[key] += 1
 
     def read(self, text: str, weight: float, plain: float = 0.0) -> None:
-        """Count the names of a text; `plain` is the factor of a word that does not look like an
-        identifier."""
+        """Count the names of a text; `plain` is the factor of a word that is not clearly an identifier."""
         for match in _DOTTED.finditer(text):
             names = _SEPARATOR.split(match.group())
             for place, name in enumerate(names):
@@ -158,17 +157,14 @@ _LINKED = re.compile(
 )
 _MODULE = re.compile(r"(?<![\w./\\@-])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+(?![\w/@])")
 _IS_LINKED, _IS_WRITTEN, _IS_FILE_NAME, _IS_MODULE = 1.0, 0.6, 0.2, 0.25
-"""How surely a file is meant by a repository URL, a path, a file name, which is often the reporter's own
-file, and a dotted name that is a module's path."""
+"""How surely a file is meant by a URL, a path, a bare file name, and a dotted module name."""
 _IS_PACKAGE = 0.5
 """The share of a package's `__init__.py`."""
 
 
 def read_places(text: str, message: str) -> dict[str, float]:
-    """Return the paths and globs in a report, with how surely each is meant, 1 at most.
-
-    `message` is the text without the frames of stack traces.
-    """
+    """Return the paths and globs in a report, with how surely each is meant, 1 at most. `message` is the text
+    without the frames of stack traces."""
     places = dict.fromkeys(_LINKED.findall(text), _IS_LINKED)
     for path in read_mentions(without_addresses(message)).paths:
         if detect_language(path):
@@ -182,8 +178,7 @@ def read_places(text: str, message: str) -> dict[str, float]:
 
 
 def _module_paths(module: str) -> Iterator[tuple[str, float]]:
-    """Yield the paths that a dotted name may stand for, with their shares; its last parts may be names in the
-    module."""
+    """Yield the paths, with shares, that a dotted name may stand for; its end may be names in a module."""
     parts = module.split(".")
     if len(parts[0]) == 1 or len(parts) > _MOST_PARTS or parts[0] in _RECEIVERS or detect_language(module):
         return

@@ -1,7 +1,5 @@
-"""Split a report into title, prose, code and program output, without boilerplate.
-
-Form headings, check lists and descriptions of the machine are long and say nothing about the fault.
-"""
+"""Split a report into title, prose, code and program output, without boilerplate. Form headings, check lists
+and descriptions of the machine are long and say nothing about the fault."""
 
 from __future__ import annotations
 
@@ -140,8 +138,7 @@ _FORM = re.compile(
 
 
 def _heading(line: str) -> str:
-    """Return the text of a heading in any markup, or ""; a line without markup counts only if forms use
-    it."""
+    """Return the text of a heading in any markup, or ""; one without markup must be usual in forms."""
     if marked := _HEADING.match(line):
         return (marked["marked"] or marked["bold"]).strip(" :*")
     plain = _PLAIN_HEADING.match(line)

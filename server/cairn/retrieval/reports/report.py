@@ -1,8 +1,6 @@
-"""Parse reports: issues, bug reports and outputs of failing tests, pasted as queries.
-
-In a long report a word's place shows its importance: the title names the fault best, the text explains it,
-and code that reproduces it has the names involved.
-"""
+"""Parse reports: issues, bug reports and outputs of failing tests, pasted as queries. In a long report a
+word's place shows its importance: the title names the fault best, the text explains it, and code that
+reproduces it has the names involved."""
 
 from __future__ import annotations
 
