@@ -14,7 +14,7 @@ from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, learn
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.scores import Asked, CloserScores, Contribution, Signal, score_files
+from cairn.retrieval.scores import SignalInputs, CloserScores, Contribution, Signal, score_files
 from cairn.retrieval.signals import SIGNALS
 from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
@@ -128,7 +128,7 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     packages = [about] * (1 + max((f.file.folder for f in files), default=0))
     closer = CloserScores(np.array([f.near for f in files]), np.array([f.whole for f in files]))
     folders = {f.file.folder: f.folder_words for f in files}
-    asked = Asked(
+    asked = SignalInputs(
         query,
         found,
         learned=learned,

@@ -11,7 +11,7 @@ from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.learned import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Asked, Scores, score_files
+from cairn.retrieval.scores import SignalInputs, Scores, score_files
 from cairn.retrieval.signals import SIGNALS, weighted
 
 TODAY = 20_000
@@ -102,7 +102,7 @@ def test_what_was_chosen_for_other_questions_says_nothing() -> None:
 
 def scored(known: Learned | None, *files: MadeUpFile, query: str = "moor ship", **weights: float) -> Scores:
     found = candidates(files)
-    asked = Asked(understand(query), found, learned={0: known} if known else {})
+    asked = SignalInputs(understand(query), found, learned={0: known} if known else {})
     return score_files(asked, weighted(weights))
 
 
@@ -136,7 +136,7 @@ def test_the_most_that_can_be_said_lifts_nothing_over_a_clearly_better_file() ->
 @pytest.mark.parametrize("known", [None, learned(choice("crane lift", "b.py"))], ids=["none", "another"])
 def test_without_choices_for_such_questions_nothing_changes(known: Learned | None) -> None:
     without = score_files(
-        Asked(understand("moor ship"), candidates([FIRST, SECOND])),
+        SignalInputs(understand("moor ship"), candidates([FIRST, SECOND])),
         [signal for signal in SIGNALS if signal.name != NAME],
     )
     now = scored(known, FIRST, SECOND)

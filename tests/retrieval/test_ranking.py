@@ -15,7 +15,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Asked, Family, Signal
+from cairn.retrieval.scores import SignalInputs, Family, Signal
 from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
@@ -173,7 +173,7 @@ def test_the_best_of_poor_commit_subjects_counts_little() -> None:
 
 
 def test_a_signal_of_weight_0_is_not_evaluated() -> None:
-    def value(_: Asked) -> Floats:
+    def value(_: SignalInputs) -> Floats:
         raise AssertionError("it was evaluated")
 
     off = Signal("off", 0.0, Family.FILE, value)

@@ -38,7 +38,6 @@ class FileCandidate:
     """A file that was found as a whole or by at least one chunk."""
 
     folder: int
-    """Index of its folder among the searched folders."""
     path: str
     kind: str
     subjects: float = 0.0
@@ -73,7 +72,6 @@ class Candidates:
     exact: Floats
     """How well it contains the literal text of the query, 1 at most."""
     reexport: Floats
-    """1 where it re-exports the name in the query."""
     named: Floats
     """The total weight of the names that it defines and a report names."""
     _starts: NDArray[np.intp] = field(init=False)
@@ -109,12 +107,10 @@ class Candidates:
 
     @cached_property
     def preambles(self) -> NDArray[np.bool_]:
-        """bool[n]: whether each is code that defines nothing."""
         return np.array([outline.is_preamble for outline in self.outlines], np.bool_)
 
     @cached_property
     def folders(self) -> NDArray[np.intp]:
-        """intp[n]: the index of each chunk's folder."""
         return np.array([file.folder for file in self.files], np.intp)[self.file_of]
 
     @cached_property
@@ -141,9 +137,6 @@ class Candidates:
         return column
 
 
-Outlines = dict[int, Outline]
-
-
 def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
     """Add leading chunks of each file that was found as a whole, but by none of its chunks."""
     for reader, pool in zip(readers, pools, strict=True):
@@ -154,7 +147,9 @@ def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only:
         pool.found["file"].update(dict.fromkeys(added, 1.0))
 
 
-def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]) -> Candidates:
+def gather(
+    readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Mapping[int, Outline]]
+) -> Candidates:
     """Build the candidates from the pooled chunks. A chunk without a vector gets the usual similarity of
     those that have one: while vectors are being made, having one must not be an advantage."""
     files: list[FileCandidate] = []
@@ -208,7 +203,6 @@ def _files(
 
 
 def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[float]:
-    """Return `FileCandidate.words` of each file."""
     possible = sum(word.idf for word in pool.words)
     if not chunks or not possible:
         return [0.0] * len(chunks)

@@ -29,7 +29,6 @@ class CloserLook:
     table: StaticTable
 
     def __call__(self, files: NDArray[np.intp]) -> CloserScores:
-        """Return the scores of the candidate files at these places."""
         text = self.query.meant or self.query.text
         best = best_chunks(self.candidates, self.query)[files]
         pieces: list[Sequence[int]] = [()] * len(files)

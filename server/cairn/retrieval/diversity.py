@@ -18,7 +18,6 @@ _FREE_FILES = 2
 _FEWEST_WORDS = 8
 """Shorter texts are alike by chance: they are copies only where they are equal."""
 _COMPARED_WORDS = 2_000
-"""Words of a text that are compared; the rest is ignored."""
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
@@ -33,7 +32,7 @@ def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ran
         for place, result in enumerate(ranked)
         if place in copies
     ]
-    return distinct + sorted(behind, key=_best_first)
+    return distinct + sorted(behind, key=lambda result: -result.score)
 
 
 def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
@@ -71,11 +70,7 @@ def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranke
             names[name] += 1
             files.add((result.folder, result.stored.path))
         damped.append(evolve(result, score=result.score * factor))
-    return sorted(damped, key=_best_first)
-
-
-def _best_first(result: Ranked) -> float:
-    return -result.score
+    return sorted(damped, key=lambda result: -result.score)
 
 
 def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | None = None) -> set[int]:

@@ -45,7 +45,6 @@ _FULL_MATCH_WORDS = 6
 
 
 def assigns(line: str) -> bool:
-    """Return whether the line gives a name a literal value."""
     return bool(_ASSIGNED.match(line.lstrip()[:_MOST_CHARACTERS]))
 
 
@@ -54,12 +53,10 @@ def has_number(line: str) -> bool:
 
 
 def reads_option(line: str) -> bool:
-    """Return whether the line reads or declares an option, or names an environment variable."""
     return bool(_READS_OPTION.search(line) or _VARIABLE.search(line))
 
 
 def begins_test(line: str) -> bool:
-    """Return whether a test, or a group of tests, begins with the line."""
     return bool(_TEST_HEAD.match(line))
 
 
@@ -82,13 +79,11 @@ _DEFINES = re.compile(
 
 
 def defines_or_imports(line: str) -> bool:
-    """Return whether the line defines or imports something, or is a comment."""
     beginning = line.lstrip()[:_MOST_CHARACTERS]
     return bool(_DEFINES.match(beginning) or _IMPORTS.match(beginning))
 
 
 def imports(line: str) -> bool:
-    """Return whether the line imports or re-exports something."""
     return bool(_IMPORTS.match(line))
 
 
@@ -98,7 +93,6 @@ def is_comment(line: str) -> bool:
 
 
 def words_of_message(text: str) -> list[str]:
-    """Return the words of a message, in order and in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -112,7 +106,6 @@ def message_match(message: Sequence[str], text: str) -> float:
 
 
 def prose_match(message: Sequence[str], text: str) -> float:
-    """Return how much of the message a text cites, 0 to 1."""
     words = words_of_message(text)
     return LCSseq.similarity(message, words) / len(message) if message else 0.0
 

@@ -83,7 +83,6 @@ def is_translated_readme(path: str) -> bool:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def is_release_notes(path: str) -> bool:
-    """Return whether the file or its folder is named like release notes."""
     return bool(_RELEASE_NOTES.search(path.lower()))
 
 

@@ -21,9 +21,7 @@ class Readme(enum.Enum):
     """The treatment of a README among the evidence."""
 
     FIRST = "first"
-    """It precedes all other evidence."""
     RAISED = "raised"
-    """Its score is raised."""
     AS_IT_IS = "as it is"
 
 
@@ -101,5 +99,4 @@ _FOR_USERS = re.compile(
 
 
 def asks_for_overview(text: str) -> bool:
-    """Return whether the question is what a project is, or how to begin with it."""
     return bool(_OVERVIEW.search(text.strip()))

@@ -42,7 +42,6 @@ DESCRIPTION = re.compile(
         | <description>(.*?)</description>''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-"""A manifest's description of its package."""
 _FURNITURE = re.compile(
     r"\b(?:contribut\w+|pull requests?|maintainers?|security (?:policy|issues?)|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"  # noqa: E501
     r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"  # noqa: E501
@@ -95,7 +94,6 @@ def is_furniture(headings: Sequence[str], path: str = "") -> bool:
 
 
 def tells_who_owns(text: str) -> bool:
-    """Return whether a sentence is about ownership or funding."""
     return bool(_OWNERSHIP.search(text))
 
 
@@ -104,7 +102,6 @@ class Introduced:
     """The subject of a question that asks what it is."""
 
     key: str
-    """The text that spellings of its name share."""
     _says: re.Pattern[str]
     """Matches the beginning of a sentence about the subject; its group `is` matches a definition."""
     _named: re.Pattern[str]

@@ -18,7 +18,6 @@ from cairn.index.text.match import quoted_word
 from cairn.retrieval.query import Query
 
 _K1 = 1.2
-"""The k1 of FTS5's bm25."""
 _LOWEST_IDF = 1e-6
 """The idf that FTS5's bm25 gives to a word in most rows."""
 
@@ -29,8 +28,6 @@ Count = Callable[[Sequence[str]], KeywordCounts]
 
 @frozen
 class KeywordPlan:
-    """A planned query of one keyword table."""
-
     match: str
     """The FTS5 expression; "" if there is nothing to find."""
     possible: float

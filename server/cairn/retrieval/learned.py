@@ -30,8 +30,6 @@ _LEAST_ALIKE = 0.5
 
 @frozen
 class Choice:
-    """One action on one file."""
-
     stems: frozenset[str]
     """Stems of the query's own words."""
     path: str
@@ -49,7 +47,6 @@ class Learned:
     _evidence: Mapping[frozenset[str], Mapping[str, float]]
     """The sum of choices for each file path, by the stems of an earlier query."""
     _by_stem: Mapping[str, Sequence[frozenset[str]]]
-    """The earlier queries that have each stem."""
 
     def __bool__(self) -> bool:
         return bool(self._evidence)

@@ -44,7 +44,6 @@ _MAX_SYMBOLS = 50
 _MAX_LITERALS = 4
 """Quoted texts that are searched for; each one scans the whole index."""
 _RARE = 10
-"""The most chunks that contain a rare word."""
 _MAX_FIRST_LOOKS = 300
 """Chunks of other legs in which a literal is searched for first; reading one takes 30 µs."""
 _MAX_FILES = 40
@@ -60,7 +59,6 @@ _NOT_IN_OWNER = 0.25
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages put before a name, and users leave out."""
 _SIGILLED = 0.9
-"""The score of a name with a sigil: the same as in another case."""
 
 _REEXPORTS = (
     r"^[ \t]*pub(?:\([^)]*\))?\s+use\s[^;]*\b{name}\b",  # Rust
@@ -68,7 +66,6 @@ _REEXPORTS = (
     r"^[ \t]*using\s+[\w:]*::{name}\s*;",  # C++
 )
 _PYTHON_REEXPORT = r"^from\s+\S+\s+import\s+(?:\([^)]*|[^\n(]*)\b{name}\b"
-"""The re-export form of Python packages."""
 
 _OF_MEANING = frozenset({"similarity", "compared"})
 
@@ -83,9 +80,7 @@ class Legs:
     settings: SearchSettings
     cancelled: Cancelled
     pools: list[Pool] = field(init=False)
-    """The results, one pool for each of `readers`."""
     timings: dict[str, float] = field(factory=dict, init=False)
-    """Milliseconds by leg."""
     problems: list[CairnError] = field(factory=list, init=False)
     without_vectors: bool = field(default=False, init=False)
     """Whether a comparison by meaning was wanted and failed."""
@@ -131,7 +126,6 @@ class Legs:
                     pool.add("symbol", (hit for hit in own if hit.score == own[0].score))
 
     def by_report(self) -> None:
-        """Find the definitions of the names in a report."""
         report = self.query.report
         if report is None:
             return
@@ -152,9 +146,8 @@ class Legs:
                 passing[place] = passing_chunks(reader, self.only, leg.deadline)
         began = time.perf_counter()
         if len(passing) > 1:
-            for pool, found in zip(
-                self.pools, with_one_idf([each.keywords for each in self.pools]), strict=True
-            ):
+            with_idf = with_one_idf([each.keywords for each in self.pools])
+            for pool, found in zip(self.pools, with_idf, strict=True):
                 pool.keywords = found
         for place, allowed in passing.items():
             pool = self.pools[place]
@@ -174,23 +167,18 @@ class Legs:
                 subjects = self._plan(reader, "subjects_fts", leg.deadline, absent=False)
                 paths = self._plan(reader, "paths_fts", leg.deadline, absent=reader.has_unsaved)
                 by_subject = files_by_subjects(reader, subjects.match, leg.deadline)
-                pool.subjects = {
-                    path: score / (subjects.possible or 1.0) for path, score in by_subject.items()
-                }
+                possible = subjects.possible or 1.0
+                pool.subjects = {path: score / possible for path, score in by_subject.items()}
                 if report := self.query.report:
                     pool.named = named_files(reader, report, leg.deadline)
                 else:
                     at = files_at(reader, self.query.paths, _MAX_FILES, leg.deadline)
                     pool.named = dict.fromkeys(at, 1.0)
                 by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
-                introducing = (
-                    introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)
-                    if subject_of(self.query.wording)
-                    else ()
-                )
-                pool.files = dict.fromkeys(
-                    [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES), *introducing]
-                )
+                files = [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES)]
+                if subject_of(self.query.wording):
+                    files += introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)
+                pool.files = dict.fromkeys(files)
 
     def _plan(self, reader: IndexReader, table: str, deadline: Deadline, *, absent: bool) -> KeywordPlan:
         count = partial(count_rows, reader, table, bound=_SUBJECT_ROWS + 1, cancelled=deadline)
@@ -203,18 +191,13 @@ class Legs:
         wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
         if not wanted:
             return
+        most = self.settings.candidates
         for reader, pool, leg in self._run("exact", Leg.EXACT):
             with leg:
                 scores: dict[int, float] = defaultdict(float)
-                for literal in wanted:
-                    asked = Literal(literal, case, word)
-                    hits = reader.containing(
-                        asked,
-                        self.settings.candidates,
-                        self.only,
-                        leg.deadline,
-                        pool.chunks()[:_MAX_FIRST_LOOKS],
-                    ).hits
+                for text in wanted:
+                    literal, first = Literal(text, case, word), pool.chunks()[:_MAX_FIRST_LOOKS]
+                    hits = reader.containing(literal, most, self.only, leg.deadline, first).hits
                     # A message's fragment in many places says little.
                     share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
                     for hit in hits:
@@ -240,14 +223,13 @@ class Legs:
         for reader, pool, leg in self._run("reexport", Leg.EXACT):
             with leg:
                 for name in self.query.names:
-                    asked = Literal(name, case=True, word=True)
-                    hits = reader.containing(asked, _MAX_SYMBOLS, self.only, leg.deadline).hits
+                    literal = Literal(name, case=True, word=True)
+                    hits = reader.containing(literal, _MAX_SYMBOLS, self.only, leg.deadline).hits
                     for chunk_id, stored in reader.chunks([hit.chunk_id for hit in hits]).items():
                         if reexports(name, stored.path, stored.chunk.text):
                             pool.found["reexport"][chunk_id] = 1.0
 
     def by_meaning(self, vector: QueryVector) -> None:
-        """Find the chunks nearest to the query's vector."""
         nearest, name = finder(vector)
         for reader, pool, leg in self._run("similarity"):
             with leg:
@@ -314,13 +296,15 @@ class _RunningLeg:
         pass
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> bool:
-        if isinstance(problem, PartUnavailableError | QueryCancelledError) or not isinstance(
-            problem, CairnError
-        ):
-            return False
-        if not isinstance(problem, OutOfTimeError):
-            self.legs.failed(problem, self.name)
-        return True
+        match problem:
+            case PartUnavailableError() | QueryCancelledError():
+                return False
+            case OutOfTimeError():
+                return True
+            case CairnError():
+                self.legs.failed(problem, self.name)
+                return True
+        return False
 
 
 def is_identifier(query: Query) -> bool:
@@ -345,6 +329,5 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
 
 
 def reexports(name: str, path: str, text: str) -> bool:
-    """Return whether `text`, of the file at `path`, re-exports `name`."""
     forms = (*_REEXPORTS, _PYTHON_REEXPORT) if path.endswith("__init__.py") else _REEXPORTS
     return any(re.search(form.format(name=re.escape(name)), text, re.MULTILINE) for form in forms)

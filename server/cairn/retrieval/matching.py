@@ -43,7 +43,6 @@ class TermMatcher:
         return any(self._starts(spoken[place:]) for place in range(len(spoken)))
 
     def words_beside(self, text: str) -> int:
-        """Return the number of different words of `text` that belong to no term."""
         wanted = {part for alternatives in self.terms for words in alternatives for part in words}
         return len({part for part in _sequence(text) if part not in wanted})
 
@@ -107,5 +106,4 @@ def _sequence(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=30_000)
 def _parts(word: str) -> tuple[str, ...]:
-    """Return the stems of a word's parts, and of the whole word."""
     return (*stems(word), stem(word.lower()))

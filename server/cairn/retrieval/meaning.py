@@ -26,8 +26,6 @@ missing, both rank alike (docs/ranking.md)."""
 
 @frozen
 class ModelMeaning:
-    """Compares by the model's vectors."""
-
     embedder: Embedder
     static: StaticTable | None = None
     """Finds the chunks that the model's vectors are compared with."""
@@ -46,8 +44,6 @@ class ModelMeaning:
 
 @frozen
 class StaticMeaning:
-    """Compares by static vectors."""
-
     table: StaticTable
 
     @property
@@ -94,7 +90,6 @@ class StaticVector:
 
 
 Meaning = ModelMeaning | StaticMeaning
-"""Turns queries into vectors of one kind."""
 QueryVector = ModelVector | StaticVector
 
 

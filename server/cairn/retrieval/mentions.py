@@ -20,8 +20,6 @@ MAX_LITERAL_CHARS = 200
 
 @frozen
 class Mentions:
-    """The mentions in a text, in its order."""
-
     paths: tuple[str, ...] = ()
     """Paths and globs with forward slashes, without `./` and line numbers."""
     quotes: tuple[str, ...] = ()
@@ -29,7 +27,6 @@ class Mentions:
     literals: tuple[str, ...] = ()
     """Texts to find letter by letter; empty for a question in plain words."""
     rest: str = ""
-    """The text without line numbers."""
     is_code: bool = False
     is_path: bool = False
     """Whether the whole text is the path of a file, or a glob."""
@@ -164,7 +161,6 @@ _MESSAGE = re.compile(
 
 
 def read_messages(text: str) -> list[str]:
-    """Return the messages of pasted errors."""
     return [match.group(1).strip().rstrip(".") for match in _MESSAGE.finditer(text)]
 
 
@@ -196,7 +192,6 @@ def _is_code(text: str) -> bool:
 
 
 def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces of code within a sentence."""
     for quoted in known:
         text = text.replace(quoted, " ")
     tokens = text.split()

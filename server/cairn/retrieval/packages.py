@@ -36,8 +36,6 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 @frozen
 class Package:
-    """The description of a package in the index."""
-
     folder: str
     project: str
     """The common name of its collections, without their kinds."""
@@ -104,7 +102,6 @@ def _packages(reader: IndexReader) -> Sequence[Package]:
 
 @lru_cache(maxsize=8)
 def _vectors(texts: Sequence[str], table: StaticTable) -> NDArray[np.float32]:
-    """Return float32[texts, dimension], of unit length."""
     return table.embed(texts, _TOKENS)
 
 

@@ -15,19 +15,14 @@ from cairn.index.reader.records import Hit
 
 @frozen
 class QueryWord:
-    """A word of the query, and the chunks that contain it."""
-
     stems: frozenset[str]
     """The stems of the word and of its alternatives."""
     idf: float
-    """The inverse document frequency."""
     postings: Postings
 
 
 @define
 class Pool:
-    """The results of all legs in one index."""
-
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
     """The scores of chunks, by leg and chunk id."""
     words: list[QueryWord] = field(factory=list)
@@ -45,7 +40,6 @@ class Pool:
         self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
 
     def chunks(self) -> list[int]:
-        """Return the ids of all found chunks, each once."""
         return list(dict.fromkeys(chain.from_iterable(self.found.values())))
 
     def legs_of(self, chunk: int) -> set[str]:

@@ -57,8 +57,6 @@ _WORD = re.compile(r"\w")
 
 @frozen
 class Query:
-    """A question, understood."""
-
     text: str
     normalized: str
     terms: tuple[str, ...]
@@ -93,7 +91,6 @@ class Query:
     """The kinds of definitions to find, where the query names one: `struct inode`."""
 
     report: Report | None = field(default=None, hash=False)
-    """The parsed report, where the text is one."""
 
     weights: Mapping[str, float] = field(factory=dict, hash=False)
     """The weight of each term by its place in a report; other terms weigh 1."""
@@ -114,11 +111,8 @@ class Query:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Spellings under which the index may define the name in the query."""
-        own = (
-            [own_name(_without_punctuation(text)) for text in (self.text, self.meant)]
-            if self.is_symbol
-            else []
-        )
+        texts = (self.text, self.meant) if self.is_symbol else ()
+        own = (own_name(_without_punctuation(text)) for text in texts)
         return tuple(dict.fromkeys(filter(None, (*self.compounds, *own))))
 
     @property
@@ -169,14 +163,8 @@ class Query:
     def spellings(self) -> tuple[str, ...]:
         """Further keywords to look for: compounds, joined pairs, other conventions, phrases."""
         names = (name for name in self.respelled if "-" not in name)  # the index splits kebab-case names
-        every = (
-            *self.compounds,
-            *self.joined,
-            *map("_".join, pairwise(self._terms_in_order)),
-            *names,
-            *self.phrases,
-        )
-        return tuple(dict.fromkeys(every))
+        snake_case = map("_".join, pairwise(self._terms_in_order))
+        return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
 
 _QUOTE_MARKS = "\"'`“”‘’"

@@ -25,7 +25,6 @@ _TYPES = {
     QueryType.OPTIMISATION: re.compile(r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b|\bspeed up\b"),
     QueryType.EXPLANATION: re.compile(r"^(?:how|what|why|explain|describe|overview)\b"),
 }
-"""English wording of each type. The first pattern that matches decides."""
 
 _NAME = re.compile(
     r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name, with what some languages write before it

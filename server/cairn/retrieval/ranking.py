@@ -30,7 +30,7 @@ from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
 from cairn.retrieval.packages import Packages, packages_asked_about
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Asked, Ranked, Scores, Signal, score_files
+from cairn.retrieval.scores import Ranked, Scores, Signal, SignalInputs, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
 from cairn.retrieval.shortlist import shortlist
 from cairn.retrieval.signals import SIGNALS, weighted
@@ -59,7 +59,6 @@ class Ranking:
     """The first query's legs, with all results merged."""
     candidates: Candidates
     scores: Scores
-    """The files' scores for the first query."""
     values: NDArray[np.float64]
     """float64[queries, chunks], comparable throughout."""
     vectors: Sequence[QueryVector] = ()
@@ -100,7 +99,6 @@ class Ranking:
         return results
 
     def package(self, folder: int, path: str) -> float:
-        """Return how much the query is about the package around a file, 0 to 1."""
         return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
@@ -113,8 +111,10 @@ class Ranking:
     def _best(self, question: int, which: NDArray[np.bool_], limit: int) -> list[int]:
         places = np.flatnonzero(which)
         # Chunks of equal value keep the candidates' order: by folder, path and position.
-        best_first = places[np.argsort(-self.values[question][places], kind="stable")][:limit]
-        return [int(place) for place in best_first]
+        best_first: list[int] = places[np.argsort(-self.values[question][places], kind="stable")][
+            :limit
+        ].tolist()
+        return best_first
 
     def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
         """Return bool[chunks]: whether each is among the `per_file` best of its file."""
@@ -222,7 +222,7 @@ def rank(
     folders: Sequence[float] = ()
     if len(readers) > 1:
         folders = folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
-    scored = Asked(
+    scored = SignalInputs(
         question.query, candidates, learned=learned, idf=idf, packages=packages, folders=folders, look=look
     )
     scores = score_files(scored, weighted(settings.weights, signals))

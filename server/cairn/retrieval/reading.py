@@ -27,8 +27,6 @@ TOKENS = 256
 
 @frozen(eq=False)
 class ReadChunk:
-    """The windows of a chunk, in order."""
-
     lines: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """Lines `[first, last)` of the chunk."""
@@ -44,7 +42,6 @@ class ReadChunk:
 
 
 def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
-    """Return the chunk's windows except blank ones; without `table` they have no vectors."""
     return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
 
 
@@ -77,8 +74,6 @@ def word_key(word: str) -> int:
 
 @frozen(eq=False)
 class Runs:
-    """Several arrays, concatenated."""
-
     values: NDArray[np.int64]
     starts: NDArray[np.intp]
     lengths: NDArray[np.intp]

@@ -32,7 +32,6 @@ _AROUND = 2
 _MOST_DEFINITIONS = 8
 """Definitions of a passage; one with more is a list of small ones."""
 _NAMED = 3
-"""Functions that a reason names."""
 
 
 @frozen
@@ -55,7 +54,6 @@ class Referral:
 
 
 Referrals = Mapping[int, Mapping[str, Referral]]
-"""Referrals by chunk and relation."""
 
 
 def definitions_around(
@@ -140,8 +138,8 @@ class _Referrals:
             elif relation == TEST and best.via.startswith("calls "):
                 reason = f"a test that {best.via}"  # through another function
             else:
-                reasons = _REASONS if best.confidence >= SURE else {**_REASONS, CALLER: "may call {names}"}
-                reason = reasons[relation].format(names=names)
+                is_unsure_call = relation == CALLER and best.confidence < SURE
+                reason = f"may call {names}" if is_unsure_call else _REASONS[relation].format(names=names)
             within = list(_within(edge for edge, _ in edges))
             if relation == CALLER and len(within) > 1:
                 reason += f" in {', '.join(within)}"
@@ -185,11 +183,7 @@ class _Referrals:
         return (first, last) if first <= line < last else None
 
 
-_REASONS = {
-    CALLER: "calls {names}",
-    CALLEE: "called by {names}",
-    TEST: "tests {names}",
-}
+_REASONS = {CALLER: "calls {names}", CALLEE: "called by {names}", TEST: "tests {names}"}
 
 
 def _names(edges: Iterable[Edge]) -> Iterator[str]:

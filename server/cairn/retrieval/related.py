@@ -22,14 +22,7 @@ from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChun
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.referring import (
-    CALLEE,
-    CALLER,
-    TEST,
-    Referrals,
-    definitions_around,
-    referrals,
-)
+from cairn.retrieval.referring import CALLEE, CALLER, TEST, Referrals, definitions_around, referrals
 from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"
@@ -48,9 +41,7 @@ FILE_WEIGHTS: Mapping[str, float] = {
     TOGETHER: 1.0,
     SAME_FILE: -1.0,
 }
-"""The weights of relations between whole files."""
 _NEAREST = 60
-"""Nearest chunks in meaning that are considered."""
 _NEAREST_BESIDES = 20
 """The same among the chunks of a filter: a panel shows a few documents beside code."""
 _SAMPLE = 100
@@ -74,10 +65,7 @@ _ALL = ChunkFilter()
 
 @frozen
 class ChunkRange:
-    """Adjacent chunks of one file."""
-
     folder: int
-    """Index of its folder among the searched folders."""
     path: str
     chunks: tuple[StoredChunk, ...]
     focus: range = field(factory=lambda: range(0), kw_only=True)
@@ -88,7 +76,6 @@ class ChunkRange:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """The lines `[first, last)` of the file."""
         return (self.chunks[0].chunk.start_line, self.chunks[-1].chunk.end_line) if self.chunks else (0, 0)
 
     @cached_property
@@ -102,7 +89,6 @@ class ChunkRange:
 
     @cached_property
     def defined(self) -> list[str]:
-        """The names that it defines, in order."""
         names = (name for stored in self.chunks for name in stored.chunk.defines)
         return [name for name in dict.fromkeys(names) if _is_distinctive(name)][:_MOST_NAMES]
 
@@ -111,9 +97,8 @@ class ChunkRange:
         """The other identifiers in its text, in order."""
         own = {name for stored in self.chunks for name in stored.chunk.defines}
         names = (name for stored in self.chunks for name in _IDENTIFIER.findall(stored.chunk.text))
-        return [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)][
-            :_MOST_NAMES
-        ]
+        others = [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)]
+        return others[:_MOST_NAMES]
 
 
 @frozen
@@ -132,13 +117,10 @@ class Relations:
     passage: ChunkRange
     found: Sequence[Related]
     defined: Sequence[str]
-    """The rare names that the passage defines."""
     used: Mapping[tuple[int, int], Sequence[str]]
     """The rare names that the passage uses, by folder and defining chunk; those in fewer files first."""
     vector: relations.PassageVector
-    """The passage's vectors."""
     referrals: Referrals = field(factory=dict)
-    """The referrals of chunks in the passage's folder."""
 
 
 def relate(
@@ -163,8 +145,6 @@ def relate(
 
 @define
 class _Search:
-    """Pools the results of each relation."""
-
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
     cancelled: Cancelled
@@ -179,7 +159,6 @@ class _Search:
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
     """The relations by chunk, for each folder."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
-    """Chunks already read, by folder."""
     _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
     """The relations of whole files in the passage's folder, by path."""
 
@@ -217,15 +196,11 @@ class _Search:
         stored = reader.chunks(hit.chunk_id for hit in hits)
         self._read[folder].update(stored)
         wanted = set(names)
-        return [
-            hit
-            for hit in hits
-            if hit.chunk_id in stored
-            and not wanted.isdisjoint(_IDENTIFIER.findall(stored[hit.chunk_id].chunk.text))
-        ]
+        texts = {chunk_id: each.chunk.text for chunk_id, each in stored.items()}
+        identifiers = (_IDENTIFIER.findall(texts.get(hit.chunk_id, "")) for hit in hits)
+        return [hit for hit, names in zip(hits, identifiers, strict=True) if not wanted.isdisjoint(names)]
 
     def by_references(self) -> None:
-        """Find the callers and callees of the passage's functions."""
         passage = self.passage
         reader = self.readers[passage.folder]
         graph = ReferenceGraph(reader, self.cancelled)
@@ -289,7 +264,7 @@ class _Search:
             return sum(FILE_WEIGHTS[name] * value for name, value in self._files[path].items())
 
         best = sorted(
-            (path for path in self._files if weight(path) > 0), key=lambda path: (-weight(path), path)
+            filter(lambda path: weight(path) > 0, self._files), key=lambda path: (-weight(path), path)
         )
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
@@ -309,7 +284,6 @@ class _Search:
 
 
 def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[str]]:
-    """Return the paths of the files that define each name."""
     files: defaultdict[str, set[str]] = defaultdict(set)
     for each in definitions:
         files[each.name].add(each.path)

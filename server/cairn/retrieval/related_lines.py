@@ -53,14 +53,12 @@ class _Mention:
     """A line with a name that the passage defines; more telling ones compare lower."""
 
     is_aside: bool
-    """Whether it is an import or a comment."""
     is_minor: bool
     """Whether the passage is named after something else."""
     is_word: bool
     """Whether the name is a single word, which may mean something else."""
     mode: _Mode
     line: int
-    """0-based, within the chunk."""
     name: str
 
 
@@ -176,12 +174,12 @@ def _is_word(name: str) -> bool:
 def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
     """Return float64[dimension] of length about 1; None if it cannot be compared with the table's vectors."""
     if (
-        table is None
-        or given.static is None
-        or given.static_table != static_table_name(table.id, table.dimension)
+        table
+        and given.static is not None
+        and given.static_table == static_table_name(table.id, table.dimension)
     ):
-        return None
-    return given.static.astype(np.float64) / STATIC_LENGTH
+        return given.static.astype(np.float64) / STATIC_LENGTH
+    return None
 
 
 def _nearest(

@@ -45,13 +45,12 @@ class CloserScores:
 
 
 @frozen(eq=False)
-class Asked:
+class SignalInputs:
     """A query and all its candidates, with values that several signals use."""
 
     query: Query
     candidates: Candidates
     learned: Mapping[int, Learned] = field(factory=dict)
-    """Earlier choices, by folder."""
     idf: Mapping[str, float] = field(factory=dict)
     """The inverse document frequency of the query's stems."""
     packages: Sequence[Packages] = ()
@@ -65,7 +64,6 @@ class Asked:
 
     @cached_property
     def own_stems(self) -> frozenset[str]:
-        """The stems of the query's own words."""
         return frozenset(map(stem, self.query.terms))
 
     @cached_property
@@ -86,11 +84,9 @@ class Asked:
         return sum(self.idf.get(each, 0.0) for each in stems) if self.idf else float(len(stems))
 
     def each(self, value: Callable[[FileCandidate], float]) -> Floats:
-        """Return float64[files]: `value` of each file."""
         return np.array([value(file) for file in self.candidates.files], np.float64)
 
     def of_kind(self, kind: str) -> Floats:
-        """Return float64[files]: 1 for files of the kind."""
         return np.asarray(self._kinds == kind, np.float64)
 
     def nothing(self) -> Floats:
@@ -102,7 +98,7 @@ class Asked:
         return np.array([file.kind for file in self.candidates.files], np.str_)
 
 
-Value = Callable[[Asked], Floats]
+Value = Callable[[SignalInputs], Floats]
 """Returns float64[files]: a signal's value of each candidate file."""
 
 
@@ -122,9 +118,7 @@ class Signal:
     always: bool = True
     """Whether it counts towards the best possible score even if no file has a positive value."""
     signed: bool = False
-    """Whether it may count against a file as well as for it."""
     in_reports: float | None = None
-    """Its weight for reports, if different."""
     of_first: bool = False
     """Whether it comes from the closer look, and so applies only to the files ranked first by the others."""
 
@@ -134,28 +128,26 @@ class Signal:
 
 def of_file(name: str) -> Value:
     """Return a signal value: the file's field of `FileCandidate`."""
-    return lambda asked: asked.each(attrgetter(name))
+    return lambda inputs: inputs.each(attrgetter(name))
 
 
 def of_closer_look(name: str) -> Value:
     """Return a signal value: a field of `CloserScores`."""
-    return lambda asked: getattr(asked.closer, name) if asked.closer else asked.nothing()
+    return lambda inputs: getattr(inputs.closer, name) if inputs.closer else inputs.nothing()
 
 
 def best(column: str) -> Value:
     """Return a signal value: the best chunk's number in a column of `Candidates`."""
-    return lambda asked: asked.candidates.best(getattr(asked.candidates, column))
+    return lambda inputs: inputs.candidates.best(getattr(inputs.candidates, column))
 
 
 def top(column: str, decay: Sequence[float]) -> Value:
     """Return a signal value: the decayed sum of the best chunks' numbers in a column of `Candidates`."""
-    return lambda asked: asked.candidates.decayed(getattr(asked.candidates, column), decay)
+    return lambda inputs: inputs.candidates.decayed(getattr(inputs.candidates, column), decay)
 
 
 @frozen
 class Contribution:
-    """The part of a file's score that comes from one signal."""
-
     signal: str
     value: float
     weight: float
@@ -209,14 +201,14 @@ class Scores:
         return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
 
 
-def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
-    sums = _Sums(asked)
+def score_files(inputs: SignalInputs, signals: Sequence[Signal]) -> Scores:
+    sums = _Sums(inputs)
     for signal in (signal for signal in signals if not signal.of_first):
-        sums.add(signal, asked)
-    later = [signal for signal in signals if signal.of_first and signal.weight_for(asked.query)]
-    if asked.look is not None and later and len(sums.totals):
+        sums.add(signal, inputs)
+    later = [signal for signal in signals if signal.of_first and signal.weight_for(inputs.query)]
+    if inputs.look is not None and later and len(sums.totals):
         first = np.argsort(-sums.totals, kind="stable")[:FIRST_FILES]
-        looked = evolve(asked, closer=asked.look(first))
+        looked = evolve(inputs, closer=inputs.look(first))
         for signal in later:
             sums.add(signal, looked)
     return Scores(_positive(sums.totals / (sums.best_possible or 1.0)), sums.spoken)
@@ -225,11 +217,11 @@ def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
 class _Sums:
     """The running sums of signals, and the best possible sum."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.totals = np.zeros(len(asked.candidates.files))
+    def __init__(self, inputs: SignalInputs) -> None:
+        self.totals = np.zeros(len(inputs.candidates.files))
         self.best_possible = 0.0
         self.spoken: dict[str, tuple[float, Floats]] = {}
-        alpha = asked.query.alpha
+        alpha = inputs.query.alpha
         # At alpha 0.5 all families count fully; towards either end, the other one fades out.
         self._balance = {
             Family.KEYWORD: min(1.0, 2 * (1 - alpha)),
@@ -237,13 +229,13 @@ class _Sums:
             Family.FILE: 1.0,
         }
         # Without vectors, their signals do not count towards the best possible score.
-        self._compared = asked.candidates.similarity.any()
+        self._compared = inputs.candidates.similarity.any()
 
-    def add(self, signal: Signal, asked: Asked) -> None:
-        weight = signal.weight_for(asked.query) * self._balance[signal.family]
+    def add(self, signal: Signal, inputs: SignalInputs) -> None:
+        weight = signal.weight_for(inputs.query) * self._balance[signal.family]
         if not weight:
             return
-        values = np.maximum(signal.value(asked), -1.0 if signal.signed else 0.0)
+        values = np.maximum(signal.value(inputs), -1.0 if signal.signed else 0.0)
         highest = values.max(initial=0.0)
         speaks = highest > 0
         may_speak = signal.always and (self._compared or signal.family is not Family.VECTOR)

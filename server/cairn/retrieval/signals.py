@@ -30,7 +30,7 @@ from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
-from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_closer_look, of_file, top
+from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, best, of_closer_look, of_file, top
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
@@ -63,9 +63,9 @@ _ANOTHER_KIND = -0.3
 """The bonus of a kind other than the query names."""
 
 
-def _definition(asked: Asked) -> Floats:
+def _definition(inputs: SignalInputs) -> Floats:
     """Return how well each file defines the query's name."""
-    return asked.candidates.best(definitions(asked.query, asked.candidates))
+    return inputs.candidates.best(definitions(inputs.query, inputs.candidates))
 
 
 def definitions(query: Query, candidates: Candidates) -> Floats:
@@ -83,17 +83,17 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
     return strength
 
 
-def _whole_question(asked: Asked) -> Floats:
+def _whole_question(inputs: SignalInputs) -> Floats:
     """Return how well each file contains the word, quote or piece of code that is the whole query; else 0. If
     a typed word occurs in one file, the user wants that file, whatever its kind."""
-    return best("exact")(asked) if asked.query.is_one_text else asked.nothing()
+    return best("exact")(inputs) if inputs.query.is_one_text else inputs.nothing()
 
 
-def _file_name(asked: Asked) -> Floats:
+def _file_name(inputs: SignalInputs) -> Floats:
     """Return the share of the file name's words that are in the query. A name with little of the query counts
     less: thousands of files include dozens of `page.c`."""
 
-    wanted = asked.query.stems
+    wanted = inputs.query.stems
 
     def share(file: FileCandidate) -> float:
         words = name_stems(file.path)
@@ -103,61 +103,61 @@ def _file_name(asked: Asked) -> Floats:
         return (
             len(found)
             / len(words)
-            * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.share_of_query(found))
+            * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * inputs.share_of_query(found))
         )
 
-    return asked.each(share)
+    return inputs.each(share)
 
 
-def _joined_name(asked: Asked) -> Floats:
+def _joined_name(inputs: SignalInputs) -> Floats:
     """Return whether the file's name, as one word, is a name or two adjacent words of the query."""
-    names = (name.lower().replace("_", "").lstrip("$@#") for name in asked.query.names)
-    wanted = {*asked.query.joined, *names}
-    return asked.each(lambda file: joined_name(file.path) in wanted)
+    names = (name.lower().replace("_", "").lstrip("$@#") for name in inputs.query.names)
+    wanted = {*inputs.query.joined, *names}
+    return inputs.each(lambda file: joined_name(file.path) in wanted)
 
 
-def _abbreviated_name(asked: Asked) -> Floats:
+def _abbreviated_name(inputs: SignalInputs) -> Floats:
     """Return whether a word of the file's name begins a longer word of the query: `req`, "request"."""
-    terms = asked.query.terms
+    terms = inputs.query.terms
     # Beginnings of two letters or more that leave out as many.
-    beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - asked.query.stems
-    return asked.each(lambda file: not beginnings.isdisjoint(name_stems(file.path)))
+    beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - inputs.query.stems
+    return inputs.each(lambda file: not beginnings.isdisjoint(name_stems(file.path)))
 
 
-def _folder_name(asked: Asked) -> Floats:
+def _folder_name(inputs: SignalInputs) -> Floats:
     """Return the share of the query that the folders of the path contain."""
-    wanted = asked.own_stems
+    wanted = inputs.own_stems
 
     @cache
     def share(stems: frozenset[str]) -> float:
-        return asked.share_of_query(wanted & stems)
+        return inputs.share_of_query(wanted & stems)
 
-    return asked.each(lambda file: share(folder_stems(file.path)))
+    return inputs.each(lambda file: share(folder_stems(file.path)))
 
 
-def _older_version(asked: Asked) -> Floats:
+def _older_version(inputs: SignalInputs) -> Floats:
     """Return whether a file is in an older version's folder, and the query does not name that version."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for file in asked.candidates.files:
+    for file in inputs.candidates.files:
         for above, number in versions(file.path):
             newest[file.folder, above] = max(number, newest[file.folder, above])
     if not newest:
-        return asked.nothing()
+        return inputs.nothing()
 
     def is_older(file: FileCandidate) -> bool:
         return any(
-            newest[file.folder, above] > number and f"v{number}" not in asked.query.terms
+            newest[file.folder, above] > number and f"v{number}" not in inputs.query.terms
             for above, number in versions(file.path)
         )
 
-    return asked.each(is_older)
+    return inputs.each(is_older)
 
 
-def _translation(asked: Asked) -> Floats:
+def _translation(inputs: SignalInputs) -> Floats:
     """Return whether a file is translated from an English one; never for a query in another language."""
-    if asked.query.language:
-        return asked.nothing()
-    places = {(file.folder, *found) for file in asked.candidates.files for found in languages(file.path)}
+    if inputs.query.language:
+        return inputs.nothing()
+    places = {(file.folder, *found) for file in inputs.candidates.files for found in languages(file.path)}
 
     def is_one(file: FileCandidate) -> bool:
         if is_translated_readme(file.path):
@@ -167,50 +167,52 @@ def _translation(asked: Asked) -> Floats:
             code != "en" and (file.folder, above, "en") in places for above, code in codes
         )
 
-    return asked.each(is_one)
+    return inputs.each(is_one)
 
 
-def _imports(asked: Asked) -> Floats:
+def _imports(inputs: SignalInputs) -> Floats:
     """Return the logarithm of the number of files that import each file."""
-    return asked.each(lambda file: math.log1p(file.in_degree))
+    return inputs.each(lambda file: math.log1p(file.in_degree))
 
 
-def _header(asked: Asked) -> Floats:
+def _header(inputs: SignalInputs) -> Floats:
     """Return whether a file is a C header, which only declares; never for a name or a constant."""
-    if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
-        return asked.nothing()
-    return asked.each(lambda file: file.path.endswith(".h"))
+    if inputs.query.is_symbol or QuestionKind.CONSTANT in question_kinds(inputs.query.wording):
+        return inputs.nothing()
+    return inputs.each(lambda file: file.path.endswith(".h"))
 
 
-def _package(asked: Asked) -> Floats:
+def _package(inputs: SignalInputs) -> Floats:
     """Return how much the query is about each file's package."""
-    if not asked.packages:
-        return asked.nothing()
-    return asked.each(lambda file: asked.packages[file.folder].around(file.path))
+    if not inputs.packages:
+        return inputs.nothing()
+    return inputs.each(lambda file: inputs.packages[file.folder].around(file.path))
 
 
-def _folder(asked: Asked) -> Floats:
-    """Return `RankingInput.folders` of each file's folder."""
-    return asked.each(lambda file: asked.folders[file.folder]) if asked.folders else asked.nothing()
+def _folder(inputs: SignalInputs) -> Floats:
+    """Return the log likelihood of the query in each file's folder, relative to the likeliest one."""
+    return inputs.each(lambda file: inputs.folders[file.folder]) if inputs.folders else inputs.nothing()
 
 
-def _chosen(asked: Asked) -> Floats:
+def _chosen(inputs: SignalInputs) -> Floats:
     """Return the preference for each file from earlier choices, −1 to 1."""
-    if not asked.learned:
-        return asked.nothing()
-    values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
-    return asked.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
+    if not inputs.learned:
+        return inputs.nothing()
+    values = {
+        folder: learned.values(inputs.own_stems, inputs.idf) for folder, learned in inputs.learned.items()
+    }
+    return inputs.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
 
 
 def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
     """Return a signal value: whether a file is of the kind. It is 0 for all files if the query asks for the
     kind, and for those that alone define the query's name."""
 
-    def value(asked: Asked) -> Floats:
-        of_kind = asked.of_kind(kind)
-        if excluding_stems & asked.kind_stems or not of_kind.any():
-            return asked.nothing()
-        defining = _definition(asked) > 0
+    def value(inputs: SignalInputs) -> Floats:
+        of_kind = inputs.of_kind(kind)
+        if excluding_stems & inputs.kind_stems or not of_kind.any():
+            return inputs.nothing()
+        defining = _definition(inputs) > 0
         return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
 
     return value
@@ -219,18 +221,18 @@ def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
 def _documents(wanted: Documents) -> Value:
     """Return a signal value: whether a file is a document, if the query wants documents treated so."""
 
-    def value(asked: Asked) -> Floats:
-        is_wanted = documents_of(asked.query) is wanted
-        return asked.of_kind(FileKind.DOCS) if is_wanted else asked.nothing()
+    def value(inputs: SignalInputs) -> Floats:
+        is_wanted = documents_of(inputs.query) is wanted
+        return inputs.of_kind(FileKind.DOCS) if is_wanted else inputs.nothing()
 
     return value
 
 
-def _introduction(asked: Asked) -> Floats:
+def _introduction(inputs: SignalInputs) -> Floats:
     """Return how well the file introduces the project or the query's subject, its README best."""
-    subject = key_of_name(subject_of(asked.query.wording))
-    if not (subject or asks_for_overview(asked.query.wording)):
-        return asked.nothing()
+    subject = key_of_name(subject_of(inputs.query.wording))
+    if not (subject or asks_for_overview(inputs.query.wording)):
+        return inputs.nothing()
 
     def share(file: FileCandidate) -> float:
         if file.kind != FileKind.DOCS or not introduces(file.path):
@@ -241,7 +243,7 @@ def _introduction(asked: Asked) -> Floats:
             return 1.0 if is_its_own else 0.5
         return 0.5 if len(folders) < 3 else 0.0
 
-    return asked.each(share)
+    return inputs.each(share)
 
 
 def _asks(words: str) -> frozenset[str]:
@@ -266,52 +268,22 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False, in_reports=5.5),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
-    Signal(
-        "contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9
-    ),
+    Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9),  # noqa: E501
     Signal("contains the whole question", 8.0, KEYWORD, _whole_question, relative=False, always=False),
-    Signal(
-        "is named by its path",
-        6.0,
-        KEYWORD,
-        of_file("is_named"),
-        relative=False,
-        always=False,
-        in_reports=4.0,
-    ),
+    Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False, in_reports=4.0),  # noqa: E501
     Signal("defines what a report names", 1.2, KEYWORD, top("named", _SLOW_DECAY), always=False),
     Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3, in_reports=4.7),
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS), in_reports=0.0),
     Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity"), in_reports=2.1),
     Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
-    Signal(
-        "near words in its best chunk",
-        1.5,
-        VECTOR,
-        of_closer_look("nearness"),
-        always=False,
-        of_first=True,
-        in_reports=1.0,
-    ),
-    Signal(
-        "meaning of the whole file",
-        0.7,
-        VECTOR,
-        of_closer_look("whole"),
-        always=False,
-        of_first=True,
-        in_reports=0.2,
-    ),
+    Signal("near words in its best chunk", 1.5, VECTOR, of_closer_look("nearness"), always=False, of_first=True, in_reports=1.0),  # noqa: E501
+    Signal("meaning of the whole file", 0.7, VECTOR, of_closer_look("whole"), always=False, of_first=True, in_reports=0.2),  # noqa: E501
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("words of its folder", 2.0, KEYWORD, _folder, relative=False, always=False, signed=True),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
-    Signal(
-        "is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6
-    ),
+    Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6),  # noqa: E501
     Signal("is documentation", -4.0, FILE, _documents(Documents.PENALISED), relative=False),
-    Signal(
-        "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
-    ),
+    Signal("documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),  # noqa: E501
     Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
     Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
@@ -319,7 +291,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is a copy", -2.0, FILE, of_file("is_copy"), relative=False),
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
-)
+)  # fmt: skip
 """The signals with their default weights; `benchmarks/results/retrieval-folder.md` measures each."""
 
 

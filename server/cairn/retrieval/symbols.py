@@ -46,7 +46,6 @@ _VALUES = frozenset({"variable", "constant", "field", "property"})
 
 
 def letters_of(text: str) -> str:
-    """Return the compared letters: lower case, without spaces, underscores and punctuation."""
     return _PARTING.sub("", text).lower()
 
 

@@ -42,8 +42,6 @@ _PLACEHOLDER = re.compile(r"<[^>]*>|\banonymous\b|^(?:async|new) ")
 
 @frozen
 class Frame:
-    """One line of a stack trace."""
-
     path: str
     """The path as `normalised_path` returns it."""
     name: str = ""

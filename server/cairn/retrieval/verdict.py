@@ -64,8 +64,6 @@ WHICH_FIRST = "Which one should I go deeper on?"
 
 
 class Action(enum.StrEnum):
-    """What to do with the results."""
-
     ANSWER = "answer"
     CLARIFY = "clarify"
     NO_MATCH = "noMatch"
@@ -258,9 +256,9 @@ def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
 def _split(query: Query) -> list[Query]:
     """Return the parts of the query between "and", "or" and commas, if these are two with all terms."""
     pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
-    asked = [set(map(stem, terms)) for terms in pieces if terms]
-    terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in asked]
-    if len(asked) != _MAX_INTENTS or not all(terms) or sum(map(len, terms)) != len(query.terms):
+    parts = [set(map(stem, terms)) for terms in pieces if terms]
+    terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in parts]
+    if len(parts) != _MAX_INTENTS or not all(terms) or sum(map(len, terms)) != len(query.terms):
         return []
     return [evolve(query, terms=of_part) for of_part in terms]
 

@@ -28,7 +28,6 @@ _FEWEST_LETTERS = 4
 """Letters of a word with inflections, and of a part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
 _LINKS = ("", "s", "n", "en", "es", "e", "-")
-"""The links between the parts of a German compound."""
 _NO_LETTER = re.compile(r"['’ʼ-]")
 _UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue"))
 _SEPARABLE = (
@@ -40,8 +39,6 @@ _SEPARABLE = (
 
 @frozen
 class WordMeaning:
-    """The meaning of a word or phrase."""
-
     words: tuple[str, ...]
     """The English words, the usual one first; empty for a word to drop."""
     is_name: bool = True
@@ -50,8 +47,6 @@ class WordMeaning:
 
 @frozen
 class Lexicon:
-    """The word list of a language."""
-
     code: str
     exact: dict[str, WordMeaning]
     stemmed: dict[str, WordMeaning]
@@ -149,12 +144,10 @@ def lexicon(code: str) -> Lexicon:
 
 
 def _portuguese(word: str) -> str:
-    """Return the stem of a Portuguese word, without accents."""
     return _PORTUGUESE_ENDINGS.sub("", without_accents(word), count=1)
 
 
 def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the meanings and the words of each line."""
     for line in Path(__file__).with_name(f"{code}.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             meaning, _, words = line.partition("=")

@@ -14,15 +14,12 @@ from cairn.text.words import STOPWORDS
 
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
-"""The least count of a sentence's function words."""
 _SHORT = 600
 """Characters of a text in which one foreign sentence at either end decides; longer texts are pasted."""
 
 
 @frozen
 class Language:
-    """A language of questions."""
-
     name: str
     code: str = ""
     """The name of its word list; "" for a language that Cairn does not know."""
@@ -30,8 +27,6 @@ class Language:
 
 @frozen
 class Sentence:
-    """A part of a question."""
-
     start: int
     end: int
     language: Language | None

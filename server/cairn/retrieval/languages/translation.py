@@ -24,7 +24,6 @@ _PUNCTUATION = str.maketrans(
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 _WITHIN = re.compile(r"[ '’ʼ-]{1,2}|-t-")
-"""The signs between the words of a phrase."""
 _RUN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f々〇]+")
 _UNKNOWN_NAME = re.compile(r"[\u30a1-\u30ff]{2,}|[\u3400-\u9fff々]{2,}")
 """Possible names or words that the list lacks; hiragana and single characters are grammar."""
@@ -47,7 +46,6 @@ class Translation:
 
     @property
     def note(self) -> str:
-        """A remark for the user about an unknown language."""
         if self.language is None or self.language.code:
             return ""
         return (

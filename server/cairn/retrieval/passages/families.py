@@ -20,7 +20,6 @@ _FEWEST_MEMBERS, _MOST_MEMBERS = 3, 12
 _MOST_FAMILIES = 2
 _LEAST_LETTERS = 2
 _SHORT_LINE = 8
-"""A shorter line is similar to others by chance."""
 _MOST_CHUNKS = 40
 """Chunks with members that are considered beside those found."""
 _ALL_COLUMNS = ColumnWeights()
@@ -85,7 +84,6 @@ def mentioning(
 
 
 def most_members_in(found: Sequence[Family], text: str) -> int:
-    """Return the most members of one family that the text mentions."""
     names = set(_NAME.findall(text))
     known = {name.lower().replace("_", "") for name in names}
     known.update(word for name in names for word in identifier_words(name))

@@ -16,7 +16,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, introduces, subject_of
-from cairn.retrieval.matching import matcher
+from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
 from cairn.retrieval.passages.steps import Step, chunks_of
@@ -67,19 +67,19 @@ class Windows:
     @cached_property
     def introductions(self) -> Floats:
         """float64[windows]: how well each introduces the subject of an overview; 0 for other queries."""
-        asked = Introduced.by(self.query.wording)
-        if asked is None:
+        wanted = Introduced.by(self.query.wording)
+        if wanted is None:
             return np.zeros(len(self.texts))
         values = []
         for chunk, (first, _), text in zip(self.chunk_of, self.spans, self.texts, strict=True):
             stored = self.chunks[chunk]
             line = stored.chunk.start_line + first
-            if asked.describes(stored.path, stored.collection, text):
+            if wanted.describes(stored.path, stored.collection, text):
                 values.append(1.0)
                 continue
-            opening = asked.opening(stored.path, stored.collection, stored.chunk.header_path, line)
+            opening = wanted.opening(stored.path, stored.collection, stored.chunk.header_path, line)
             begins = _TOP if line < TOP_LINES else _OPENING
-            values.append(min(1.0, begins * opening + _SAYS * asked.said_in(text)))
+            values.append(min(1.0, begins * opening + _SAYS * wanted.said_in(text)))
         return np.array(values)
 
     @cached_property
@@ -95,7 +95,6 @@ class Windows:
         return found
 
     def at(self, place: int) -> tuple[int, int]:
-        """Return a window's lines `[first, last)` in its file."""
         first, last = self.spans[place]
         start = self.chunks[int(self.chunk_of[place])].chunk.start_line
         return start + first, start + last
@@ -104,17 +103,25 @@ class Windows:
     def keys(self) -> list[tuple[int, ...]]:
         return group_keys(self.query.groups)
 
+    @cached_property
+    def _matcher(self) -> TermMatcher:
+        return matcher(self.query.groups)
+
+    @cached_property
+    def _worth(self) -> Floats:
+        return self.idf / (self.idf.sum() or 1.0)
+
+    def coverage(self, text: str) -> float:
+        """Return the share of the question's inverse document frequency that a text contains."""
+        return float(sum(self._worth[place] for place in self._matcher.terms_in(text)))
+
     def nearness(self, texts: Sequence[str]) -> Floats:
         """Return float64[texts], 0 to 1: how near each is to the question, by words and by meaning."""
-        wanted = matcher(self.query.groups)
-        worth = self.idf / (self.idf.sum() or 1.0)
-        covered = np.array(
-            [sum(worth[place] for place in wanted.terms_in(text)) for text in texts], np.float64
-        )
+        covered = np.array(list(map(self.coverage, texts)), np.float64)
         if self.table is None:
             return covered
-        asked = self.table.embed_queries([self.query.meant or self.query.text])[0]
-        near = np.asarray(self.table.embed(texts, TOKENS) @ asked, np.float64)
+        vector = self.table.embed_queries([self.query.meant or self.query.text])[0]
+        near = np.asarray(self.table.embed(texts, TOKENS) @ vector, np.float64)
         found: Floats = np.clip(_BY_WORDS * covered + _BY_MEANING * near, 0.0, 1.0)
         return found
 
@@ -131,7 +138,6 @@ class Windows:
 
     @cached_property
     def idf(self) -> Floats:
-        """float64[terms]: the BM25 idf over the windows."""
         holding = (self.counts > 0).sum(axis=0)
         idf: Floats = np.log(1 + (len(self.texts) - holding + 0.5) / (holding + 0.5))
         return idf
@@ -145,16 +151,13 @@ class Windows:
 
     @cached_property
     def is_code(self) -> Floats:
-        """float64[windows]: 1 for code."""
         return self.of_chunks([chunk.chunk.type is not ChunkType.PROSE for chunk in self.chunks])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Identifiers in the query."""
         return tuple(name for name in self.query.names if len(name) > 2)
 
     def each(self, value: Callable[[Sequence[str]], float]) -> Floats:
-        """Return float64[windows]: `value` of each window's lines."""
         return np.array([value(lines) for lines in self.lines], np.float64)
 
     def of_kind(self, *kinds: FileKind) -> Floats:
@@ -169,8 +172,6 @@ class Windows:
 
 @frozen
 class _Chunk:
-    """A chunk that may be cut into windows."""
-
     folder: int
     id: int
     file: int
@@ -260,15 +261,9 @@ def _candidates(
         is_wanted = np.array([(file.folder, file.path) in files for file in candidates.files], np.bool_)
         best = best[is_wanted[candidates.file_of[best]]]
     best = best[:most]
-    columns = (
-        candidates.folders,
-        candidates.ids,
-        candidates.file_of,
-        keyword,
-        candidates.similarity,
-        promise,
-    )
-    return [_Chunk(*row) for row in zip(*(column[best].tolist() for column in columns), strict=True)]
+    places = candidates.folders, candidates.ids, candidates.file_of
+    columns = (column[best].tolist() for column in (*places, keyword, candidates.similarity, promise))
+    return [_Chunk(*row) for row in zip(*columns, strict=True)]
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
@@ -281,11 +276,8 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
             for place in files
             if (each := ranking.candidates.files[place]).folder == folder
         }
-        ids = [
-            i
-            for i in reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
-            if (folder, i) not in known
-        ]
+        leading = reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
+        ids = [chunk_id for chunk_id in leading if (folder, chunk_id) not in known]
         if not ids:
             continue
         outlines = reader.outlines(ids)
@@ -307,9 +299,7 @@ def _additional(
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
     for folder, reader in enumerate(ranking.readers):
-        new = reader.outlines(
-            [chunk_id for chunk_id in ids_of(folder, reader) if (folder, chunk_id) not in here]
-        )
+        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in here])
         similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             near = max(0.0, similar.get(chunk_id, 0.0))

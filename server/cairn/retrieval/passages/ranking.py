@@ -31,7 +31,6 @@ _DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
 _FLOWS, _FLOW_GAIN = 2, 0.5
 """The same for questions about a flow, where one or two definitions are most of the answer."""
 _NEXT_GAIN = 0.8
-"""The factor of each further definition's bonus."""
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
 """Kinds of questions that need more than the windows found."""
@@ -48,14 +47,10 @@ _TERMS_SHOWN = 4
 
 @frozen
 class Passage:
-    """Lines of a file with their score."""
-
     folder: int
     stored: StoredChunk
     first: int
-    """0-based line of the file."""
     last: int
-    """The line after the last."""
     score: float
     reason: str
     """A few words on the strongest signal."""
@@ -107,18 +102,9 @@ def rank_passages(
     reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
     found = []
     for place in np.argsort(-scores, kind="stable").tolist():
-        chunk, (first, last) = int(windows.chunk_of[place]), windows.spans[place]
-        stored, start = windows.chunks[chunk], windows.chunks[chunk].chunk.start_line
-        found.append(
-            Passage(
-                windows.folders[chunk],
-                stored,
-                start + first,
-                start + last,
-                float(scores[place]),
-                reasons[place],
-            )
-        )
+        chunk, lines = int(windows.chunk_of[place]), windows.at(place)
+        where = windows.folders[chunk], windows.chunks[chunk]
+        found.append(Passage(*where, *lines, float(scores[place]), reasons[place]))
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
 
 
@@ -135,7 +121,6 @@ def _path_filter(ranking: Ranking) -> Callable[[int, str], bool]:
 
 
 def _best_places(windows: Windows, scores: Floats) -> list[int]:
-    """Return the places of the best windows of code."""
     code = [place for place in np.argsort(-scores, kind="stable").tolist() if windows.is_code[place]]
     return code[:_SEARCHED]
 
@@ -157,9 +142,9 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
     """Return the bonus of windows in the best definitions or sections, where the answer continues."""
-    most, gain = (
-        (_FLOWS, _FLOW_GAIN) if QuestionKind.FLOW in windows.kinds else (_DEFINITIONS, _DEFINITION_GAIN)
-    )
+    most, gain = _DEFINITIONS, _DEFINITION_GAIN
+    if QuestionKind.FLOW in windows.kinds:
+        most, gain = _FLOWS, _FLOW_GAIN
     places: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
     for place, number in enumerate(windows.chunk_of.tolist()):
         chunk = windows.chunks[number].chunk

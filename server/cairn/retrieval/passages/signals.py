@@ -10,11 +10,20 @@ import numpy as np
 from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
-from cairn.retrieval import evidence_lines
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.evidence_lines import (
+    assigns,
+    begins_test,
+    defines_or_imports,
+    has_number,
+    message_match,
+    prose_match,
+    reads_option,
+    uses,
+    words_of_message,
+)
 from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.introductions import is_furniture, subject_of
-from cairn.retrieval.matching import matcher
 from cairn.retrieval.passages.families import lists, most_members_in
 from cairn.retrieval.passages.gathering import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
@@ -41,9 +50,9 @@ def _bm25(windows: Windows) -> Floats:
 def _meaning(windows: Windows) -> Floats:
     if windows.table is None:
         return np.zeros(len(windows.texts))
-    asked = windows.table.embed_queries([windows.query.meant or windows.query.text])[0]
+    query = windows.table.embed_queries([windows.query.meant or windows.query.text])[0]
     vectors = np.concatenate([read.vectors for read in windows.read]).astype(np.float32)
-    cosines: Floats = np.asarray(np.vecdot(vectors, asked) / _INT8_SCALE, np.float64)
+    cosines: Floats = np.asarray(np.vecdot(vectors, query) / _INT8_SCALE, np.float64)
     return cosines
 
 
@@ -55,16 +64,9 @@ def _nearness(windows: Windows) -> Floats:
 
 
 def _headings(windows: Windows) -> Floats:
-    wanted = matcher(windows.query.groups)
-    worth = windows.idf / (windows.idf.sum() or 1.0)
-    covered = [
-        sum(
-            worth[place]
-            for place in wanted.terms_in(f"{c.chunk.header_path}\n{c.chunk.title}\n{c.chunk.symbol}")
-        )
-        for c in windows.chunks
-    ]
-    return windows.of_chunks(covered)
+    chunks = (stored.chunk for stored in windows.chunks)
+    headings = (f"{chunk.header_path}\n{chunk.title}\n{chunk.symbol}" for chunk in chunks)
+    return windows.of_chunks(list(map(windows.coverage, headings)))
 
 
 def _of_chunk(name: str) -> Callable[[Windows], Floats]:
@@ -72,7 +74,6 @@ def _of_chunk(name: str) -> Callable[[Windows], Floats]:
 
 
 def _definition(windows: Windows) -> Floats:
-    """Return whether the window defines a name of the query."""
     values = np.zeros(len(windows.texts))
     if not windows.names or QuestionKind.CALLERS in windows.kinds:
         return values
@@ -86,14 +87,11 @@ def _definition(windows: Windows) -> Floats:
 
 
 def _message(windows: Windows) -> Floats:
-    """Return how well a literal of the window matches the cited message."""
-    message = evidence_lines.words_of_message(message_of(windows.query.wording))
+    message = words_of_message(message_of(windows.query.wording))
     if not message:
         return np.zeros(len(windows.texts))
     values = [
-        evidence_lines.message_match(message, text)
-        if code
-        else 0.7 * evidence_lines.prose_match(message, text)
+        message_match(message, text) if code else 0.7 * prose_match(message, text)
         for text, code in zip(windows.texts, windows.is_code, strict=True)
     ]
     return np.array(values, np.float64)
@@ -112,43 +110,33 @@ def _value(windows: Windows) -> Floats:
     return _lines_with_terms(
         windows,
         QuestionKind.CONSTANT,
-        lambda line: evidence_lines.assigns(line) * (1 + evidence_lines.has_number(line)) / 2,
+        lambda line: assigns(line) * (1 + has_number(line)) / 2,
     )
 
 
 def _option(windows: Windows) -> Floats:
     """Return whether a line reads or declares an option, beside words of the query."""
-    return _lines_with_terms(
-        windows, QuestionKind.CONFIG, lambda line: float(evidence_lines.reads_option(line))
-    )
+    return _lines_with_terms(windows, QuestionKind.CONFIG, lambda line: float(reads_option(line)))
 
 
 def _lines_with_terms(windows: Windows, kind: QuestionKind, shows: Callable[[str], float]) -> Floats:
     if kind not in windows.kinds:
         return np.zeros(len(windows.texts))
-    wanted = matcher(windows.query.groups)
-    worth = windows.idf / (windows.idf.sum() or 1.0)
 
     def best(lines: Sequence[str]) -> float:
-        shown = [(line, value) for line in lines if (value := shows(line))]
-        return max(
-            (value * (0.3 + sum(worth[p] for p in wanted.terms_in(line))) for line, value in shown),
-            default=0.0,
-        )
+        shown = ((line, value) for line in lines if (value := shows(line)))
+        return max((value * (0.3 + windows.coverage(line)) for line, value in shown), default=0.0)
 
     return windows.each(best) * windows.is_code
 
 
 def _call(windows: Windows) -> Floats:
-    """Return whether the window calls or reads the query's name."""
-    pattern = evidence_lines.uses(windows.names) if QuestionKind.CALLERS in windows.kinds else None
+    pattern = uses(windows.names) if QuestionKind.CALLERS in windows.kinds else None
     if pattern is None:
         return np.zeros(len(windows.texts))
 
     def is_used(lines: Sequence[str]) -> float:
-        return float(
-            any(pattern.search(line) and not evidence_lines.defines_or_imports(line) for line in lines)
-        )
+        return float(any(pattern.search(line) and not defines_or_imports(line) for line in lines))
 
     return windows.each(is_used) * windows.is_code
 
@@ -156,7 +144,7 @@ def _call(windows: Windows) -> Floats:
 def _test(windows: Windows) -> Floats:
     if QuestionKind.TESTS not in windows.kinds:
         return np.zeros(len(windows.texts))
-    begins = windows.each(lambda lines: float(any(map(evidence_lines.begins_test, lines))))
+    begins = windows.each(lambda lines: float(any(map(begins_test, lines))))
     return windows.of_kind(FileKind.TESTS) * (0.75 + 0.25 * begins)
 
 
@@ -164,14 +152,11 @@ def _list(windows: Windows) -> Floats:
     """Return how many things the window lists one by one, as where another one is added."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
-    return (
-        np.minimum(1.0, (windows.each(lambda lines: max(map(len, lists(lines)), default=1)) - 1) / 4)
-        * windows.is_code
-    )
+    longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))
+    return np.minimum(1.0, (longest - 1) / 4) * windows.is_code
 
 
 def _family(windows: Windows) -> Floats:
-    """Return how many members of the query's family the window mentions."""
     if not windows.families:
         return np.zeros(len(windows.texts))
     members = [most_members_in(windows.families, text) for text in windows.texts]
@@ -193,7 +178,6 @@ def _step(windows: Windows) -> Floats:
 
 
 def _document(windows: Windows) -> Floats:
-    """Return whether the window is in a document, for questions about a flow in code."""
     return (QuestionKind.FLOW in windows.kinds) * (1 - windows.is_code)
 
 
@@ -215,14 +199,11 @@ def _beside(windows: Windows) -> Floats:
 
 
 def _history(windows: Windows) -> Floats:
-    """Return whether the window is in release notes, which describe earlier states."""
     return windows.of_chunks([is_release_notes(chunk.path) for chunk in windows.chunks])
 
 
 @frozen
 class PassageSignal:
-    """One reason why a window should rank higher or lower."""
-
     name: str
     weight: float
     value: Callable[[Windows], Floats]

@@ -23,7 +23,6 @@ _BESIDE = frozenset({FileKind.TESTS, FileKind.EXAMPLES})
 _STARTS = 6
 """The best functions, where the walk starts."""
 _STEPS = 7
-"""Functions returned."""
 _LINK = 0.5
 """The share of a function's worth that its callees and callers get."""
 _BY_NAME = 0.7
@@ -34,14 +33,11 @@ _BY_THREE = 0.6
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
 _MOST_CHUNKS = 40
-"""Chunks of one function."""
 _NAMES_SHOWN = 3
 
 
 @frozen
 class ScoredLines:
-    """Lines `[first, last)` of a file with their score."""
-
     folder: int
     path: str
     first: int
@@ -62,18 +58,11 @@ class Step:
     reason: str
 
     def overlaps(self, folder: int, path: str, first: int, last: int) -> bool:
-        """Return whether it contains some of these lines."""
-        place = self.place
-        return (
-            folder == self.folder
-            and path == place.path
-            and first < place.end_line
-            and place.start_line < last
-        )
+        is_its_file = folder == self.folder and path == self.place.path
+        return is_its_file and first < self.place.end_line and self.place.start_line < last
 
 
 _Function = tuple[int, Place]
-"""A function and its folder."""
 
 
 @define(eq=False)
@@ -117,10 +106,8 @@ class Walk:
         """Return the worth of each function around the lines by their scores, 0 to 1."""
         scores: defaultdict[_Function, list[float]] = defaultdict(list)
         for each in found:
-            around = {
-                self._graphs[each.folder].around(each.path, line) for line in range(each.first, each.last)
-            }
-            for place in around:
+            graph = self._graphs[each.folder]
+            for place in {graph.around(each.path, line) for line in range(each.first, each.last)}:
                 if place is not None and place.kind in CALLABLE:
                     scores[each.folder, place].append(max(0.0, each.score))
         best = max((values[0] for values in scores.values()), default=0.0) or 1.0
@@ -130,7 +117,6 @@ class Walk:
         }
 
     def _follow(self, function: _Function, worth: float) -> None:
-        """Give a function's callees their part of its worth."""
         folder, place = function
         edges = self._graphs[folder].callees(place, _MOST_CALLS).found
         sure = [each for each in edges if each.target is not None and _counts(each, each.target)]
@@ -139,7 +125,6 @@ class Walk:
         self._spread(function, worth, called, f"called by `{place.name}`")
 
     def _enter(self, function: _Function, worth: float) -> None:
-        """Give a function's callers their part of its worth."""
         folder, place = function
         edges = self._graphs[folder].callers([place], _MOST_CALLERS).found
         calling = {
@@ -182,7 +167,6 @@ def _described(place: Place) -> str:
 
 
 def chunks_of(steps: Iterable[Step], folder: int, reader: IndexReader) -> list[int]:
-    """Return the ids of the chunks with the steps of a folder."""
     found: dict[int, None] = {}
     for step in steps:
         if step.folder == folder:

@@ -18,15 +18,12 @@ _BEST = 3
 _FILES_OF = 5
 """Best passages whose files count: the passages of one file contain the terms together."""
 _INTRODUCES = 0.5
-"""The least value of a passage as an introduction."""
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
 
 @frozen
 class Strength:
-    """What ranked passages show about their question."""
-
     similarity: float | None
     """The mean cosine of the best passages by the static table; None without one."""
     terms_by_file: tuple[frozenset[int], ...]

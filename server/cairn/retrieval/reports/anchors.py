@@ -22,7 +22,6 @@ _OF_OWNER = 2.0
 _MOST_DEFINITIONS = 40
 """A name that more chunks define is ignored."""
 _MOST_NAMED = 40
-"""Files found by the names in a report."""
 
 
 def named_definitions(
@@ -51,7 +50,6 @@ def named_definitions(
 
 
 def _files(definitions: Iterable[DefinitionPlace]) -> int:
-    """Return how many files define a name, except tests."""
     return len({each.path for each in definitions if each.kind != FileKind.TESTS})
 
 

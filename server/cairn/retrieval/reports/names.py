@@ -20,7 +20,6 @@ REPEATED = 0.25
 """The share by which each further mention raises a weight, up to four times."""
 
 _MOST_NAMES = 48
-"""Each name costs an index look-up."""
 _MOST_OPTIONS = 8
 _MOST_PATHS, _MOST_MODULES = 32, 16
 _MOST_PARTS = 10
@@ -97,14 +96,11 @@ def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
 
 
 def last_part(name: str) -> str:
-    """Return the name without its types or modules."""
     return _SEPARATOR.split(name)[-1]
 
 
 @define
 class _NameCounter:
-    """Collects names with their weights."""
-
     defined: set[str]
     """The names that the report's own code defines."""
     weights: dict[tuple[str, str], float] = field(factory=dict)
@@ -131,7 +127,6 @@ class _NameCounter:
                     self.add(name, owner, weight * share * (1.0 if is_last else _OWNER))
 
     def names(self) -> tuple[Name, ...]:
-        """Return all names, the weightiest first."""
         every = (Name(*key, weight=repeated(weight, self.times[key])) for key, weight in self.weights.items())
         return tuple(sorted(every, key=lambda name: -name.weight)[:_MOST_NAMES])
 

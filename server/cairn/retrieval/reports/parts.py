@@ -16,7 +16,6 @@ class Parts:
     title: str
     prose: str
     code: str
-    """Code blocks, without prompts."""
     output: str
     """Lines that programs printed, without stack frames."""
 

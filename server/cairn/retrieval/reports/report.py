@@ -21,7 +21,6 @@ _FEWEST_CHARS = 240
 _MOST_TERMS = 96
 _MOST_MESSAGES = 2
 _MEANT_PROSE, _MEANT_CODE = 1_500, 500
-"""Characters of prose and of code that are embedded."""
 
 _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
 """The weight of a word by its part (docs/ranking.md)."""
@@ -29,8 +28,6 @@ _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
 
 @frozen
 class Report:
-    """The contents of a report."""
-
     parts: Parts
     frames: tuple[Frame, ...]
     """The frames of its stack traces, innermost first."""
@@ -39,7 +36,6 @@ class Report:
     names: tuple[Name, ...]
     """The identifiers in it, the weightiest first."""
     options: tuple[str, ...]
-    """Options and commands in it."""
     places: Mapping[str, float]
     """Paths and globs in it, with how surely each is meant."""
 
@@ -50,7 +46,6 @@ class Report:
 
     @property
     def text(self) -> str:
-        """All parts, the title first."""
         parts = self.parts
         return "\n".join(filter(None, (parts.title, parts.prose, parts.code, parts.output)))
 
