@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
@@ -24,10 +21,8 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    made = IndexedFolder(tmp_path, FILES)
-    yield made
-    made.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def ask(folder: IndexedFolder, question: str) -> Ranking:
@@ -71,9 +66,8 @@ def test_who_asks_for_a_name_gets_no_closer_look(folder: IndexedFolder) -> None:
 
 
 @pytest.mark.parametrize("count", [FIRST_FILES - 1, FIRST_FILES, FIRST_FILES + 5])
-def test_only_the_first_files_are_looked_at(tmp_path: Path, count: int) -> None:
+def test_only_the_first_files_are_looked_at(folder_of: FolderOf, count: int) -> None:
     text = "def tie(rope):\n    # the vessel\n    return rope\n"
-    folder = IndexedFolder(tmp_path, {f"port/a{n}.py": text + f"# {n}\n" for n in range(count)})
+    folder = folder_of({f"port/a{n}.py": text + f"# {n}\n" for n in range(count)})
     near = seen(ask(folder, "how to tie the ship rope"), "near words in its best chunk")
-    folder.close()
     assert len(near) == min(count, FIRST_FILES)

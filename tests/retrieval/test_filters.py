@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.searching import search
 
 from cairn import protocol
@@ -132,8 +131,8 @@ def test_a_language_may_be_called_what_it_is_usually_called(folder: IndexedFolde
     assert only.languages == ("python", "javascript", "rust", "markdown")
 
 
-def test_a_language_that_only_a_code_fence_names_can_be_asked_for(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, {"notes.md": "# Notes\n\n```shipscript\nmoor ship\n```\n"})
+def test_a_language_that_only_a_code_fence_names_can_be_asked_for(folder_of: FolderOf) -> None:
+    folder = folder_of({"notes.md": "# Notes\n\n```shipscript\nmoor ship\n```\n"})
     languages = {stored.chunk.language for stored in folder.reader.page("notes.md")}
     only = (
         chunk_filter(protocol.SearchFilter(language=("shipscript",)), [folder.reader])
@@ -143,4 +142,3 @@ def test_a_language_that_only_a_code_fence_names_can_be_asked_for(tmp_path: Path
     assert only is not None
     folder.type("new.md", "```anchorscript\nmoor ship\n```\n")
     assert chunk_filter(protocol.SearchFilter(language=("anchorscript",)), [folder.reader])
-    folder.close()

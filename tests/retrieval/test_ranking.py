@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
 from tests.retrieval.searching import search
 
@@ -15,7 +15,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import SignalInputs, Family, Signal
+from cairn.retrieval.scores import Family, Signal, SignalInputs
 from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
@@ -196,9 +196,8 @@ def test_settings_weigh_signals_anew(weights: Mapping[str, float], first: str) -
     assert order("where is it parsed", *files, signals=weighted(weights))[0] == first
 
 
-def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
-    folder = IndexedFolder(
-        tmp_path,
+def test_weights_of_the_settings_reach_a_search(folder_of: FolderOf) -> None:
+    folder = folder_of(
         {
             "src/moor.py": "def moor(ship):\n    return ship\n",
             "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",
@@ -211,7 +210,6 @@ def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
 
     assert first() == "src/moor.py"
     assert first(is_a_test=9.0) == "tests/test_moor.py"
-    folder.close()
 
 
 @pytest.mark.parametrize(
@@ -259,24 +257,23 @@ def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp
 # --- order -----------------------------------------------------------------------------------------
 
 
-def test_equal_scores_are_ordered_by_path_whatever_was_written_first(tmp_path: Path) -> None:
+def test_equal_scores_are_ordered_by_path_whatever_was_written_first(folder_of: FolderOf) -> None:
     names = ["c", "a", "b"]
-    folder = IndexedFolder(tmp_path, {f"{name}.txt": "of mooring\n" for name in names})
+    folder = folder_of({f"{name}.txt": "of mooring\n" for name in names})
     readers = [folder.reader]
     for _ in range(2):
         found = search(readers, "mooring of")
         assert [ranked.stored.path for ranked in found] == ["a.txt", "b.txt", "c.txt"]
         folder.writer.write((), ["a.txt"])
         folder.save({"a.txt": "of mooring\n"})
-    folder.close()
 
 
 def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imports = "".join(f"import ship_{n}\nimport moor_{n}\n" for n in range(40))
     body = "    pass\n" * 120
-    folder = IndexedFolder(tmp_path, {"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
+    folder = folder_of({"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
 
     def shown() -> str:
         return search([folder.reader], "where do ships moor")[0].stored.chunk.symbol
@@ -284,7 +281,6 @@ def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
     assert shown() == "moor"
     monkeypatch.setattr("cairn.retrieval.scoring._PREAMBLE_SHARE", 9.0)
     assert shown() == ""
-    folder.close()
 
 
 def test_a_chunk_stands_for_its_file_by_what_all_legs_say() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.errors import QueryCancelledError
 from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
@@ -54,10 +52,8 @@ def never() -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
@@ -158,8 +154,8 @@ def test_what_extends_a_type_is_related_to_it(folder: IndexedFolder) -> None:
     assert IMPLEMENTATION in related(folder, "port/crane.py")["port/tall.py"]
 
 
-def test_files_that_change_together_are_related(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, FILES)
+def test_files_that_change_together_are_related(folder_of: FolderOf) -> None:
+    folder = folder_of(FILES)
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
@@ -174,7 +170,6 @@ def test_files_that_change_together_are_related(tmp_path: Path) -> None:
     folder.index()
     assert TOGETHER in related(folder, "port/cranes.py")["notes/tides.md"]
     assert all(TOGETHER not in reasons for reasons in related(folder, "port/berths.py").values())
-    folder.close()
 
 
 def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.index.queries.relations import PassageVector
 from cairn.retrieval.related import ChunkRange, relate
@@ -20,10 +19,8 @@ BERTHS = "class Berth:\n    pass\n\n\ndef moor_ship(vessel):\n    return vessel.
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, {"port/berths.py": BERTHS})
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of({"port/berths.py": BERTHS})
 
 
 def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dict[str, Ranked]:

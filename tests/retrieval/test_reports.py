@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.searching import search
 
 from cairn.retrieval.query import understand
@@ -135,10 +133,10 @@ def test_a_weight_of_the_settings_counts_in_reports() -> None:
     assert signal.weight_for(understand(ISSUE)) == 9.0
 
 
-def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
+def test_a_common_name_does_not_hide_a_rare_one(folder_of: FolderOf) -> None:
     files = {f"port/berth_{number}.py": "def moor(ship):\n    return ship\n" for number in range(100)}
     files["port/tension.py"] = "class GripTensioner:\n    pass\n"
-    folder = IndexedFolder(tmp_path, files)
+    folder = folder_of(files)
     report = read_report(f"`moor` fails\n{TALK}\n`moor` calls `GripTensioner`.")
     assert report is not None
     found = named_definitions(folder.reader, report, EVERYTHING, lambda: False)
@@ -146,7 +144,6 @@ def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
     assert defining.path == "port/tension.py"
     folder.type("port/new.py", "class GripTensioner:\n    pass\n")
     assert len(named_definitions(folder.reader, report, EVERYTHING, lambda: False)) == 2
-    folder.close()
 
 
 @pytest.mark.parametrize(
@@ -185,12 +182,11 @@ def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) ->
         f"Crates fall\n{TALK}\nhttps://github.com/me/port/blob/0123abc/port/tension.py#L2",
     ],
 )
-def test_what_a_report_names_once_is_not_drowned(tmp_path: Path, report: str) -> None:
+def test_what_a_report_names_once_is_not_drowned(folder_of: FolderOf, report: str) -> None:
     files = {
         f"port/berth_{number}.py": f"def moor_{number}(ship, crane):\n    return ship.berth\n"
         for number in range(12)
     }
     files["port/tension.py"] = "class GripTensioner:\n    def hold(self):\n        return self.force\n"
-    folder = IndexedFolder(tmp_path, files)
+    folder = folder_of(files)
     assert search([folder.reader], report)[0].stored.path == "port/tension.py"
-    folder.close()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from attrs import evolve, frozen
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
@@ -76,10 +75,8 @@ class FolderStub:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def symbols(folder: IndexedFolder, query: str, cancelled: Cancelled = never) -> list[protocol.Symbol]:
@@ -165,19 +162,17 @@ MEMBERS = {
     ],
 )
 def test_a_qualified_name_finds_the_member_of_its_owner(
-    tmp_path: Path, asked: str, path: str, title: str
+    folder_of: FolderOf, asked: str, path: str, title: str
 ) -> None:
-    folder = IndexedFolder(tmp_path, MEMBERS)
+    folder = folder_of(MEMBERS)
     ranking = rank([folder.reader], [understand(asked)], None, SearchSettings())
     first = ranking.results(3, SearchSettings().diversity)[0].stored
-    folder.close()
     assert first.path == path
     assert title in (first.chunk.title, *first.chunk.defines) or title.split(".")[-1] in first.chunk.defines
 
 
-def test_a_member_is_found_in_unsaved_text(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, MEMBERS)
+def test_a_member_is_found_in_unsaved_text(folder_of: FolderOf) -> None:
+    folder = folder_of(MEMBERS)
     folder.type("port/new.py", "class Winch:\n    def lift(self):\n        return 3\n")
     found = folder.reader.members("Winch", ["lift"], 10, ChunkFilter())
-    folder.close()
     assert [hit.chunk_id < 0 for hit in found] == [True]
