@@ -58,18 +58,14 @@ def test_words_that_occur_nowhere_can_be_left_out() -> None:
         ("ship moor", {"moor": 10, "ship": 95}, {'"moor"'}),  # rare ones first
         ("moor ship rope", {"moor": 10, "ship": 95, "rope": 99}, {'"moor"', '("ship" AND "rope")'}),
         ("tide ship rope", {"tide": 99, "ship": 101, "rope": 97}, {'"rope"', '("tide" AND "ship")'}),
-        (
-            "tide moor ship rope",
-            {"tide": 99, "moor": 10, "ship": 95, "rope": 97},
-            {'"moor"', '("ship" AND "rope")'},
-        ),
+        ("tide moor ship rope", {"tide": 99, "moor": 10, "ship": 95, "rope": 97}, {'"moor"', '("ship" AND "rope")'}),
         ("ship rope", {"ship": 101, "rope": 101}, {'("ship" AND "rope")'}),
         ("ship", {"ship": 101}, {'"ship"'}),  # one word at least…
         ('"the ship"', {"ship": 101}, {'"ship"'}),  # …that occurs
         ('"ship"', {"ship": 101}, {'"ship"'}),
         ('rope "ship"', {"ship": 101, "rope": 5}, {'"rope"'}),  # quoted, it is not another word beside itself
     ],
-)
+)  # fmt: skip
 def test_rare_words_are_asked_for_and_of_the_rest_the_two_rarest_together(
     text: str, holding: Mapping[str, int], expected: set[str]
 ) -> None:

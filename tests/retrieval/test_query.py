@@ -1,4 +1,4 @@
-"""How a question is understood."""
+"""Queries are understood: terms, types, names and spellings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from cairn.settings.tree import SearchSettings
         ("", ()),
     ],
 )
-def test_content_words_are_kept_and_identifiers_split(text: str, terms: tuple[str, ...]) -> None:
+def test_terms_are_content_words_and_parts_of_identifiers(text: str, terms: tuple[str, ...]) -> None:
     assert understand(text).terms == terms
 
 
@@ -80,11 +80,11 @@ def test_a_word_with_a_number_is_one_word(text: str, groups: tuple[tuple[str, ..
         ("explique as rotas", QueryType.EXPLANATION),
     ],
 )
-def test_the_type_of_a_question(text: str, kind: QueryType) -> None:
+def test_wording_decides_the_type(text: str, kind: QueryType) -> None:
     assert understand(text).type is kind
 
 
-def test_meaning_counts_less_for_one_name_unless_somebody_says_how_much() -> None:
+def test_meaning_counts_less_for_a_name_by_default() -> None:
     name, sentence = understand("open_session"), understand("where are sessions opened")
     assert 0 < name.alpha < sentence.alpha == 0.5
     assert understand("open_session", alpha=0.7).alpha == 0.7
@@ -98,21 +98,27 @@ def test_meaning_counts_less_for_one_name_unless_somebody_says_how_much() -> Non
         ("open_session", ("open_session",)),
         ("where is open_session called", ("open_session",)),
         ("where are routes added", ()),
+        ("Foo::bar", ("bar",)),
+        ("foo.bar()", ("bar",)),
+        ("Foo#bar", ("bar",)),
+        ("pkg/foo.Bar", ("Bar",)),
+        ("empty?", ("empty",)),
+        ("Vec<T>", ("Vec",)),
     ],
 )
-def test_names_to_look_up_as_definitions(text: str, names: tuple[str, ...]) -> None:
+def test_definitions_are_looked_up_by_name(text: str, names: tuple[str, ...]) -> None:
     assert understand(text).names == names
 
 
 SPELLINGS = ("addUrlRule", "add_url_rule", "add-url-rule", "AddURLRule", "add url rule", "addURLRule()")
 
 
-@pytest.mark.parametrize("asked", SPELLINGS)
+@pytest.mark.parametrize("typed", SPELLINGS)
 @pytest.mark.parametrize(
     "defined", ["add_url_rule", "addUrlRule", "AddURLRule", "addurlrule", "add-url-rule"]
 )
-def test_a_name_is_looked_up_as_any_convention_writes_it(asked: str, defined: str) -> None:
-    query = understand(asked)
+def test_a_name_is_looked_up_in_any_convention(typed: str, defined: str) -> None:
+    query = understand(typed)
     looked_up = {name.lower() for name in (*query.names, *query.respelled)}
     assert defined.lower() in looked_up
     assert {"add", "url", "rule"} <= set(query.terms)
@@ -128,23 +134,8 @@ def test_a_name_is_looked_up_as_any_convention_writes_it(asked: str, defined: st
         ("E0308", ()),
     ],
 )
-def test_other_spellings_of_names(text: str, respelled: tuple[str, ...]) -> None:
+def test_names_have_other_spellings(text: str, respelled: tuple[str, ...]) -> None:
     assert understand(text).respelled == respelled
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Foo::bar", "bar"),
-        ("foo.bar()", "bar"),
-        ("Foo#bar", "bar"),
-        ("pkg/foo.Bar", "Bar"),
-        ("empty?", "empty"),
-        ("Vec<T>", "Vec"),
-    ],
-)
-def test_the_own_name_of_a_qualified_one(text: str, name: str) -> None:
-    assert understand(text).names == (name,)
 
 
 def test_adjacent_words_are_also_searched_as_one() -> None:
@@ -152,7 +143,7 @@ def test_adjacent_words_are_also_searched_as_one() -> None:
     assert {"threadpool", "thread_pool", "poolsize"} <= set(query.spellings)
 
 
-def test_a_pasted_page_is_cut_and_says_so() -> None:
+def test_a_pasted_page_is_cut_with_a_note() -> None:
     query = understand("needle " + "w0rd " * 50_000)
     assert len(query.text) == MAX_QUERY_CHARS
     assert len(query.terms) <= MAX_TERMS
@@ -160,7 +151,7 @@ def test_a_pasted_page_is_cut_and_says_so() -> None:
 
 
 class AllUnknown:
-    """A vocabulary that knows no word, and takes each for the same one."""
+    """A vocabulary that knows no word and suggests a hostile one."""
 
     def unknown(self, words: Sequence[str]) -> Collection[str]:
         return words
@@ -188,7 +179,7 @@ def database() -> apsw.Connection:
 
 
 @given(text=HOSTILE)
-def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Connection, text: str) -> None:
+def test_any_text_becomes_a_valid_expression(database: apsw.Connection, text: str) -> None:
     settings = SearchSettings(
         synonyms={"log in": 'sign "in', "x": "(", "f": ""}, core_concepts=("wrkspaces",)
     )
@@ -204,8 +195,8 @@ def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Conn
 @pytest.mark.parametrize(
     "piece", ["(", "a(", "a.", "/", "a/", "`", "'a", "at ", "a:1 ", "<a", "{", "E_A", "--", "a-"]
 )
-def test_hostile_text_takes_no_time(piece: str) -> None:
+def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
     text = piece * (MAX_QUERY_CHARS // len(piece))
-    started = time.thread_time()  # CPU time: a machine may stand still
+    started = time.thread_time()
     understand(text)
     assert time.thread_time() - started < 2

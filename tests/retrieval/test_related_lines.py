@@ -49,30 +49,15 @@ def selected(result: Ranked) -> str:
             "    return moor_ship(v)",
             "calls `moor_ship`",
         ),
-        (
-            "port/table.py",
-            f"def table(v):\n{FILLER}    return {{'moor': moor_ship}}\n",
-            "    return {'moor': moor_ship}",
-            "uses `moor_ship`",
-        ),
-        (
-            "tests/test_schedule.py",
-            f"def test_mooring():\n{FILLER}    assert moor_ship(1)\n",
-            "    assert moor_ship(1)",
-            "tests `moor_ship`",
-        ),
+        ("port/table.py", f"def table(v):\n{FILLER}    return {{'moor': moor_ship}}\n", "    return {'moor': moor_ship}", "uses `moor_ship`"),
+        ("tests/test_schedule.py", f"def test_mooring():\n{FILLER}    assert moor_ship(1)\n", "    assert moor_ship(1)", "tests `moor_ship`"),
         (
             "port/other.py",
             f"{FILLER.replace('    ', '')}def moor_ship(boat, how):\n    return moor_ship(boat)\n",
             "def moor_ship(boat, how):",
             "also defines `moor_ship`",
         ),
-        (
-            "port/all.py",
-            "import os\n\nfrom port.berths import moor_ship\n",
-            "from port.berths import moor_ship",
-            "imports `moor_ship`",
-        ),
+        ("port/all.py", "import os\n\nfrom port.berths import moor_ship\n", "from port.berths import moor_ship", "imports `moor_ship`"),
         (
             "port/noted.py",
             f'def note(v):\n    """Note it.\n\n    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}',
@@ -86,7 +71,7 @@ def selected(result: Ranked) -> str:
             "mentions `moor_ship`",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_chunk_that_has_what_the_passage_defines_is_shown_where_it_does(
     folder: IndexedFolder, path: str, text: str, line: str, reason: str
 ) -> None:

@@ -157,15 +157,11 @@ def test_a_common_name_does_not_hide_a_rare_one(folder_of: FolderOf) -> None:
         ("tests/test_crane.py:31: AssertionError", "tests/test_crane.py", ""),
         ("    at com.port.Crane.lift(Crane.java:12)", "Crane.java", "com.port.Crane.lift"),
         ("    at Crane.lift (/app/src/crane.js:3:9)", "app/src/crane.js", "Crane.lift"),
-        (
-            "   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77",
-            "src/Port/Crane.cs",
-            "Port.Crane.Lift",
-        ),
+        ("   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77", "src/Port/Crane.cs", "Port.Crane.Lift"),
         ("thread 'main' panicked at src/crane.rs:4:5:", "src/crane.rs", ""),
         ("\t/go/src/port/crane.go:12 +0x1d", "go/src/port/crane.go", ""),
     ],
-)
+)  # fmt: skip
 def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) -> None:
     trace = read_trace(f"it broke\n{line}\n")
     assert trace is not None

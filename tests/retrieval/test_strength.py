@@ -1,8 +1,8 @@
-"""What the best passages show of a question."""
+"""The best passages show how well a question is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -27,16 +27,15 @@ class File:
     text: str
 
 
-def shown(
+def strength_of(
     question: str, files: Sequence[File], scores: Sequence[float], table: StaticTable | None = TABLE
 ) -> Strength:
-    """Of files of one window each."""
+    """Return the strength of files with one window each."""
     chunks = [
         StoredChunk(number, file.path, "docs", "docs", Chunk(0, 0, 1, file.text, ChunkType.PROSE), "")
         for number, file in enumerate(files)
     ]
     read = [read_chunk(chunk, None) for chunk in chunks]
-    nothing: Mapping[str, np.ndarray] = {}
     windows = Windows(
         understand(question),
         table,
@@ -48,20 +47,20 @@ def shown(
         [each.texts[0] for each in read],
         (),
         (),
-        nothing,
+        {},
     )
     return strength(windows, np.array(scores), np.array(scores) / 10)
 
 
 def test_the_best_three_passages_count() -> None:
     files = [File(f"{n}.md", "tide") for n in range(5)]
-    assert shown("tide tables", files, [1, 5, 4, 3, 2]).similarity == pytest.approx(0.4)
-    assert shown("tide tables", files, [1, 5, 4, 3, 2], table=None).similarity is None
+    assert strength_of("tide tables", files, [1, 5, 4, 3, 2]).similarity == pytest.approx(0.4)
+    assert strength_of("tide tables", files, [1, 5, 4, 3, 2], table=None).similarity is None
 
 
-def test_passages_of_one_file_hold_the_question_together() -> None:
+def test_terms_are_collected_by_file() -> None:
     files = [File("a.md", "the tide"), File("b.md", "tables"), File("a.md", "of the harbour")]
-    found = shown("tide tables harbour", files, [3, 2, 1])
+    found = strength_of("tide tables harbour", files, [3, 2, 1])
     assert found.terms_by_file == (frozenset({0, 2}), frozenset({1}))
 
 
@@ -78,6 +77,6 @@ def test_passages_of_one_file_hold_the_question_together() -> None:
         ("It fails with: no harbour of the name PIER7 is known. Where is that checked?", 0),
     ],
 )
-def test_names_that_no_passage_has_are_counted(question: str, missing: int) -> None:
+def test_names_without_a_passage_are_counted(question: str, missing: int) -> None:
     files = [File("a.md", "the tide tables of the harbour")]
-    assert shown(question, files, [1]).missing_names == missing
+    assert strength_of(question, files, [1]).missing_names == missing

@@ -22,18 +22,12 @@ CODES = ("pt", "es", "de", "fr", "ru", "zh", "ja")
         ("Onde são lidas as variáveis de ambiente?", "Where read environment variable?"),
         ("¿Quién llama a `open_session`?", "What calls `open_session`?"),
         ("que funcion lee el archivo y donde", "Which function read file and where"),
-        (
-            "Was ist der Unterschied zwischen layer und route_layer?",
-            "What is the difference between layer and route_layer?",
-        ),
+        ("Was ist der Unterschied zwischen layer und route_layer?", "What is the difference between layer and route_layer?"),
         ("Wo wird der Dateideskriptor freigegeben?", "Where file descriptor release?"),
         ("Wer ruft uv__close auf?", "What calls uv__close?"),
         ("wo wird die warteschlange geleert", "Where queue clear"),
         ("Wo werden Fehlercodes zurueckgegeben und aufgeraeumt?", "Where error code return and clean up?"),
-        (
-            "Que se passe-t-il étape par étape quand l'URL est vide ?",
-            "What happens step by step when URL empty?",
-        ),
+        ("Que se passe-t-il étape par étape quand l'URL est vide ?", "What happens step by step when URL empty?"),
         ("Pourquoi n'est-il pas appelé ?", "Why not call?"),
         ("Какие тесты проверяют разбор заголовков?", "Which tests check parse header?"),
         ("Что нужно изменить, чтобы добавить новый формат?", "What must be changed, add new format?"),
@@ -44,7 +38,7 @@ CODES = ("pt", "es", "de", "fr", "ru", "zh", "ja")
         ("where is the file read", "where is the file read"),
         ("Gdzie jest czytany plik i dlaczego?", "Gdzie jest czytany plik i dlaczego?"),
     ],
-)
+)  # fmt: skip
 def test_a_question_is_translated_word_by_word(text: str, english: str) -> None:
     assert in_english(text).text == english
 

@@ -99,34 +99,14 @@ MESSAGES = {
     ("question", "path", "line"),
     [
         ("PortError: gangway of ship Anna is blocked by 12 crates", "port/percent.py", "gangway of ship %s"),
-        (
-            'Where does the error "anchor of Anna cannot be weighed at depth 40" come from?',
-            "port/fstring.py",
-            "anchor of {",
-        ),
-        (
-            "thread 'main' panicked: tug 7 lost the towing line of vessel \"Anna\"",
-            "port/format.rs",
-            "tug {} lost",
-        ),
+        ('Where does the error "anchor of Anna cannot be weighed at depth 40" come from?', "port/fstring.py", "anchor of {"),
+        ("thread 'main' panicked: tug 7 lost the towing line of vessel \"Anna\"", "port/format.rs", "tug {} lost"),
         ("Error: crane 3 dropped crate A-113 into the water", "port/template.ts", "crane ${c.crane} dropped"),
-        (
-            "IllegalStateException: fee of 300 was paid twice by owner Berta",
-            "port/Joined.java",
-            "was paid twice",
-        ),
-        (
-            'Why do I get "pilot "Otto" refused to board ship Anna during storm" as an error?',
-            "port/errorf.go",
-            "refused to board",
-        ),
-        (
-            "RuntimeError: basin North is too shallow to be dredged by Anna",
-            "port/interpolated.rb",
-            "is too shallow",
-        ),
+        ("IllegalStateException: fee of 300 was paid twice by owner Berta", "port/Joined.java", "was paid twice"),
+        ('Why do I get "pilot "Otto" refused to board ship Anna during storm" as an error?', "port/errorf.go", "refused to board"),
+        ("RuntimeError: basin North is too shallow to be dredged by Anna", "port/interpolated.rb", "is too shallow"),
     ],
-)
+)  # fmt: skip
 def test_the_literal_of_a_message_with_values_leads(
     folder_of: FolderOf, question: str, path: str, line: str
 ) -> None:
