@@ -29,7 +29,7 @@ from cairn.retrieval.legs import reexports
         ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()", False),
     ],
 )
-def test_a_reexport_is_told_from_a_use(path: str, text: str, expected: bool) -> None:
+def test_a_reexport_differs_from_a_use(path: str, text: str, expected: bool) -> None:
     assert reexports("Berth", path, f"// A port.\n{text}\n") is expected
 
 

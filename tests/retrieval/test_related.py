@@ -1,4 +1,4 @@
-"""What belongs to a passage, and why."""
+"""Chunks are related to a passage by named relations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.errors import QueryCancelledError
+from cairn.index.store.deadline import never
 from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
 from cairn.retrieval.related import (
     DEFINES,
@@ -39,16 +40,12 @@ FILES = {
 
 
 def long_text(count: int) -> str:
-    """Functions that are a chunk each and have little in common."""
+    """Return functions that are a chunk each and have little in common."""
     bodies = (
         "".join(f"    word{n}_{line} = rope{n}_{line} + anchor{n}_{line}\n" for line in range(40))
         for n in range(count)
     )
     return "\n\n".join(f"def load_{n}(vessel):\n{body}" for n, body in enumerate(bodies))
-
-
-def never() -> bool:
-    return False
 
 
 @pytest.fixture
@@ -61,12 +58,12 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
-    """The names of the relations by path."""
+    """Return the names of relations by path."""
     found = rank_related(relate([folder.reader], passage(folder, path), never).found, limit)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
-def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> None:
+def test_each_relation_is_found(folder: IndexedFolder) -> None:
     found = related(folder, "port/berths.py")
     assert found["port/schedule.py"] >= {CALLER, IMPORTING}
     assert SAME_NAME in found["tests/test_berths.py"]
@@ -77,7 +74,7 @@ def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> 
     assert DEFINES not in related(folder, "port/schedule.py")["port/berths.py"]
 
 
-def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
+def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
     found = rank_related(relate([folder.reader], wanted, never).found, 20)
@@ -101,7 +98,7 @@ CRANES = {
 
 
 def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
-    """For a cursor on a line: the path, the selected line and the first reason of each result."""
+    """Return for a cursor on a line the path, selected line and first reason of each result."""
     page = folder.reader.page(path)
     chunk = next(each for each in page if each.chunk.start_line <= line < each.chunk.end_line)
     relations = relate([folder.reader], ChunkRange(0, path, (chunk,), focus=range(line, line + 1)), never)
@@ -113,11 +110,10 @@ def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, 
     return shown
 
 
-def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(folder: IndexedFolder) -> None:
+def test_callers_come_before_implementations_and_tests(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 1)
     assert shown[:2] == [
-        # its own chunk holds a caller and what it calls
         ("port/crane.py", "return crane.lift(1)", "calls `lift`"),
         ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
     ]
@@ -125,7 +121,7 @@ def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(fol
     assert ("tests/test_yard.py", "crane.lift(0)", "tests `lift`") in shown[2:4]
 
 
-def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(folder: IndexedFolder) -> None:
+def test_only_the_function_at_the_cursor_has_callers(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 6)
     assert shown[0] == ("port/crane.py", "return check(load)", "calls `check`")
@@ -133,7 +129,7 @@ def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(fold
     assert not any("calls `lift`" in reason for _, _, reason in shown)
 
 
-def test_many_callers_leave_room_for_what_the_function_calls(folder: IndexedFolder) -> None:
+def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
     folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
@@ -149,7 +145,7 @@ def test_many_callers_leave_room_for_what_the_function_calls(folder: IndexedFold
     assert len(found) == 10
 
 
-def test_what_extends_a_type_is_related_to_it(folder: IndexedFolder) -> None:
+def test_a_subclass_implements_its_base(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     assert IMPLEMENTATION in related(folder, "port/crane.py")["port/tall.py"]
 
@@ -172,7 +168,7 @@ def test_files_that_change_together_are_related(folder_of: FolderOf) -> None:
     assert all(TOGETHER not in reasons for reasons in related(folder, "port/berths.py").values())
 
 
-def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
+def test_unsaved_text_is_related(folder: IndexedFolder) -> None:
     assert DEFINES not in related(folder, "port/cranes.py").get("port/berths.py", set())
     folder.type(
         "port/cranes.py", "from port.berths import moor\n\n\ndef load(cargo):\n    return moor(cargo)\n"
@@ -183,25 +179,25 @@ def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
     assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
 
 
-def test_the_vectors_of_the_model_are_used_where_there_are_any(folder: IndexedFolder) -> None:
-    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static table sees nothing in common
+def test_model_vectors_are_used_if_present(folder: IndexedFolder) -> None:
+    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static vectors are unrelated
     reasons = related(folder, "port/berths.py")["notes/tides.md"]
     assert SIMILAR in reasons
 
 
-def test_a_name_that_many_files_define_relates_nothing(folder: IndexedFolder) -> None:
+def test_a_common_name_relates_nothing(folder: IndexedFolder) -> None:
     folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
     folder.save({"port/schedule.cfg": "first = moor\n"})
     found = related(folder, "port/schedule.cfg")
     assert all(DEFINES not in reasons for reasons in found.values())
 
 
-def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
         relate([folder.reader], passage(folder, "port/berths.py"), lambda: True)
 
 
-def test_one_result_of_each_file_comes_before_any_second_one_and_copies_last(folder: IndexedFolder) -> None:
+def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(3)})
     folder.save({"copy/cranes.py": FILES["port/cranes.py"]})
     chunks = [
@@ -220,7 +216,7 @@ def test_one_result_of_each_file_comes_before_any_second_one_and_copies_last(fol
     assert all(0 < r.score <= 1 for r in ranked)
 
 
-def test_the_leg_that_found_it_is_the_source(folder: IndexedFolder) -> None:
+def test_the_strongest_relation_is_the_source(folder: IndexedFolder) -> None:
     (chunk,) = folder.reader.page("port/cranes.py")
 
     def source(**values: float) -> str:

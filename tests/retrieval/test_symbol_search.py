@@ -1,4 +1,4 @@
-"""How names fit what is typed, and where their definitions are shown."""
+"""Symbol searches find definitions by names that fit the typed text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FILES = {
         ("moor", "tide", Fit.NONE),
     ],
 )
-def test_fits(typed: str, name: str, expected: Fit) -> None:
+def test_names_fit_in_several_ways(typed: str, name: str, expected: Fit) -> None:
     assert fit(Typed.of(typed), name) is expected
 
 
@@ -65,7 +65,7 @@ def test_any_text_can_be_compared_with_any_name(text: str, name: str) -> None:
 
 @frozen
 class FolderStub:
-    """What the handler asks of a folder."""
+    """The part of a folder that the handler uses."""
 
     reader: object
     root: Path
@@ -90,7 +90,7 @@ def places(folder: IndexedFolder, query: str) -> list[tuple[str, str, int]]:
     return [(s.name, s.uri.removeprefix(root), s.range.start.line) for s in symbols(folder, query)]
 
 
-def test_the_best_fit_comes_first_and_tests_and_vendored_code_last(folder: IndexedFolder) -> None:
+def test_tests_and_vendored_code_come_last(folder: IndexedFolder) -> None:
     found = places(folder, "Berth")
     assert found[:2] == [("Berth", "port/berths.py", 0), ("berth", "port/urls.py", 7)]
     assert {path for _, path, _ in found[2:]} == {"tests/test_berth.py", "vendor/berths.py"}
@@ -99,11 +99,11 @@ def test_the_best_fit_comes_first_and_tests_and_vendored_code_last(folder: Index
 @pytest.mark.parametrize(
     "query", ["add_url_rule", "addUrlRule", "ADDURLRULE", "aurul", "add url_rule", "adurlrl"]
 )
-def test_any_way_of_writing_finds_it(folder: IndexedFolder, query: str) -> None:
+def test_a_name_is_found_in_any_spelling(folder: IndexedFolder, query: str) -> None:
     assert places(folder, query)[0] == ("add_url_rule", "port/berths.py", 1)
 
 
-def test_of_a_definition_its_kind_container_and_lines_are_told(folder: IndexedFolder) -> None:
+def test_a_symbol_has_kind_container_and_lines(folder: IndexedFolder) -> None:
     (rule,) = [s for s in symbols(folder, "add_url_rule") if s.name == "add_url_rule"]
     (berth, *_) = symbols(folder, "Berth")
     assert (berth.kind, berth.container) == ("class", "")
@@ -111,7 +111,7 @@ def test_of_a_definition_its_kind_container_and_lines_are_told(folder: IndexedFo
     assert (rule.range.start.line, rule.range.end.line) == (1, 2)
 
 
-def test_nothing_typed_lists_what_is_imported_the_most(folder: IndexedFolder) -> None:
+def test_an_empty_query_lists_the_most_imported(folder: IndexedFolder) -> None:
     found = places(folder, "")
     assert found[0] == ("Berth", "port/berths.py", 0)
     assert all(not path.startswith("tests/") for _, path, _ in found)
@@ -119,22 +119,22 @@ def test_nothing_typed_lists_what_is_imported_the_most(folder: IndexedFolder) ->
 
 
 @pytest.mark.parametrize("query", ["::", "%", "_", "%%%%", "zzz", "\0", "\\", "'; DROP TABLE definitions"])
-def test_what_no_name_fits_finds_nothing(folder: IndexedFolder, query: str) -> None:
+def test_a_query_without_fitting_names_finds_nothing(folder: IndexedFolder, query: str) -> None:
     assert places(folder, query) == []
 
 
-def test_what_is_on_the_screen_takes_the_place_of_what_is_saved(folder: IndexedFolder) -> None:
+def test_unsaved_text_replaces_saved_text(folder: IndexedFolder) -> None:
     folder.type("port/urls.py", "\n\nclass Quay:\n    pass\n")
     assert places(folder, "quay") == [("Quay", "port/urls.py", 2)]
     assert places(folder, "curl_add") == []
 
 
-def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
         symbols(folder, "Berth", lambda: True)
 
 
-def test_the_lines_start_at_the_definition_not_at_what_is_said_of_it() -> None:
+def test_the_lines_start_at_the_definition_after_its_comment() -> None:
     text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"
     (chunk,) = chunk_text("a.py", text)
     assert definition_lines(chunk, "moor")[0] == 5
@@ -152,7 +152,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize(
-    ("asked", "path", "title"),
+    ("query", "path", "title"),
     [
         ("Hoist.lift", "port/hoist.py", "Hoist.lift"),
         ("Hoist.Lift()", "port/hoist.py", "Hoist.Lift"),
@@ -162,10 +162,10 @@ MEMBERS = {
     ],
 )
 def test_a_qualified_name_finds_the_member_of_its_owner(
-    folder_of: FolderOf, asked: str, path: str, title: str
+    folder_of: FolderOf, query: str, path: str, title: str
 ) -> None:
     folder = folder_of(MEMBERS)
-    ranking = rank([folder.reader], [understand(asked)], None, SearchSettings())
+    ranking = rank([folder.reader], [understand(query)], None, SearchSettings())
     first = ranking.results(3, SearchSettings().diversity)[0].stored
     assert first.path == path
     assert title in (first.chunk.title, *first.chunk.defines) or title.split(".")[-1] in first.chunk.defines

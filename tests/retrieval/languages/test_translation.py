@@ -1,4 +1,4 @@
-"""Questions in other languages, in English."""
+"""Questions in other languages are translated into English."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_question_is_translated_word_by_word(text: str, english: str) -> None:
         ("《read file》はどこですか", '"read file"'),
     ],
 )
-def test_names_quotes_and_messages_are_kept(text: str, kept: str) -> None:
+def test_names_quotes_and_messages_stay(text: str, kept: str) -> None:
     assert kept in in_english(text).text
 
 
@@ -80,19 +80,17 @@ def test_names_quotes_and_messages_are_kept(text: str, kept: str) -> None:
                                  "Сколько попыток делается?", "最多重试多少次？", "リトライは最大いくつですか")),
     ],
 )  # fmt: skip
-def test_the_kind_of_question_is_understood_in_every_language(
-    kind: QuestionKind, texts: tuple[str, ...]
-) -> None:
+def test_the_kind_is_recognised_in_every_language(kind: QuestionKind, texts: tuple[str, ...]) -> None:
     assert [text for text in texts if kind not in question_kinds(understand(text).wording)] == []
 
 
-def test_the_type_of_a_question_is_read_from_its_english() -> None:
+def test_the_type_is_read_from_the_translation() -> None:
     assert understand("Wo wird die Sitzung erstellt?").type is QueryType.LOCATION
     assert understand("Pourquoi ce routeur ?").type is QueryType.EXPLANATION
     assert understand("为什么会报错？").type is QueryType.BUG_FIX
 
 
-def test_a_language_that_is_not_known_is_said() -> None:
+def test_an_unknown_language_is_noted() -> None:
     query = understand("`open_session` 는 어디에서 호출되나요?")
     assert query.note.startswith("The question seems to be in Korean, which Cairn does not know")
     assert "open_session" in query.compounds
@@ -100,7 +98,7 @@ def test_a_language_that_is_not_known_is_said() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_line_of_a_list_has_words_and_none_twice(code: str) -> None:
+def test_every_line_of_a_list_has_distinct_words(code: str) -> None:
     lines = Path(lists.__file__).with_name(f"{code}.txt").read_text(encoding="utf-8").splitlines()
     entries = [line.partition("=") for line in lines if line and not line.startswith("#")]
     assert all(sign and words.strip() for _, sign, words in entries)
@@ -125,7 +123,7 @@ def test_every_line_of_a_list_has_words_and_none_twice(code: str) -> None:
         ("ru", ["запросами"], "request"),
     ],
 )
-def test_words_are_known_in_every_inflection(code: str, words: list[str], meaning: str) -> None:
+def test_inflected_words_are_known(code: str, words: list[str], meaning: str) -> None:
     found = lexicon(code).meaning(words)
     assert found is not None
     assert found.words[0] == meaning
