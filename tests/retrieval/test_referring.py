@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
 from cairn.retrieval.referring import definitions_around
-from cairn.retrieval.related import ChunkRange, relate
-from cairn.retrieval.related_lines import with_lines
-from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -48,27 +46,14 @@ def folder(folder_of: FolderOf) -> IndexedFolder:
     return folder_of(FILES)
 
 
-def related(
-    folder: IndexedFolder, line: int, character: int | None = None, path: str = "port/berths.py"
-) -> list[Ranked]:
-    chunks = tuple(folder.reader.between(path, line, line + 1))
-    cursor = None if character is None else (line, character)
-    passage = ChunkRange(0, path, chunks, focus=range(line, line + 1), cursor=cursor)
-    relations = relate([folder.reader], passage, lambda: False)
-    return with_lines(rank_related(relations.found, 10), relations, None)
-
-
-def line_shown(result: Ranked) -> str:
-    assert result.lines is not None
-    chunk = result.stored.chunk
-    assert chunk.start_line <= result.lines[0] < result.lines[1] <= chunk.end_line
-    return chunk.text.splitlines()[result.lines[0] - chunk.start_line].strip()
+def related(folder: IndexedFolder, line: int) -> list[Ranked]:
+    return related_to_line(folder, "port/berths.py", line)
 
 
 def test_a_caller_is_shown_without_other_functions(folder: IndexedFolder) -> None:
     (found,) = [each for each in related(folder, FOCUS) if each.stored.path == "port/schedule.py"]
     chunk = found.stored.chunk
-    assert (chunk.symbol, line_shown(found)) == ("assign", "return tie_rope(first)")
+    assert (chunk.symbol, selected(found).strip()) == ("assign", "return tie_rope(first)")
     assert chunk.text.startswith("def assign(vessels):\n")
     assert FILES["port/schedule.py"].splitlines()[chunk.start_line] == "def assign(vessels):"
     assert "count" not in chunk.defines
@@ -79,13 +64,17 @@ def test_a_caller_in_the_passage_is_shown_without_it(folder: IndexedFolder) -> N
     assert found
     for each in found:
         assert "def tie_rope(" not in each.stored.chunk.text
-        assert line_shown(each) in ("return tie_rope(vessel)", "HOOK = tie_rope(None)", "def knot(vessel):")
+        assert selected(each).strip() in (
+            "return tie_rope(vessel)",
+            "HOOK = tie_rope(None)",
+            "def knot(vessel):",
+        )
 
 
 def test_a_top_level_call_is_shown_with_adjacent_lines(folder: IndexedFolder) -> None:
     folder.save({"port/berths.py": "def tie_rope(vessel):\n    return vessel\n\n\nHOOK = tie_rope(None)\n"})
     (found,) = [each for each in related(folder, 1) if each.stored.path == "port/berths.py"]
-    assert line_shown(found) == "HOOK = tie_rope(None)"
+    assert selected(found).strip() == "HOOK = tie_rope(None)"
     assert "def tie_rope" not in found.stored.chunk.text
 
 
@@ -111,7 +100,7 @@ def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
 
 def test_a_test_of_a_caller_is_found_without_a_direct_test(folder: IndexedFolder) -> None:
     (found,) = [each for each in related(folder, FOCUS) if each.stored.path.startswith("tests/")]
-    assert (found.spoken_for_by()[0], line_shown(found)) == (
+    assert (found.spoken_for_by()[0], selected(found).strip()) == (
         "a test that calls `assign`, which calls it",
         "assert assign([1])",
     )

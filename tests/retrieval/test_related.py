@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.errors import QueryCancelledError
 from cairn.index.store.deadline import never
@@ -23,9 +24,7 @@ from cairn.retrieval.related import (
     Related,
     relate,
 )
-from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.related_ranking import rank_related
-from cairn.retrieval.scores import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {
@@ -99,15 +98,8 @@ CRANES = {
 
 def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
     """Return for a cursor on a line the path, selected line and first reason of each result."""
-    page = folder.reader.page(path)
-    chunk = next(each for each in page if each.chunk.start_line <= line < each.chunk.end_line)
-    relations = relate([folder.reader], ChunkRange(0, path, (chunk,), focus=range(line, line + 1)), never)
-    shown = []
-    for each in with_lines(rank_related(relations.found, 10), relations, None):
-        lines = each.stored.chunk.text.splitlines()
-        first = (each.lines or (each.stored.chunk.start_line, 0))[0] - each.stored.chunk.start_line
-        shown.append((each.stored.path, lines[first].strip(), each.spoken_for_by()[0]))
-    return shown
+    results = [each for each in related_to_line(folder, path, line) if each.lines]
+    return [(each.stored.path, selected(each).strip(), each.spoken_for_by()[0]) for each in results]
 
 
 def test_callers_come_before_implementations_and_tests(folder: IndexedFolder) -> None:
@@ -133,11 +125,8 @@ def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
     folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
-    wanted = folder.reader.page("port/crane.py")
-    relations = relate(
-        [folder.reader], ChunkRange(0, "port/crane.py", tuple(wanted), focus=range(9, 10)), never
-    )
-    found = rank_related(relations.found, 10)
+    wanted = ChunkRange(0, "port/crane.py", tuple(folder.reader.page("port/crane.py")), focus=range(9, 10))
+    found = rank_related(relate([folder.reader], wanted, never).found, 10)
     kinds = [
         next((r.signal for r in each.reasons if r.signal in (CALLER, CALLEE, TEST)), "") for each in found
     ]
@@ -201,15 +190,11 @@ def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolde
     folder.save({"port/long.py": long_text(3)})
     folder.save({"copy/cranes.py": FILES["port/cranes.py"]})
     chunks = [
-        *folder.reader.page("port/long.py"),
-        *folder.reader.page("port/cranes.py"),
-        *folder.reader.page("copy/cranes.py"),
+        c for path in ("port/long.py", "port/cranes.py", "copy/cranes.py") for c in folder.reader.page(path)
     ]
-    assert len(chunks) == 5
     values = [0.9, 0.8, 0.7, 0.5, 0.6]
-    ranked = rank_related(
-        [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)], limit=10
-    )
+    found = [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)]
+    ranked = rank_related(found, limit=10)
     assert [r.stored.path for r in ranked] == [
         "port/long.py", "copy/cranes.py", "port/long.py", "port/long.py", "port/cranes.py",
     ]  # fmt: skip
@@ -219,13 +204,11 @@ def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolde
 def test_the_strongest_relation_is_the_source(folder: IndexedFolder) -> None:
     (chunk,) = folder.reader.page("port/cranes.py")
 
-    def source(**values: float) -> str:
-        names = {"defines": DEFINES, "uses": USES, "similar": SIMILAR, "same": SAME_NAME}
-        ranked: list[Ranked] = rank_related([Related(0, chunk, {names[k]: v for k, v in values.items()})], 1)
-        return ranked[0].source
+    def source(*relations: str) -> str:
+        return rank_related([Related(0, chunk, dict.fromkeys(relations, 0.5))], 1)[0].source
 
-    assert source(defines=0.5, similar=0.5) == "exact"
-    assert source(uses=0.5, similar=0.5) == "hybrid"
-    assert source(uses=0.5) == "keyword"
-    assert source(similar=0.5, same=1.0) == "embedding"
-    assert source(same=1.0) == "relation"
+    assert source(DEFINES, SIMILAR) == "exact"
+    assert source(USES, SIMILAR) == "hybrid"
+    assert source(USES) == "keyword"
+    assert source(SIMILAR, SAME_NAME) == "embedding"
+    assert source(SAME_NAME) == "relation"

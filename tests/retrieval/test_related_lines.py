@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 from attrs import evolve
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import selected
 
 from cairn.index.queries.relations import PassageVector
 from cairn.retrieval.related import ChunkRange, relate
@@ -29,14 +28,6 @@ def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dic
     relations = relate([folder.reader], passage, lambda: False)
     table = folder.models.static_table() if by_meaning else None
     return {r.stored.path: r for r in with_lines(rank_related(relations.found, 20), relations, table)}
-
-
-def selected(result: Ranked) -> str:
-    assert result.lines is not None
-    chunk = result.stored.chunk
-    assert chunk.start_line <= result.lines[0] < result.lines[1] <= chunk.end_line
-    lines = chunk.text.splitlines()
-    return "\n".join(lines[result.lines[0] - chunk.start_line : result.lines[1] - chunk.start_line])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +89,7 @@ def test_a_common_name_selects_a_line_without_a_reason(folder: IndexedFolder) ->
     assert not any("moor_ship" in reason for reason in found.spoken_for_by())
 
 
-PLACES: Mapping[str, str] = {
+PLACES = {
     "notes/water.md": "# Water\n\nThe tide and the moon.\n",
     "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",
 }  # fmt: skip
