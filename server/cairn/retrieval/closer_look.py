@@ -54,7 +54,6 @@ class CloserLook:
 
     @staticmethod
     def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return for each file with vectors their sum, float32[dimension]."""
         file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
         ids, vectors = reader.static_vectors(file_of)
         numbers = {path: number for number, path in enumerate(paths)}

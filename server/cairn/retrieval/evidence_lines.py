@@ -13,7 +13,6 @@ _ASSIGNED = re.compile(
           (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",  # noqa: E501
     re.VERBOSE,
 )
-"""A name that gets a literal value: a constant, a default argument, a field."""
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?")
 _READS_OPTION = re.compile(
     r"""getenv|environ\b|process\.env|env::var|ENV\[|System\.getProperty|LookupEnv|import\.meta\.env|\benv\(
@@ -41,7 +40,6 @@ _PLACEHOLDER = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_LITERAL_WORDS = 3
 _FULL_MATCH_WORDS = 6
-"""Words of a message that make a match certain."""
 
 
 def assigns(line: str) -> bool:

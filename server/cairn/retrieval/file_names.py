@@ -87,7 +87,6 @@ def is_release_notes(path: str) -> bool:
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:
-    """Yield the path above each folder whose name matches, and the pattern's group."""
     folders = path.split("/")
     for place, folder in enumerate(folders):
         if match := pattern.fullmatch(folder.lower()):

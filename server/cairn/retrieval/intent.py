@@ -48,11 +48,9 @@ _ABOUT_DOCUMENTS = frozenset(
         "documentation docs guide readme tutorial changelog changes release install installation contributing license"  # noqa: E501
     ).split()
 )
-"""Stems of words that ask for documents by name."""
 
 
 def readme_of(query: Query) -> Readme:
-    """Return how the query wants READMEs treated, by its type and wording."""
     explains = query.type is QueryType.EXPLANATION
     asks_what = _ASKS_WHAT.match(query.wording) is not None
     is_whole = asks_for_overview(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)

@@ -82,7 +82,6 @@ def project_of(collection: str) -> str:
 
 
 def introduces(path: str) -> bool:
-    """Return whether a file of this name introduces its folder."""
     name = path.rpartition("/")[2]
     return name in MANIFESTS or name.lower().partition(".")[0] in _INTRODUCING
 
@@ -122,7 +121,6 @@ class Introduced:
         return bool(self._named.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
-        """Return whether the text is from the subject's manifest and has its description."""
         is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
         return is_manifest and bool(DESCRIPTION.search(text))
 

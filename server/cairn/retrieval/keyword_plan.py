@@ -72,7 +72,6 @@ def _odds(rows: int, holding: int) -> float:
 
 
 def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
-    """Return the rarest terms within the budget, at least one."""
     needed: list[_Term] = []
     rows = 0
     for term in terms:

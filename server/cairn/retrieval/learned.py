@@ -31,7 +31,6 @@ _LEAST_ALIKE = 0.5
 @frozen
 class Choice:
     stems: frozenset[str]
-    """Stems of the query's own words."""
     path: str
     action: FeedbackAction
     at: int

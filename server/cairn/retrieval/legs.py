@@ -99,7 +99,6 @@ class Legs:
         return any(pool.chunks() for pool in self.pools)
 
     def found(self, leg: str) -> list[Mapping[int, float]]:
-        """Return the leg's score of each chunk that it found, by index."""
         return [pool.found.get(leg, {}) for pool in self.pools]
 
     @property

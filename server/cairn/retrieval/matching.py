@@ -87,7 +87,6 @@ def matcher(groups: tuple[tuple[str, ...], ...]) -> TermMatcher:
 
 
 def _spellings(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the stems of a word or phrase; for a word like `oauth2` also its own stem as a whole."""
     yield tuple(_sequence(text))
     if _WORD.fullmatch(text):
         yield (stem(text.lower()),)

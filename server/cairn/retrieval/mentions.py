@@ -88,7 +88,6 @@ _MEMBERS = frozenset(
 
 
 def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the paths, and the text without line numbers."""
     paths: list[str] = []
     rest, end = [], 0
     for match in _PATH.finditer(text):
@@ -208,7 +207,6 @@ def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
 
 
 def _between_words(tokens: list[str], place: int) -> bool:
-    """Return whether a sign is between two content words: "client -> server" is prose."""
     around = [token.strip(".,;:?!").lower() for token in (*tokens[:place][-1:], *tokens[place + 1 :][:1])]
     words = [word for word in around if re.search(r"\w", word) and not is_stopword(word)]
     return len(words) == 2 and LIGHT_WORDS.isdisjoint(words)

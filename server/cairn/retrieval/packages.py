@@ -40,7 +40,6 @@ class Package:
     project: str
     """The common name of its collections, without their kinds."""
     card: str
-    """Its folder and description, as embedded."""
 
 
 @frozen
@@ -51,7 +50,6 @@ class Packages:
     by_project: Mapping[str, float] = field(factory=dict)
 
     def around(self, path: str) -> float:
-        """Return the value of the nearest package around the file at `path`; 0 where there is none."""
         folder = path
         while folder := folder.rpartition("/")[0]:
             if (relevance := self.by_folder.get(folder)) is not None:

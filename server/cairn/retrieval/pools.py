@@ -16,7 +16,6 @@ from cairn.index.reader.records import Hit
 @frozen
 class QueryWord:
     stems: frozenset[str]
-    """The stems of the word and of its alternatives."""
     idf: float
     postings: Postings
 

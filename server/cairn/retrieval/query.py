@@ -151,7 +151,6 @@ class Query:
 
     @property
     def joined(self) -> tuple[str, ...]:
-        """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
         return tuple(a + b for a, b in pairwise(self._terms_in_order))
 
     @property

@@ -290,7 +290,6 @@ def source_of(legs: Set[str]) -> str:
 
 
 def _idf(question: Legs) -> dict[str, float]:
-    """Return the inverse document frequency of the query's stems, the highest of all indexes."""
     idf: dict[str, float] = {}
     for word in (word for pool in question.pools for word in pool.words):
         for stem in word.stems:

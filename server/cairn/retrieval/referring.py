@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -36,8 +36,6 @@ _NAMED = 3
 
 @frozen
 class Referral:
-    """How references relate a chunk to a passage."""
-
     line: int
     """The 0-based line of the call, or of the called definition."""
     confidence: float
@@ -140,7 +138,7 @@ class _Referrals:
             else:
                 is_unsure_call = relation == CALLER and best.confidence < SURE
                 reason = f"may call {names}" if is_unsure_call else _REASONS[relation].format(names=names)
-            within = list(_within(edge for edge, _ in edges))
+            within = _within(edge for edge, _ in edges)
             if relation == CALLER and len(within) > 1:
                 reason += f" in {', '.join(within)}"
             scopes = [edge.target if relation == CALLEE else edge.enclosing for edge, _ in edges]
@@ -186,11 +184,13 @@ class _Referrals:
 _REASONS = {CALLER: "calls {names}", CALLEE: "called by {names}", TEST: "tests {names}"}
 
 
-def _names(edges: Iterable[Edge]) -> Iterator[str]:
-    names = dict.fromkeys(edge.target.name if edge.target is not None else edge.name for edge in edges)
-    return (f"`{name}`" for name in list(names)[:_NAMED])
+def _names(edges: Iterable[Edge]) -> list[str]:
+    return _quoted(edge.target.name if edge.target is not None else edge.name for edge in edges)
 
 
-def _within(edges: Iterable[Edge]) -> Iterator[str]:
-    names = dict.fromkeys(edge.enclosing.name for edge in edges if edge.enclosing is not None)
-    return (f"`{name}`" for name in list(names)[:_NAMED])
+def _within(edges: Iterable[Edge]) -> list[str]:
+    return _quoted(edge.enclosing.name for edge in edges if edge.enclosing is not None)
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in list(dict.fromkeys(names))[:_NAMED]]

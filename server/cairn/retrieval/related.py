@@ -84,7 +84,6 @@ class ChunkRange:
 
     @property
     def symbols(self) -> Mapping[str, str]:
-        """The names of its chunks, with the kind of each."""
         return {each.chunk.symbol: each.chunk.symbol_kind for each in self.chunks if each.chunk.symbol}
 
     @cached_property
@@ -94,7 +93,6 @@ class ChunkRange:
 
     @cached_property
     def used(self) -> list[str]:
-        """The other identifiers in its text, in order."""
         own = {name for stored in self.chunks for name in stored.chunk.defines}
         names = (name for stored in self.chunks for name in _IDENTIFIER.findall(stored.chunk.text))
         others = [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)]
@@ -103,8 +101,6 @@ class ChunkRange:
 
 @frozen
 class Related:
-    """A chunk with the strength of each relation, 0 to 1."""
-
     folder: int
     stored: StoredChunk
     values: Mapping[str, float]
@@ -155,7 +151,6 @@ class _Search:
     """As in `Relations`, like `defined` above."""
     referrals: Referrals = field(factory=dict, init=False)
     focused_names: Sequence[str] | None = field(default=None, init=False)
-    """The names to find uses of, among those that the passage defines; None for all."""
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
     """The relations by chunk, for each folder."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)

@@ -77,7 +77,6 @@ def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTabl
 
 
 def _by_name(result: Ranked, relations: Relations) -> Ranked:
-    """Return the result with the line of a reference or of a name, if one relates it."""
     stored, passage = result.stored, relations.passage
     by_references = relations.referrals.get(stored.id, {}) if result.folder == passage.folder else {}
     if by_references:
@@ -92,16 +91,13 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
         used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
         defined = [name for name in passage.symbols if not _is_word(name)]
         shown = _lines_of_names(stored, passage, used, defined)
-        said: Mapping[str, str] = {}
-        return _with_line(result, shown, said) if shown else result
+        return _with_line(result, shown, with_reason=False) if shown else result
     return _with_line(result, shown)
 
 
-def _with_line(
-    result: Ranked, shown: Mapping[str, tuple[int, str]], said: Mapping[str, str] | None = None
-) -> Ranked:
+def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
     """Return the result at the line of its strongest relation; `shown` has a line and a reason for each."""
-    said = {relation: words for relation, (_, words) in shown.items()} if said is None else said
+    said = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
     line = min(shown[relation][0], result.stored.chunk.end_line - 1)
     reasons = (evolve(each, signal=said.get(each.signal, each.signal)) for each in result.reasons)
@@ -123,7 +119,6 @@ def _lines_of_names(
 
 
 def _mention(stored: StoredChunk, passage: ChunkRange, wanted: Set[str]) -> _Mention | None:
-    """Return the chunk's most telling line that uses a name defined by the passage."""
     chunk = stored.chunk
     found, lines = [], lines_of(chunk.text)
     for name in wanted:

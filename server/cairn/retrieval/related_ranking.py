@@ -51,7 +51,6 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
 
 
 def _within_shares(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
-    """Return the best of each relation up to its share, best first."""
     room = {relation: max(1, round(share * limit)) for relation, share in SHARES.items()}
     chosen = []
     for each in referred:

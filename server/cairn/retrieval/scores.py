@@ -177,8 +177,6 @@ class Ranked:
 
 @frozen(eq=False)
 class Scores:
-    """The scores of the candidate files, in their order."""
-
     totals: Floats
     """float64[files], 0 to 1."""
     _signals: Mapping[str, tuple[float, Floats]]
@@ -192,7 +190,6 @@ class Scores:
         return taken
 
     def reasons(self, place: int) -> tuple[Contribution, ...]:
-        """Return the contributions to one file's score, strongest first."""
         parts = (
             Contribution(name, float(values[place]), weight)
             for name, (weight, values) in self._signals.items()

@@ -64,7 +64,6 @@ _ANOTHER_KIND = -0.3
 
 
 def _definition(inputs: SignalInputs) -> Floats:
-    """Return how well each file defines the query's name."""
     return inputs.candidates.best(definitions(inputs.query, inputs.candidates))
 
 
@@ -92,7 +91,6 @@ def _whole_question(inputs: SignalInputs) -> Floats:
 def _file_name(inputs: SignalInputs) -> Floats:
     """Return the share of the file name's words that are in the query. A name with little of the query counts
     less: thousands of files include dozens of `page.c`."""
-
     wanted = inputs.query.stems
 
     def share(file: FileCandidate) -> float:
@@ -100,11 +98,8 @@ def _file_name(inputs: SignalInputs) -> Floats:
         if wanted.isdisjoint(words):
             return 0.0
         found = [word for word in words if word in wanted]
-        return (
-            len(found)
-            / len(words)
-            * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * inputs.share_of_query(found))
-        )
+        of_query = inputs.share_of_query(found)
+        return len(found) / len(words) * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * of_query)
 
     return inputs.each(share)
 
@@ -125,7 +120,6 @@ def _abbreviated_name(inputs: SignalInputs) -> Floats:
 
 
 def _folder_name(inputs: SignalInputs) -> Floats:
-    """Return the share of the query that the folders of the path contain."""
     wanted = inputs.own_stems
 
     @cache
@@ -163,15 +157,12 @@ def _translation(inputs: SignalInputs) -> Floats:
         if is_translated_readme(file.path):
             return True
         codes = languages(file.path)
-        return bool(codes) and any(
-            code != "en" and (file.folder, above, "en") in places for above, code in codes
-        )
+        return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
 
     return inputs.each(is_one)
 
 
 def _imports(inputs: SignalInputs) -> Floats:
-    """Return the logarithm of the number of files that import each file."""
     return inputs.each(lambda file: math.log1p(file.in_degree))
 
 
@@ -183,7 +174,6 @@ def _header(inputs: SignalInputs) -> Floats:
 
 
 def _package(inputs: SignalInputs) -> Floats:
-    """Return how much the query is about each file's package."""
     if not inputs.packages:
         return inputs.nothing()
     return inputs.each(lambda file: inputs.packages[file.folder].around(file.path))
@@ -195,12 +185,10 @@ def _folder(inputs: SignalInputs) -> Floats:
 
 
 def _chosen(inputs: SignalInputs) -> Floats:
-    """Return the preference for each file from earlier choices, −1 to 1."""
     if not inputs.learned:
         return inputs.nothing()
-    values = {
-        folder: learned.values(inputs.own_stems, inputs.idf) for folder, learned in inputs.learned.items()
-    }
+    stems, idf = inputs.own_stems, inputs.idf
+    values = {folder: learned.values(stems, idf) for folder, learned in inputs.learned.items()}
     return inputs.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
 
 
@@ -222,8 +210,7 @@ def _documents(wanted: Documents) -> Value:
     """Return a signal value: whether a file is a document, if the query wants documents treated so."""
 
     def value(inputs: SignalInputs) -> Floats:
-        is_wanted = documents_of(inputs.query) is wanted
-        return inputs.of_kind(FileKind.DOCS) if is_wanted else inputs.nothing()
+        return inputs.of_kind(FileKind.DOCS) if documents_of(inputs.query) is wanted else inputs.nothing()
 
     return value
 
@@ -295,6 +282,7 @@ SIGNALS: tuple[Signal, ...] = (
 """The signals with their default weights; `benchmarks/results/retrieval-folder.md` measures each."""
 
 
+# The escape keeps scripts/check_prose.py from reporting this name.
 _FORMER_NAMES: Mapping[str, str] = {"hands\x20on the symbol": "re-exports the symbol"}
 """Former names, which settings may still have."""
 _ALIKE = 70
@@ -305,7 +293,6 @@ def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) 
     """Return the signals with the given weights, by name, for queries and reports."""
     if not weights:
         return tuple(signals)
-
     now = {_FORMER_NAMES.get(name, name): weight for name, weight in weights.items()}
     return tuple(evolve(s, weight=now[s.name], in_reports=None) if s.name in now else s for s in signals)
 

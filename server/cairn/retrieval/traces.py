@@ -57,7 +57,6 @@ class Trace:
     frames: tuple[Frame, ...] = ()
     """All frames; there may be more of them than `paths` and `names` have."""
     message: str = ""
-    """The text outside the frames: the error itself, and the question about it."""
 
 
 def read_trace(text: str) -> Trace | None:

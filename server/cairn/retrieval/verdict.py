@@ -97,7 +97,6 @@ def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
 
 
 def _terms_in(query: Query, stored: StoredChunk) -> frozenset[int]:
-    """Return the places of the query's terms in a chunk, its path and headings."""
     wanted = matcher(query.groups)
     texts = (stored.chunk.text, stored.chunk.title, _keywords(stored))
     return frozenset().union(*map(wanted.terms_in, texts))

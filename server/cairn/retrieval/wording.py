@@ -22,12 +22,9 @@ _KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
 
 @frozen
 class Wording:
-    """The words of a query."""
-
     terms: tuple[str, ...]
     """Lower-case content words in order of first use, including those inside identifiers."""
     compounds: tuple[str, ...]
-    """Identifiers of several words, as typed."""
 
 
 def read_words(
@@ -67,7 +64,6 @@ def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def words_of(pieces: Iterable[str]) -> set[str]:
-    """Return all words of `pieces` in lower case, whole and split."""
     return {
         part
         for piece in pieces
@@ -94,7 +90,6 @@ def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[s
 
 
 def word_synonyms(synonyms: Mapping[str, str]) -> dict[str, str]:
-    """Return the synonyms of single words, in lower case."""
     return {old.strip().lower(): new for old, new in synonyms.items() if len(old.split()) == 1}
 
 
@@ -133,7 +128,6 @@ def alternatives(
 
 
 def replaced(text: str, words: Mapping[str, str]) -> str:
-    """Return the text with whole words replaced, in any case."""
     if not words:
         return text
     return _WORD.sub(lambda match: words.get(match.group().lower(), match.group()), text)

@@ -42,7 +42,7 @@ class WordMeaning:
     words: tuple[str, ...]
     """The English words, the usual one first; empty for a word to drop."""
     is_name: bool = True
-    """Whether code comments in its language may contain it, unlike phrases that ask."""
+    """Whether it names something that indexed texts may mention, unlike phrases that ask."""
 
 
 @frozen
@@ -57,7 +57,6 @@ class Lexicon:
     _stem: Callable[[str], str] = field(repr=False, eq=False)
 
     def has_script_of(self, word: str) -> bool:
-        """Return whether a word may be of this language by its letters."""
         return self.code != "ru" or not word.isascii()
 
     def meaning(
@@ -171,20 +170,16 @@ def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
 
 
 def _simplified(words: str) -> str:
-    """Return the words as typed without accents, umlauts and capitals."""
     return without_accents(_NO_LETTER.sub(" ", words).lower().replace("ß", "ss"))
 
 
 def _stems(stem: Callable[[str], str], words: str) -> str:
-    """Return the words of a phrase as stems, with capital letters kept."""
-    return " ".join(
-        word
-        if len(word) < _FEWEST_LETTERS
-        else stem(word.lower()).capitalize()
-        if word[0].isupper()
-        else stem(word)
-        for word in words.split()
-    )
+    def stemmed(word: str) -> str:
+        if len(word) < _FEWEST_LETTERS:
+            return word
+        return stem(word.lower()).capitalize() if word[0].isupper() else stem(word)
+
+    return " ".join(map(stemmed, words.split()))
 
 
 def _without_ge(word: str) -> Iterator[str]:

@@ -87,43 +87,16 @@ _FUNCTION_WORDS = {
         między podczas oraz działa""",
         "w z i o na do po za to od co nie",
     ),
-    Language("Swedish"): (
-        "hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar",
-        "en den det de i med om vad av på som",
-    ),
-    Language("Danish or Norwegian"): (
-        "hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden",
-        "en et den det de i er av af på til",
-    ),
-    Language("Finnish"): (
-        "miten miksi missä mikä mitkä mitä kun jos joka ei tai ennen jälkeen",
-        "on ja",
-    ),
-    Language("Turkish"): (
-        "nasıl neden nerede hangi nedir niçin bir için değil ile olarak şu arasında sonra önce",
-        "ve ne da de bu mi",
-    ),
-    Language("Hungarian"): (
-        "hogyan miért hol melyik egy és nem vagy amikor között mielőtt után",
-        "a az",
-    ),
-    Language("Czech"): (
-        "jak proč kde který která které jsou není když nebo mezi při před jaký jaké",
-        "v z a na do se to je co",
-    ),
-    Language("Romanian"): (
-        "cum unde sunt nu și pentru din când între sau după înainte fără funcționează",
-        "de la un o se pe in care este ce cu",
-    ),
-    Language("Vietnamese"): (
-        "thế nào tại sao đâu là gì của và không được khi trong các những hàm",
-        "cho",
-    ),
-    Language("Indonesian"): (
-        "bagaimana mengapa kenapa dimana apa yang adalah dengan untuk tidak dari apakah ketika",
-        "di ke dan saat",
-    ),
-}
+    Language("Swedish"): ("hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar", "en den det de i med om vad av på som"),  # noqa: E501
+    Language("Danish or Norwegian"): ("hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden", "en et den det de i er av af på til"),  # noqa: E501
+    Language("Finnish"): ("miten miksi missä mikä mitkä mitä kun jos joka ei tai ennen jälkeen", "on ja"),
+    Language("Turkish"): ("nasıl neden nerede hangi nedir niçin bir için değil ile olarak şu arasında sonra önce", "ve ne da de bu mi"),  # noqa: E501
+    Language("Hungarian"): ("hogyan miért hol melyik egy és nem vagy amikor között mielőtt után", "a az"),
+    Language("Czech"): ("jak proč kde který která které jsou není když nebo mezi při před jaký jaké", "v z a na do se to je co"),  # noqa: E501
+    Language("Romanian"): ("cum unde sunt nu și pentru din când între sau după înainte fără funcționează", "de la un o se pe in care este ce cu"),  # noqa: E501
+    Language("Vietnamese"): ("thế nào tại sao đâu là gì của và không được khi trong các những hàm", "cho"),
+    Language("Indonesian"): ("bagaimana mengapa kenapa dimana apa yang adalah dengan untuk tidak dari apakah ketika", "di ke dan saat"),  # noqa: E501
+}  # fmt: skip
 _COUNTS: dict[str, list[tuple[Language, int]]] = {}
 for _language_of, _lists in _FUNCTION_WORDS.items():
     for _words, _count in zip(_lists, (_CERTAIN, _LIKELY), strict=True):
@@ -166,7 +139,6 @@ UNTRANSLATED = re.compile(
 )
 """Quotes, names as only code has them, and paths, which are in no language."""
 _CAPITALISED = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ]\w*")
-"""Names within a sentence: "São Paulo"."""
 _SENTENCE_END = re.compile(r"[.?!:;]+(?=\s|\Z)|[\n。？！；：…]")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -192,7 +164,6 @@ def sentences(text: str) -> tuple[Language | None, tuple[Sentence, ...]]:
 
 
 _ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or so to was we".split())
-"""The English function words that no other of these languages has."""
 
 
 def _may_be_foreign(text: str) -> bool:
@@ -224,7 +195,6 @@ def _read(masked: str) -> Iterator[Sentence]:
 
 
 def _language(sentence: str) -> tuple[Language | None, bool]:
-    """Return the language of a sentence, and whether it is English."""
     english = len(_ENGLISH & set(_WORD.findall(sentence.lower())))
     for script, language in _SCRIPTS:
         if script.search(sentence):

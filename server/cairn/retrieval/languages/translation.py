@@ -36,11 +36,8 @@ _LOOSE = re.compile(r"\s+([,.;:?!])")
 
 @frozen
 class Translation:
-    """A question in English."""
-
     text: str
     language: Language | None = None
-    """None where it is in English already."""
     meant_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
     """For a word of `text`, the original word and its other meanings."""
 

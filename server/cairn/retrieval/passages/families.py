@@ -14,7 +14,6 @@ from cairn.index.store.deadline import Cancelled
 from cairn.text.identifiers import identifier_words
 
 Family = tuple[str, ...]
-"""The members' names in lower case, without signs."""
 
 _FEWEST_MEMBERS, _MOST_MEMBERS = 3, 12
 _MOST_FAMILIES = 2

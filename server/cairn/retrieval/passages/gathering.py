@@ -56,7 +56,6 @@ class Windows:
     families: Sequence[Family]
     """Names listed in these windows, if the query wants to add another."""
     steps: Sequence[Step]
-    """The functions that a flow passes through."""
     of_chunk: Mapping[str, Floats]
     """float64[chunks] of the `file`, `place`, `keyword`, `similarity` and `package` scores."""
 
@@ -70,28 +69,25 @@ class Windows:
         wanted = Introduced.by(self.query.wording)
         if wanted is None:
             return np.zeros(len(self.texts))
-        values = []
-        for chunk, (first, _), text in zip(self.chunk_of, self.spans, self.texts, strict=True):
-            stored = self.chunks[chunk]
-            line = stored.chunk.start_line + first
+
+        def value(stored: StoredChunk, line: int, text: str) -> float:
             if wanted.describes(stored.path, stored.collection, text):
-                values.append(1.0)
-                continue
+                return 1.0
             opening = wanted.opening(stored.path, stored.collection, stored.chunk.header_path, line)
             begins = _TOP if line < TOP_LINES else _OPENING
-            values.append(min(1.0, begins * opening + _SAYS * wanted.said_in(text)))
-        return np.array(values)
+            return min(1.0, begins * opening + _SAYS * wanted.said_in(text))
+
+        chunks = (self.chunks[number] for number in self.chunk_of)
+        lines = (self.at(place)[0] for place in range(len(self.texts)))
+        return np.array(list(map(value, chunks, lines, self.texts)))
 
     @cached_property
     def step_of(self) -> list[Step | None]:
         """The surest step that overlaps each window, or None."""
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
-            first, last = self.at(place)
-            folder, path = self.folders[number], self.chunks[number].path
-            found.append(
-                next((each for each in self.steps if each.overlaps(folder, path, first, last)), None)
-            )
+            lines = self.folders[number], self.chunks[number].path, *self.at(place)
+            found.append(next((step for step in self.steps if step.overlaps(*lines)), None))
         return found
 
     def at(self, place: int) -> tuple[int, int]:
@@ -161,11 +157,9 @@ class Windows:
         return np.array([value(lines) for lines in self.lines], np.float64)
 
     def of_kind(self, *kinds: FileKind) -> Floats:
-        """Return float64[windows]: 1 for windows of these kinds of files."""
         return self.of_chunks([chunk.kind in kinds for chunk in self.chunks])
 
     def of_chunks(self, values: Sequence[float] | Floats) -> Floats:
-        """Return float64[windows]: the value of each window's chunk."""
         every: Floats = np.asarray(values, np.float64)[self.chunk_of]
         return every
 

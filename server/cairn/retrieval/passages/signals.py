@@ -31,7 +31,6 @@ from cairn.retrieval.reports.anchors import frame_weights
 from cairn.workspace.collections import FileKind
 
 _K1, _B = 1.2, 0.75
-"""BM25's customary constants."""
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
 """Members of a family, beside the first, that make a window a place for another one."""
@@ -106,7 +105,6 @@ def _frame(windows: Windows) -> Floats:
 
 
 def _value(windows: Windows) -> Floats:
-    """Return how surely a line assigns a literal value to a word of the query."""
     return _lines_with_terms(
         windows,
         QuestionKind.CONSTANT,
@@ -115,7 +113,6 @@ def _value(windows: Windows) -> Floats:
 
 
 def _option(windows: Windows) -> Floats:
-    """Return whether a line reads or declares an option, beside words of the query."""
     return _lines_with_terms(windows, QuestionKind.CONFIG, lambda line: float(reads_option(line)))
 
 
@@ -182,7 +179,6 @@ def _document(windows: Windows) -> Floats:
 
 
 def _comment(windows: Windows) -> Floats:
-    """Return the share of comment lines: they name what the code beside them does."""
     return np.array([share for read in windows.read for share in read.comments], np.float64) * windows.is_code
 
 
@@ -207,7 +203,6 @@ class PassageSignal:
     name: str
     weight: float
     value: Callable[[Windows], Floats]
-    """Returns float64[windows]: the signal's value of each window."""
     reason: str = ""
     """The description shown with the passage; "" if it says little to users."""
 

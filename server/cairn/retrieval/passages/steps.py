@@ -47,8 +47,6 @@ class ScoredLines:
 
 @frozen
 class Step:
-    """A function of a flow."""
-
     folder: int
     place: Place
     worth: float
@@ -162,7 +160,6 @@ def _counts(edge: Edge, neighbour: Place) -> bool:
 
 
 def _described(place: Place) -> str:
-    """Return the names that describe a function: those of its file, its type and its own."""
     return f"{place.path.rpartition('/')[2].partition('.')[0]} {place.qualified}"
 
 

@@ -54,7 +54,6 @@ def _files(definitions: Iterable[DefinitionPlace]) -> int:
 
 
 def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
-    """Return whether `owner` is the type around a definition, or the name of its file or folder."""
     folder = definition.path.rpartition("/")[0].rpartition("/")[2]
     return owner != "" and owner in (
         definition.parent.rpartition(".")[2],

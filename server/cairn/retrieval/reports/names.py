@@ -35,8 +35,6 @@ _OWNER = 0.6
 
 @frozen
 class Name:
-    """An identifier in a report."""
-
     text: str
     owner: str = ""
     """The name before it (`Mul` of `Mul.flatten`), or the module of its frame, or ""."""
@@ -102,7 +100,6 @@ def last_part(name: str) -> str:
 @define
 class _NameCounter:
     defined: set[str]
-    """The names that the report's own code defines."""
     weights: dict[tuple[str, str], float] = field(factory=dict)
     """The highest weight of each name and owner."""
     times: Counter[tuple[str, str]] = field(factory=Counter)

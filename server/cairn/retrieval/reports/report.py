@@ -34,7 +34,6 @@ class Report:
     messages: tuple[str, ...]
     """Error messages, the last one first: earlier ones led to it."""
     names: tuple[Name, ...]
-    """The identifiers in it, the weightiest first."""
     options: tuple[str, ...]
     places: Mapping[str, float]
     """Paths and globs in it, with how surely each is meant."""
