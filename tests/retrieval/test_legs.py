@@ -128,6 +128,11 @@ def test_keywords_ignore_the_deadline_when_all_legs_time_out(readers: list[Index
     assert sources(ask(readers, "zeppelin", settings=HURRIED)) == []
 
 
+def test_several_indexes_are_searched(readers: list[IndexReader]) -> None:
+    found = results(ask([*readers, *readers], "where is the dock"))
+    assert {each.folder for each in found if each.stored.path == "src/dock.py"} == {0, 1}
+
+
 # --- words and meaning in parallel ---------------------------------------------------------------
 
 
@@ -236,7 +241,7 @@ def test_a_cancelled_query_does_not_wait_for_its_embedding(
 def test_results_of_parallel_legs_are_merged(readers: list[IndexReader]) -> None:
     query = understand("dock the ship")
     one = Legs(readers, query, ChunkFilter(), SearchSettings(), lambda: False)
-    other = one.beside()
+    other = one.empty_copy()
     one.by_keywords()
     one.by_files()
     by_words = {leg: dict(found) for leg, found in one.pools[0].found.items()}

@@ -90,7 +90,7 @@ class Legs:
     def __attrs_post_init__(self) -> None:
         self.pools = [Pool() for _ in self.readers]
 
-    def beside(self) -> Legs:
+    def empty_copy(self) -> Legs:
         """Return empty legs of the same query, for another thread."""
         return Legs(self.readers, self.query, self.only, self.settings, self.cancelled)
 

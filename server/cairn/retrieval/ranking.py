@@ -179,7 +179,7 @@ def rank(
     if by_words:
         question.by_name()
         question.by_report()
-    beside = [legs.beside() for legs in every]
+    beside = [legs.empty_copy() for legs in every]
     embedding = (
         _meaning_threads.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
     )

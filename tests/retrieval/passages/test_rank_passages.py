@@ -169,6 +169,28 @@ def test_a_call_uses_a_name_but_its_definition_does_not(port: AskedFolder) -> No
     assert call in next(port.shown(each) for each in passages if each.stored.path == "harbour/arrival.py")
 
 
+def test_a_flow_shows_its_steps(port: AskedFolder) -> None:
+    passages = port.passages("What happens when a ship arrives, step by step?")[:3]
+    assert {(passage.stored.path, passage.reason) for passage in passages} == {
+        ("harbour/arrival.py", "calls `moor_ship`"),
+        ("harbour/mooring.py", "called by `receive`"),
+    }
+
+
+def test_a_change_shows_lists_and_mentions_of_the_family(folder_of: FolderOf) -> None:
+    handlers = "".join(f'    "{name}": handle_{name},\n' for name in ("grain", "coal", "timber", "steel"))
+    folder = folder_of(
+        {
+            "port/cargo.py": f'"""Cargo that cranes handle."""\n\nHANDLERS = {{\n{handlers}}}\n',
+            "port/fees.py": 'def fee(cargo):\n    """Grain is cheaper than coal, and timber than steel."""\n    return 1\n',
+            "port/tides.py": "def tide():\n    return 1\n",
+        }
+    )
+    passages = folder.passages("What do I have to change to add another kind of cargo for cranes?")
+    reasons = {passage.stored.path: passage.reason for passage in passages}
+    assert reasons["port/cargo.py"] == reasons["port/fees.py"] == "mentions others of its kind"
+
+
 def test_a_reason_names_only_what_the_passage_defines(port: AskedFolder) -> None:
     passages = port.passages("How do moor_ship and MOORING_TIMEOUT_SECONDS work together?")
     reasons = {each.reason for each in passages if each.stored.path == "harbour/mooring.py"}
