@@ -22,9 +22,9 @@ from cairn.retrieval.pools import Pool
 
 Floats = NDArray[np.float64]
 
-_COUNTED = ("symbol", "exact", "reexport", "named")
+_SCORED_LEGS = ("symbol", "exact", "reexport", "named")
 _COSINES = ("similarity", "compared", "static")
-_NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
+_NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_SCORED_LEGS, 0.0), **dict.fromkeys(_COSINES, math.nan)}
 """The legs, and the score of a chunk that a leg does not know."""
 _NOTHING = np.empty(0)
 _FEWEST_COMPARED = 10
@@ -179,7 +179,7 @@ def gather(
         keyword=np.concatenate(keyword),
         definition=np.concatenate(definition),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
-        **{leg: by_leg[leg] for leg in _COUNTED},
+        **{leg: by_leg[leg] for leg in _SCORED_LEGS},
     )
 
 

@@ -34,7 +34,7 @@ class Documents(enum.Enum):
 
 
 _OVERVIEW_TERMS = 1
-"""Terms of a question for a whole: "explain flask". "How does digest authentication work" asks for a part."""
+"""Terms of an explanation of a whole: "explain flask", unlike "how does digest authentication work"."""
 _MOST_TERMS = 2
 """The same for "what is …", which may also ask for a difference or a purpose."""
 _ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)

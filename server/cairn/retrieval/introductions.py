@@ -28,11 +28,11 @@ _OVERVIEW = re.compile(
 _OF_THIS_PROJECT = re.compile(
     rf"(?P<asks>(?:{_ASKS})?)(?P<project>{_THIS_PROJECT})", re.VERBOSE | re.IGNORECASE
 )
-_NO_LETTERS = re.compile(r"[\W_]+")
+_NON_LETTERS = re.compile(r"[\W_]+")
 _EXTENSION = re.compile(r"\.(?:js|ts|py|rs|go|rb|net)\Z", re.IGNORECASE)
 _FOLDERS_OF_DOCUMENTS = frozenset({"doc", "docs", "documentation", "source", "src", "en"})
-_WHOLE = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
-_DOES = 0.4
+_WHOLE_PROJECT = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
+_SAYS_WHAT_IT_DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
 TOP_LINES, OPENING_LINES = 20, 60
 """Lines of a README: the first 20 say what the project is; after 60 it covers installation or credits."""
@@ -42,13 +42,13 @@ DESCRIPTION = re.compile(
         | <description>(.*?)</description>''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-_FURNITURE = re.compile(
+_UPKEEP = re.compile(
     r"\b(?:contribut\w+|pull requests?|maintainers?|security (?:policy|issues?)|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"  # noqa: E501
     r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"  # noqa: E501
     r"|enterprise|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+|reporting \w+)\b",
     re.IGNORECASE,
 )
-_FURNITURE_FILE = re.compile(
+_UPKEEP_FILE = re.compile(
     r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links|third[-_]party[\w-]*"
     r"|releas(?:e|ing)|(?:upgrad|migrat)(?:e|ing|ion)[\w-]*|todo)(?:\.\w+)*\Z"
 )
@@ -73,12 +73,12 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
 
 def key_of_name(name: str) -> str:
     """Return what spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
-    return _NO_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
+    return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
 
 def project_of(collection: str) -> str:
     """Return the name of the project that a collection belongs to, without suffixes like `-monorepo`."""
-    return _WHOLE.sub("", collection.rpartition("-")[0])
+    return _WHOLE_PROJECT.sub("", collection.rpartition("-")[0])
 
 
 def introduces(path: str) -> bool:
@@ -88,8 +88,8 @@ def introduces(path: str) -> bool:
 
 def is_furniture(headings: Sequence[str], path: str = "") -> bool:
     """Return whether the text is about a project's upkeep (contributing, licence), not its product."""
-    is_file = is_release_notes(path) or _FURNITURE_FILE.search(path.lower()) is not None
-    return is_file or any(map(_FURNITURE.search, headings))
+    is_file = is_release_notes(path) or _UPKEEP_FILE.search(path.lower()) is not None
+    return is_file or any(map(_UPKEEP.search, headings))
 
 
 def tells_who_owns(text: str) -> bool:
@@ -101,9 +101,9 @@ class Introduced:
     """The subject of a question that asks what it is."""
 
     key: str
-    _says: re.Pattern[str]
+    _definition: re.Pattern[str]
     """Matches the beginning of a sentence about the subject; its group `is` matches a definition."""
-    _named: re.Pattern[str]
+    _name: re.Pattern[str]
 
     @classmethod
     def by(cls, wording: str) -> Introduced | None:
@@ -114,11 +114,14 @@ class Introduced:
 
     def said_in(self, text: str) -> float:
         """Return 1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
-        return max((1.0 if found["is"] else _DOES for found in self._says.finditer(text)), default=0.0)
+        return max(
+            (1.0 if found["is"] else _SAYS_WHAT_IT_DOES for found in self._definition.finditer(text)),
+            default=0.0,
+        )
 
     def names(self, text: str) -> bool:
         """Return whether the text has the subject as a word of its own, unlike `express.Router`."""
-        return bool(self._named.search(text))
+        return bool(self._name.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
         is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))

@@ -85,7 +85,6 @@ def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
 def _any(words: Iterable[str], counts: Mapping[str, int], absent: bool) -> _Term:
     every = list(dict.fromkeys(words))
     present = [word for word in every if absent or counts.get(word, 0)]
-    # The last word of a group keeps its brackets, so that the same word elsewhere in the query counts
-    # separately.
+    # The last word of a group keeps its brackets, so that the same word elsewhere counts separately.
     expression = every[0] if len(every) == 1 else f"({' OR '.join(present)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))

@@ -66,9 +66,9 @@ class Learned:
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:
                 counted = (alike - _LEAST_ALIKE) / (1 - _LEAST_ALIKE)
-                for path, said in self._evidence[query].items():
-                    evidence[path] += counted * said
-        return {path: _bounded(said) for path, said in evidence.items() if said}
+                for path, strength in self._evidence[query].items():
+                    evidence[path] += counted * strength
+        return {path: _bounded(strength) for path, strength in evidence.items() if strength}
 
 
 def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:

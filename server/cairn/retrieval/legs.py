@@ -67,7 +67,7 @@ _REEXPORTS = (
 )
 _PYTHON_REEXPORT = r"^from\s+\S+\s+import\s+(?:\([^)]*|[^\n(]*)\b{name}\b"
 
-_OF_MEANING = frozenset({"similarity", "compared"})
+_MEANING_LEGS = frozenset({"similarity", "compared"})
 
 
 @define
@@ -235,8 +235,7 @@ class Legs:
                 pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
-        """Compute the similarity of all chunks found here to each query of `every`, the legs of all
-        queries."""
+        """Compute the similarity of all chunks found here to each query, for the legs in `every`."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
@@ -259,7 +258,7 @@ class Legs:
     def failed(self, problem: CairnError, leg: str) -> None:
         logger.warning("the %s leg failed: %s", leg, problem)
         self.problems.append(problem)
-        self.without_vectors |= leg in _OF_MEANING
+        self.without_vectors |= leg in _MEANING_LEGS
 
     def _run(
         self, name: str, setting: Leg | None = None, *, patiently: bool = False

@@ -123,8 +123,7 @@ def _is_path(fragment: str, has_line: bool, placed: object, after: str) -> bool:
         return False
     if named or "*" in fragment or fragment.startswith(("./", "../", "~/", "/")) or fragment[-1] in "/\\":
         return True
-    # "success/error" and "client/server/peer" are words, but after "in" and before no other word they are
-    # paths.
+    # "success/error" and "client/server/peer" are words, but paths after "in" at the end of a sentence.
     return bool(placed) and not re.match(r"\s+\w", after)
 
 
@@ -137,9 +136,9 @@ def _has_file_name(name: str, certain: bool) -> bool:
     return bool(detect_language(name))
 
 
-_NO_ERRORS = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"  # noqa: E501
+_NOT_ERROR_CODES = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"  # noqa: E501
 _CODE = re.compile(
-    rf"\b(?:(?!(?:{_NO_ERRORS})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
+    rf"\b(?:(?!(?:{_NOT_ERROR_CODES})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
     r"|E_[A-Z][A-Z_]+|0x[0-9A-Fa-f]{6,16}|(?:HTTP(?:/\d(?:\.\d)?)?|status(?: code)?|SQLSTATE:?|errno|exit code)"  # noqa: E501
     r" \[?(?:[1-5]\d\d|\d[0-9A-Z]{4}|\d{1,3})\]?)\b",
 )

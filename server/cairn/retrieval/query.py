@@ -122,8 +122,7 @@ class Query:
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Spellings in other conventions, also of a short query as a whole: "add url rule" →
-        `add_url_rule`."""
+        """Spellings in other conventions, also of a whole short query: "add url rule" → `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:

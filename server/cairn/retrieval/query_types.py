@@ -27,9 +27,9 @@ _TYPES = {
 }
 
 _NAME = re.compile(
-    r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name, with what some languages write before it
+    r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name with its sigil
         (?:(?:::|\.|\#|->|/|\\|-|:)[\w$]+)*     # qualified, or of several words
-        [!?]?(?:<[\w\s,:<>]*>)?(?:\(\))?        # as it is called, with the types it is made for""",
+        [!?]?(?:<[\w\s,:<>]*>)?(?:\(\))?        # with type arguments, or called""",
     re.VERBOSE,
 )
 _QUALIFIERS = re.compile(r"::|->|[.:#/\\]")

@@ -46,23 +46,22 @@ _WORDING = {
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }
-# Repetitions that may start anywhere are bounded, so a question of thousands of characters takes
-# milliseconds.
+# Repetitions that may start anywhere are bounded, so that long questions take milliseconds.
 _PATTERNS = {
     kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL) for kind, pattern in _WORDING.items()
 }
 
-_SAYS = re.compile(
+_REPORTS_A_MESSAGE = re.compile(
     r"\b(?:error|exception|panic(?:s|ked)?|fail(?:s|ed|ure)?|warn(?:s|ing)?|messages?|traceback|abort(?:s|ed)?|crash(?:es|ed)?"
     r"|rais(?:es?|ed|ing)|throws?|reject(?:s|ed)?|complain(?:s|ed)?|says?|prints?|logs?|answers?|reports?|dies?|refus(?:es?|ed)|get)\b",
     re.IGNORECASE,
 )
-_COMPLAINS = re.compile(
+_COMPLAINT = re.compile(
     r"\b(?:not|no|cannot|can't|couldn't|don't|doesn't|must|should|invalid|missing|unknown|unexpected|failed|exceed(?:s|ed)"
     r"|unsupported|unable|already|illegal|bad|too|expected|refused|denied|without|error|only)\b",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|me|us)\b|\?")
+_USER_VOICE = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|me|us)\b|\?")
 _PREFIX = re.compile(r"\s*(?:[\w.$@/\\\[\]<>*-]+[ \t]){0,5}?[\w.$@/\\\[\]<>*()-]+:\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’`]?\s+(?=[A-Z])")
 _QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^“”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")
@@ -80,35 +79,35 @@ def question_kinds(text: str) -> frozenset[QuestionKind]:
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
     """Return the program message that a question cites, in quotes or before the asking sentence, or ""."""
-    said = _declared(text)
+    complaint = _complaint(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    found = [*(quoted if _SAYS.search(text) else ()), *(piece for piece in [said] if piece)]
+    found = [*(quoted if _REPORTS_A_MESSAGE.search(text) else ()), *(piece for piece in [complaint] if piece)]
     longest = max(found, key=lambda piece: len(_WORD.findall(piece)), default="")
     return longest.strip() if len(_WORD.findall(longest)) >= _FEWEST_WORDS else ""
 
 
-def _declared(text: str) -> str:
+def _complaint(text: str) -> str:
     """Return the sentences around the actual question that read like a program's complaint."""
     rest, is_announced = text, False
     while prefix := _PREFIX.match(rest):
         is_announced = is_announced or bool(
-            _SAYS.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" ")
+            _REPORTS_A_MESSAGE.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" ")
         )
         rest = rest[prefix.end() :]
     if rest != text and not is_announced:
         return ""
     sentences = [each for each in _SENTENCE.split(rest) if not each.rstrip().endswith("?")]
-    said = " ".join(sentences)
+    complaint = " ".join(sentences)
     if is_announced:
-        return said or rest
-    is_complaint = "?" in text and bool(_COMPLAINS.search(said)) and not _SPEAKS.search(said)
-    return said if is_complaint else ""
+        return complaint or rest
+    is_complaint = "?" in text and bool(_COMPLAINT.search(complaint)) and not _USER_VOICE.search(complaint)
+    return complaint if is_complaint else ""
 
 
 _VALUE = re.compile(
     r"\"[^\"]*\"|“[^“”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)"  # quoted
     r"|\S{0,100}[/\\]\S*|\S{0,100}\w[.:@]\w\S*"  # paths, addresses, qualified names
-    r"|[.:;,]\s|\s[-*•]\s"  # where a message is put together
+    r"|[.:;,]\s|\s[-*•]\s"  # joints of a message
     r"|[<\[({][^<>\[\](){}]*[>\])}]|[-+]?\b\w*\d\S*"  # in brackets, with digits
 )
 _FEWEST_FRAGMENT_WORDS, _FEWEST_FRAGMENT_CHARS = 2, 10

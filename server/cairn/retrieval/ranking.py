@@ -149,7 +149,7 @@ class Ranking:
             paths = [file.path for file in files if file.folder == folder]
             indexed = reader.contents(paths)
             names |= {(folder, path): collection for path, (_, collection) in indexed.items()}
-            new = {path for path in paths if path not in indexed}  # open documents alone
+            new = {path for path in paths if path not in indexed}  # open documents only
             ids = [outline.id for outline in outlines if outline.path in new]
             names |= {(folder, stored.path): stored.collection for stored in reader.chunks(ids).values()}
         return np.array([names.get((file.folder, file.path), "") for file in files], np.str_)
@@ -213,8 +213,7 @@ def rank(
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question)
     packages: Sequence[Packages] = ()
-    # For searches, packages lowered NDCG@10 by 0.009 in 60 questions about three workspaces of four to seven
-    # packages.
+    # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
     if vectors and question.query.for_evidence:
         packages = packages_asked_about(readers, question.query, table_of(meaning))
     table = table_of(meaning) if vectors and not question.query.is_symbol else None

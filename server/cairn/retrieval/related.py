@@ -184,8 +184,7 @@ class _Search:
                     pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
-        """Return the chunks with one of these exact names; keywords alone would find `unloaded` for
-        `unload`."""
+        """Return the chunks with one of these exact names; keywords alone find `unloaded` for `unload`."""
         reader = self.readers[folder]
         hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)

@@ -97,10 +97,10 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
 
 def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
     """Return the result at the line of its strongest relation; `shown` has a line and a reason for each."""
-    said = {relation: words for relation, (_, words) in shown.items() if with_reason}
+    reasons_shown = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
     line = min(shown[relation][0], result.stored.chunk.end_line - 1)
-    reasons = (evolve(each, signal=said.get(each.signal, each.signal)) for each in result.reasons)
+    reasons = (evolve(each, signal=reasons_shown.get(each.signal, each.signal)) for each in result.reasons)
     return evolve(result, reasons=tuple(reasons), lines=(line, line + 1))
 
 

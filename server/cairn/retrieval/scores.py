@@ -208,7 +208,7 @@ def score_files(inputs: SignalInputs, signals: Sequence[Signal]) -> Scores:
         looked = evolve(inputs, closer=inputs.look(first))
         for signal in later:
             sums.add(signal, looked)
-    return Scores(_positive(sums.totals / (sums.best_possible or 1.0)), sums.spoken)
+    return Scores(_positive(sums.totals / (sums.best_possible or 1.0)), sums.contributions)
 
 
 class _Sums:
@@ -217,7 +217,7 @@ class _Sums:
     def __init__(self, inputs: SignalInputs) -> None:
         self.totals = np.zeros(len(inputs.candidates.files))
         self.best_possible = 0.0
-        self.spoken: dict[str, tuple[float, Floats]] = {}
+        self.contributions: dict[str, tuple[float, Floats]] = {}
         alpha = inputs.query.alpha
         # At alpha 0.5 all families count fully; towards either end, the other one fades out.
         self._balance = {
@@ -234,15 +234,15 @@ class _Sums:
             return
         values = np.maximum(signal.value(inputs), -1.0 if signal.signed else 0.0)
         highest = values.max(initial=0.0)
-        speaks = highest > 0
-        may_speak = signal.always and (self._compared or signal.family is not Family.VECTOR)
-        if weight > 0 and (speaks or may_speak):
+        is_positive = highest > 0
+        counts_anyway = signal.always and (self._compared or signal.family is not Family.VECTOR)
+        if weight > 0 and (is_positive or counts_anyway):
             self.best_possible += weight
-        if not (speaks or values.min(initial=0.0) < 0):
+        if not (is_positive or values.min(initial=0.0) < 0):
             return
         if signal.relative:
             values /= max(signal.floor, highest)
-        self.spoken[signal.name] = weight, values
+        self.contributions[signal.name] = weight, values
         self.totals += weight * values
 
 

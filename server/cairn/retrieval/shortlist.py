@@ -17,7 +17,7 @@ from cairn.retrieval.pools import Pool
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
 """Chunks of one file that are ranked; no signal uses more than eight."""
-_WHOLLY = ("symbol", "exact", "reexport", "file", "named")
+_ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
 """Legs whose chunks are always ranked."""
 _BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
 """The weights of the strongest signals (`retrieval/signals.py`)."""
@@ -28,7 +28,7 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     """Return the ids of the chunks to rank: of the most promising files, and all that must be ranked."""
     ids = np.array(pool.chunks(), np.int64)
     files = reader.columns().files_of(ids)
-    always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
+    always = np.isin(ids, [chunk for leg in _ALWAYS_RANKED for chunk in pool.found.get(leg, ())])
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
         return cast("list[int]", ids.tolist())

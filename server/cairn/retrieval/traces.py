@@ -65,7 +65,7 @@ def read_trace(text: str) -> Trace | None:
     if not frames:
         return None
     frames.sort(key=lambda match: match.start())
-    if 'File "' in text:  # Python names the innermost last
+    if 'File "' in text:  # Python prints the innermost frame last
         frames.reverse()
     read = dict.fromkeys(
         Frame(normalised_path(frame["path"]), _own_name(frame.groupdict().get("name") or ""))

@@ -172,13 +172,13 @@ def _decide(
     matches = any(each.score for each in judged)
     is_short = len(query.terms) <= settings.min_matched_terms
     if likely is None:
-        is_there = matches and coverage >= settings.min_coverage
-    elif is_short:  # who types a name or two means what is called so, however near its text comes
-        is_called_so = any(len(each.matched) == len(query.terms) for each in strong)
-        is_there = matches and (is_called_so or likely >= settings.min_evidence)
+        is_answerable = matches and coverage >= settings.min_coverage
+    elif is_short:  # a word or two mean a name, however similar the texts are
+        has_name_match = any(len(each.matched) == len(query.terms) for each in strong)
+        is_answerable = matches and (has_name_match or likely >= settings.min_evidence)
     else:
-        is_there = bool(judged) and likely >= settings.min_evidence
-    if not is_there:
+        is_answerable = bool(judged) and likely >= settings.min_evidence
+    if not is_answerable:
         return _NOTHING
     top = _explained(query, judged) or judged[0]
     if likely is not None and not is_short:

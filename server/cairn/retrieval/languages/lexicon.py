@@ -28,7 +28,7 @@ _FEWEST_LETTERS = 4
 """Letters of a word with inflections, and of a part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
 _LINKS = ("", "s", "n", "en", "es", "e", "-")
-_NO_LETTER = re.compile(r"['’ʼ-]")
+_WORD_SIGNS = re.compile(r"['’ʼ-]")
 _UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue"))
 _SEPARABLE = (
     "zurück zusammen hinzu weiter wieder durch heraus herunter hinaus unter über fest nach ein aus auf ab an um vor mit los"  # noqa: E501
@@ -156,7 +156,7 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
     """Yield the spellings of words; German nouns have a capital, as has the first word of a sentence."""
-    words = _NO_LETTER.sub(" ", words)
+    words = _WORD_SIGNS.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")
         return
@@ -170,7 +170,7 @@ def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
 
 
 def _simplified(words: str) -> str:
-    return without_accents(_NO_LETTER.sub(" ", words).lower().replace("ß", "ss"))
+    return without_accents(_WORD_SIGNS.sub(" ", words).lower().replace("ß", "ss"))
 
 
 def _stems(stem: Callable[[str], str], words: str) -> str:

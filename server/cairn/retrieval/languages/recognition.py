@@ -35,8 +35,7 @@ class Sentence:
     """Whether it has English function words, and no more of another language."""
 
 
-# For each language its certain words, and those that code, names or other languages may have too. English
-# words are ignored.
+# For each language its certain words, and those that code, names or other languages may have too.
 _FUNCTION_WORDS = {
     Language("Portuguese", "pt"): (
         """onde você vocês não são estão qual quais quando quê quem uma umas pelo pela pelos pelas até também

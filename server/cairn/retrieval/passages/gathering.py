@@ -27,7 +27,7 @@ from cairn.retrieval.reading import TOKENS, ReadChunk, Runs, group_keys, read_ch
 from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
-_TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
+_TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
 """Points of an introduction in a README's first lines, near its top, and for a definition."""
 _INTRODUCING_FILES = 8
 """READMEs and similar files whose beginnings are always considered."""
@@ -75,7 +75,7 @@ class Windows:
                 return 1.0
             opening = wanted.opening(stored.path, stored.collection, stored.chunk.header_path, line)
             begins = _TOP if line < TOP_LINES else _OPENING
-            return min(1.0, begins * opening + _SAYS * wanted.said_in(text))
+            return min(1.0, begins * opening + _DEFINES * wanted.said_in(text))
 
         chunks = (self.chunks[number] for number in self.chunk_of)
         lines = (self.at(place)[0] for place in range(len(self.texts)))

@@ -182,7 +182,7 @@ def _comment(windows: Windows) -> Floats:
     return np.array([share for read in windows.read for share in read.comments], np.float64) * windows.is_code
 
 
-def _beside(windows: Windows) -> Floats:
+def _test_or_upkeep(windows: Windows) -> Floats:
     """Return whether the window is in a test or example; for overviews, also whether it is about the
     project's upkeep. Zero if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
@@ -230,6 +230,6 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("is a step", 1.0, _step, "{step}"),
     PassageSignal("is a document", -0.3, _document),
     PassageSignal("is a comment", -0.2, _comment),
-    PassageSignal("is beside the question", -0.8, _beside),
+    PassageSignal("is beside the question", -0.8, _test_or_upkeep),
     PassageSignal("tells of releases", -0.3, _history),
 )

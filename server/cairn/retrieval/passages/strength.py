@@ -17,7 +17,7 @@ _BEST = 3
 """Passages whose similarity counts: a single one may be near by chance."""
 _FILES_OF = 5
 """Best passages whose files count: the passages of one file contain the terms together."""
-_INTRODUCES = 0.5
+_LEAST_INTRODUCTION = 0.5
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
@@ -50,7 +50,7 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
     introducing = dict.fromkeys(
         int(windows.chunk_of[place])
         for place in order[:_FILES_OF]
-        if windows.introductions[place] >= _INTRODUCES
+        if windows.introductions[place] >= _LEAST_INTRODUCTION
     )
     return Strength(
         similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),

@@ -17,7 +17,7 @@ from cairn.retrieval.reports.names import FRAME_DECAY, last_part
 from cairn.retrieval.reports.report import Report
 from cairn.workspace.collections import FileKind
 
-_OF_OWNER = 2.0
+_OWNER_BONUS = 2.0
 """The bonus factor of a definition whose type, file or folder is named with it."""
 _MOST_DEFINITIONS = 40
 """A name that more chunks define is ignored."""
@@ -45,7 +45,7 @@ def named_definitions(
         for place in defining:
             worth[place.chunk_id] = max(name.weight / files, worth[place.chunk_id])
         for place in owned:
-            worth[place.chunk_id] += _OF_OWNER * name.weight / max(1, _files(owned))
+            worth[place.chunk_id] += _OWNER_BONUS * name.weight / max(1, _files(owned))
     return worth
 
 

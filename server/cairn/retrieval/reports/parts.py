@@ -22,7 +22,7 @@ class Parts:
 
 def read_parts(text: str) -> Parts:
     """Return the parts of a report whose stack frames have been removed."""
-    title, rest = _titled(_COMMENT.sub(" ", text).strip())
+    title, rest = _split_title(_COMMENT.sub(" ", text).strip())
     lines: dict[str, list[str]] = {"prose": [], "code": [], "output": []}
     for part, line in _sorted_lines(rest):
         lines[part].append(line)
@@ -36,7 +36,7 @@ _LONGEST_TITLE = 200
 _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
-def _titled(text: str) -> tuple[str, str]:
+def _split_title(text: str) -> tuple[str, str]:
     """Return the title and the rest; of a first line too long for a title, its first sentence."""
     first, _, rest = text.partition("\n")
     end = _SENTENCE_END.search(first)
@@ -141,5 +141,5 @@ def _heading(line: str) -> str:
     if marked := _HEADING.match(line):
         return (marked["marked"] or marked["bold"]).strip(" :*")
     plain = _PLAIN_HEADING.match(line)
-    said = plain[1].strip() if plain else ""
-    return said if _FORM.match(said) or _ABOUT_MACHINE.search(said) else ""
+    heading = plain[1].strip() if plain else ""
+    return heading if _FORM.match(heading) or _ABOUT_MACHINE.search(heading) else ""
