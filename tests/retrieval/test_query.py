@@ -51,36 +51,20 @@ def test_a_word_with_a_number_is_one_word(text: str, groups: tuple[tuple[str, ..
     assert understand(text).groups == groups
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("JSONProvider", QueryType.SYMBOL),
-        ("flask.sessions.open_session", QueryType.SYMBOL),
-        ("fix the login timeout", QueryType.BUG_FIX),
-        ("why does it raise an error on start", QueryType.BUG_FIX),
-        ("add a retry to the client", QueryType.IMPLEMENTATION),
-        ("how does routing work", QueryType.EXPLANATION),
-        ("o que é um blueprint", QueryType.EXPLANATION),
-        ("make parsing faster", QueryType.OPTIMISATION),
-        ("where are cookies signed", QueryType.LOCATION),
-        ("session cookie", QueryType.LOCATION),
-        ("render()", QueryType.SYMBOL),
-        ("Foo#bar", QueryType.SYMBOL),
-        ("empty?", QueryType.SYMBOL),
-        ("add-url-rule", QueryType.SYMBOL),
-        ("foo(bar)", QueryType.LOCATION),
-        ("get_user set_user", QueryType.LOCATION),
-        ("login doesn't work", QueryType.BUG_FIX),
-        ("NullPointerException: name", QueryType.BUG_FIX),
-        ("where is the slow path", QueryType.LOCATION),
-        ("onde a sessão é criada", QueryType.LOCATION),
-        ("corrigir o tempo limite", QueryType.BUG_FIX),
-        ("criar uma rota", QueryType.IMPLEMENTATION),
-        ("otimizar consultas", QueryType.OPTIMISATION),
-        ("explique as rotas", QueryType.EXPLANATION),
-    ],
-)
-def test_wording_decides_the_type(text: str, kind: QueryType) -> None:
+TYPES = {
+    QueryType.SYMBOL: ("JSONProvider", "flask.sessions.open_session", "render()", "Foo#bar", "empty?", "add-url-rule"),
+    QueryType.BUG_FIX: ("fix the login timeout", "why does it raise an error on start", "login doesn't work",
+                        "NullPointerException: name", "corrigir o tempo limite"),
+    QueryType.IMPLEMENTATION: ("add a retry to the client", "criar uma rota"),
+    QueryType.EXPLANATION: ("how does routing work", "o que é um blueprint", "explique as rotas"),
+    QueryType.OPTIMISATION: ("make parsing faster", "otimizar consultas"),
+    QueryType.LOCATION: ("where are cookies signed", "session cookie", "foo(bar)", "get_user set_user",
+                         "where is the slow path", "onde a sessão é criada"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in TYPES.items() for text in texts])
+def test_wording_decides_the_type(kind: QueryType, text: str) -> None:
     assert understand(text).type is kind
 
 

@@ -115,9 +115,10 @@ def test_words_of_english_questions_are_not_translated(text: str, word: str) -> 
     assert alternatives(text, word) == ()
 
 
-@pytest.mark.parametrize("word", ["servidor", "warteschlange", "requête"])
-def test_an_unknown_foreign_word_is_translated_beside_names(word: str) -> None:
-    meaning = {"servidor": "server", "warteschlange": "queue", "requête": "request"}[word]
+@pytest.mark.parametrize(
+    ("word", "meaning"), [("servidor", "server"), ("warteschlange", "queue"), ("requête", "request")]
+)
+def test_an_unknown_foreign_word_is_translated_beside_names(word: str, meaning: str) -> None:
     assert alternatives(f"{word} http", word, vocabulary=Words(http=3)) == (meaning,)
     assert alternatives(f"{word} http", word, vocabulary=Words(http=3, **{word: 2})) == ()
 
