@@ -98,7 +98,7 @@ class IndexedFolder:
         store_links(self.writer.db, count_links(self.writer.db))
 
     def give_model_vectors(self, axes: Mapping[str, int]) -> None:
-        """Store vectors of a model `m@1`: each chunk points along the axis, 0 to 3, of its first word in `axes`."""
+        """Store vectors of a model `m@1`, along the axis (0 to 3) of a chunk's first word in `axes`."""
         store = VectorStore(self.writer.db)
         model = store.use_model("m@1", 4)
         texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])

@@ -29,7 +29,7 @@ DOCUMENTS = {
         ## Finding things
 
         In a workspace, the search field finds notes by their text and by the day on which they were written.
-        """,
+        """,  # noqa: E501
     "concepts/notes.md": """
         # Notes
 
@@ -58,7 +58,7 @@ DOCUMENTS = {
         # Widgets
 
         Small tiles that show live information: the weather, a clock, a to-do list. Add them with the plus button.
-        """,
+        """,  # noqa: E501
     "actions/export.md": """
         # Export
 

@@ -15,8 +15,8 @@ LONG = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in ra
 FILES = {
     "port/near.py": "def tie(rope):\n    # the vessel is tied\n    return rope\n",
     "port/far.py": "def tie(rope):\n    # the rope is tied\n    return rope\n",
-    "port/all.py": f"def tie(rope):\n    return rope\n\n\ndef vessel(rope):\n{LONG}\n\ndef boat(rope):\n{LONG}",
-    "port/cranes.py": f"def tie(rope):\n    return rope\n\n\ndef crane(rope):\n{LONG}\n\ndef hoist(rope):\n{LONG}",
+    "port/all.py": f"def tie(rope):\n    return rope\n\n\ndef vessel(rope):\n{LONG}\n\ndef boat(rope):\n{LONG}",  # noqa: E501
+    "port/cranes.py": f"def tie(rope):\n    return rope\n\n\ndef crane(rope):\n{LONG}\n\ndef hoist(rope):\n{LONG}",  # noqa: E501
 }
 QUESTION = "how to tie the ship rope"
 NEAR_WORDS, WHOLE_FILE = "near words in its best chunk", "meaning of the whole file"

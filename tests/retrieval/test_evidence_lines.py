@@ -203,9 +203,9 @@ READERS: list[Callable[[str], float]] = [
     lambda line: prose_match(["no", "free", "berth"], line),
 ]
 PIECES = [
-    "a", "  ", "\t", "a: ", "a = ", "a:b c=d,", "(", '"', '\\"', "'", "`\\", "a, ", "f(x){return a?b:c}", "#{", "\\(",
+    "a", "  ", "\t", "a: ", "a = ", "a:b c=d,", "(", '"', '\\"', "'", "`\\", "a, ", "f(x){return a?b:c}", "#{", "\\(",  # noqa: E501
     "{a", "<a", "from ", "const ",
-]  # fmt: skip  # noqa: E501
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", PIECES)

@@ -26,7 +26,7 @@ FILES = {
     "docs/fees.md": "# Fees\n\nThe invoice is paid at the customs house.\n",
     "docs/long.md": "# Log\n\n"
     + "".join(f"## Day {n}\n\n{'The mooring was quiet. ' * 120}\n\n" for n in range(6)),
-    "src/port/berth.py": "class Berth:\n    '''One mooring place.'''\n\n    def moor(self, ship):\n        self.ship = ship\n",
+    "src/port/berth.py": "class Berth:\n    '''One mooring place.'''\n\n    def moor(self, ship):\n        self.ship = ship\n",  # noqa: E501
     "tests/test_berth.py": "def test_mooring():\n    assert Berth().moor(1) is None\n",
 }
 QUESTION, VARIATION = "how is the mooring done", "customs invoice"

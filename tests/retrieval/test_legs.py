@@ -27,7 +27,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import SearchSettings
 
 FILES = {
-    "src/dock.py": "def dock(ship):\n    # dock, dock and dock again: the ship may not leave the dock\n    pass\n",
+    "src/dock.py": "def dock(ship):\n    # dock, dock and dock again: the ship may not leave the dock\n    pass\n",  # noqa: E501
     "src/errors.py": 'WARNING = "may not leave: %s"\n\n\ndef warn():\n    print(WARNING)\n',
     "src/late.py": 'def late():\n    return "May Not Leave: %s"\n',
 }

@@ -52,7 +52,7 @@ def test_a_word_with_a_number_is_one_word(text: str, groups: tuple[tuple[str, ..
 
 
 TYPES = {
-    QueryType.SYMBOL: ("JSONProvider", "flask.sessions.open_session", "render()", "Foo#bar", "empty?", "add-url-rule"),
+    QueryType.SYMBOL: ("JSONProvider", "flask.sessions.open_session", "render()", "Foo#bar", "empty?", "add-url-rule"),  # noqa: E501
     QueryType.BUG_FIX: ("fix the login timeout", "why does it raise an error on start", "login doesn't work",
                         "NullPointerException: name", "corrigir o tempo limite"),
     QueryType.IMPLEMENTATION: ("add a retry to the client", "criar uma rota"),
@@ -146,8 +146,8 @@ class AllUnknown:
 
 PIECES = st.sampled_from(
     [
-        "a.py:9", "x/", "*.go", "E0308", "HTTP 404", "=>", "`", "'", '"', "at f (a.js:1:2)", "\n", "função", "fn(",
-        'File "x.py", line 3, in f', "log in", "\\", ":999999999999", "wrkspace", "[", "{", "OR", "NEAR(", "^", "-",
+        "a.py:9", "x/", "*.go", "E0308", "HTTP 404", "=>", "`", "'", '"', "at f (a.js:1:2)", "\n", "função", "fn(",  # noqa: E501
+        'File "x.py", line 3, in f', "log in", "\\", ":999999999999", "wrkspace", "[", "{", "OR", "NEAR(", "^", "-",  # noqa: E501
     ]
 )  # fmt: skip
 HOSTILE = st.one_of(

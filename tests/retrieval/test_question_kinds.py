@@ -64,7 +64,7 @@ def test_a_cited_message_is_found(question: str, message: str) -> None:
     ("question", "pieces"),
     [
         ("ValueError: no free berth for ship 12 in harbour 'Porto' today again", ("no free berth for ship",)),
-        ("error: cannot read /var/port/tides.toml because it is locked", ("because it is locked", "cannot read")),
+        ("error: cannot read /var/port/tides.toml because it is locked", ("because it is locked", "cannot read")),  # noqa: E501
         ("How is a ship moored?", ()),
     ],
 )  # fmt: skip
@@ -74,8 +74,8 @@ def test_fragments_are_the_text_between_values(question: str, pieces: tuple[str,
 
 
 HOSTILE = [
-    ":", "a:", "a: ", "(", '"', "'", "`", "“", "/", "*", "<a", "a.b", "- ", ". A", "what edit ", "where is ", "from to ",
-]  # fmt: skip  # noqa: E501
+    ":", "a:", "a: ", "(", '"', "'", "`", "“", "/", "*", "<a", "a.b", "- ", ". A", "what edit ", "where is ", "from to ",  # noqa: E501
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("read", [question_kinds, message_of, message_fragments])

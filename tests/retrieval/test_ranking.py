@@ -188,7 +188,7 @@ def test_a_signal_of_weight_0_is_not_evaluated() -> None:
     [
         ({}, "src/a.py"),
         ({"is a test": 0.0}, "tests/test_a.py"),
-        ({"is a test": 0.0, "keywords in its best chunk": 0.0, "keywords in its best eight chunks": 0.0}, "src/a.py"),
+        ({"is a test": 0.0, "keywords in its best chunk": 0.0, "keywords in its best eight chunks": 0.0}, "src/a.py"),  # noqa: E501
         ({"no such signal": 9.0}, "src/a.py"),
     ],
 )  # fmt: skip
@@ -201,7 +201,7 @@ def test_weights_of_the_settings_reach_a_search(folder_of: FolderOf) -> None:
     folder = folder_of(
         {
             "src/moor.py": "def moor(ship):\n    return ship\n",
-            "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",
+            "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",  # noqa: E501
         },
     )
 

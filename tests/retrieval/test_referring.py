@@ -36,7 +36,7 @@ FILES = {
         "from port.berths import tie_rope\n\n\ndef count(vessels):\n    return len(vessels)\n\n\n"
         "def assign(vessels):\n    first = vessels[0]\n    return tie_rope(first)\n"
     ),
-    "tests/test_schedule.py": "from port.schedule import assign\n\n\ndef test_assigning():\n    assert assign([1])\n",
+    "tests/test_schedule.py": "from port.schedule import assign\n\n\ndef test_assigning():\n    assert assign([1])\n",  # noqa: E501
 }
 FOCUS = BERTHS.splitlines().index("    return knot(vessel)")
 

@@ -29,7 +29,7 @@ from cairn.retrieval.related_ranking import rank_related
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {
     "port/berths.py": "def moor(vessel):\n    return vessel.rope\n",
-    "port/schedule.py": f"from port.berths import moor\n\n\ndef assign(vessels):\n    return moor(vessels)\n{BODY}",
+    "port/schedule.py": f"from port.berths import moor\n\n\ndef assign(vessels):\n    return moor(vessels)\n{BODY}",  # noqa: E501
     "port/__init__.py": "",
     "port/cranes.py": "def load(cargo):\n    return cargo\n",
     "tests/test_berths.py": "def test_rope():\n    assert True\n",
@@ -83,16 +83,16 @@ def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> 
 
 CRANES = {
     "port/crane.py": (
-        "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"
+        "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"  # noqa: E501
         "def hoist(crane: Crane):\n    return crane.lift(1)\n"
     ),
-    "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",
+    "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",  # noqa: E501
     "port/log.py": "def log(crane, load):\n    lift = crane\n    return lift, load\n",
     "yard.py": (
         "from port.crane import Crane\n\n\ndef work():\n    crane = Crane()\n    crane.lift(3)\n\n\n"
         "def rest():\n    crane = Crane()\n    crane.lift(4)\n"
     ),
-    "tests/test_yard.py": "from port.crane import Crane\n\n\ndef test_it():\n    crane = Crane()\n    crane.lift(0)\n",
+    "tests/test_yard.py": "from port.crane import Crane\n\n\ndef test_it():\n    crane = Crane()\n    crane.lift(0)\n",  # noqa: E501
 }
 
 

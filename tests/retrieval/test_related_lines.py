@@ -34,10 +34,10 @@ def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dic
     ("path", "text", "relation"),
     [
         ("port/all.py", "import os\n\n→from port.berths import moor_ship\n", "imports"),
-        ("port/schedule.py", f"from port.berths import moor_ship\n\n# moor_ship is called below\ndef assign(v):\n{FILLER}→    return moor_ship(v)\n", "calls"),
+        ("port/schedule.py", f"from port.berths import moor_ship\n\n# moor_ship is called below\ndef assign(v):\n{FILLER}→    return moor_ship(v)\n", "calls"),  # noqa: E501
         ("port/table.py", f"def table(v):\n{FILLER}→    return {{'moor': moor_ship}}\n", "uses"),
-        ("port/other.py", f"{FILLER.replace('    ', '')}→def moor_ship(boat, how):\n    return moor_ship(boat)\n", "also defines"),
-        ("port/noted.py", f'def note(v):\n    """Note it.\n\n→    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}', "mentions"),
+        ("port/other.py", f"{FILLER.replace('    ', '')}→def moor_ship(boat, how):\n    return moor_ship(boat)\n", "also defines"),  # noqa: E501
+        ("port/noted.py", f'def note(v):\n    """Note it.\n\n→    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}', "mentions"),  # noqa: E501
         ("notes/mooring.md", "# Mooring\n\nA ship is moored\n→by `moor_ship`.\n", "mentions"),
         ("tests/test_schedule.py", f"def test_mooring():\n{FILLER}→    assert moor_ship(1)\n", "tests"),
     ],
@@ -55,7 +55,7 @@ def test_a_call_says_more_than_an_import_of_the_passages_symbol(folder: IndexedF
     folder.save(
         {
             "port/cranes.py": "class HarbourCrane:\n    def lift_cargo(self):\n        return self.hook\n",
-            "port/work.py": f"from port.cranes import HarbourCrane\n\ndef work(v):\n{FILLER}    v.lift_cargo()\n",
+            "port/work.py": f"from port.cranes import HarbourCrane\n\ndef work(v):\n{FILLER}    v.lift_cargo()\n",  # noqa: E501
         }
     )
     found = related(folder, "port/cranes.py")["port/work.py"]
@@ -91,7 +91,7 @@ def test_a_common_name_selects_a_line_without_a_reason(folder: IndexedFolder) ->
 
 PLACES = {
     "notes/water.md": "# Water\n\nThe tide and the moon.\n",
-    "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",
+    "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",  # noqa: E501
 }  # fmt: skip
 
 

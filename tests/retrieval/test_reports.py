@@ -156,7 +156,7 @@ def test_a_common_name_does_not_hide_a_rare_one(folder_of: FolderOf) -> None:
         ("tests/test_crane.py:31: AssertionError", "tests/test_crane.py", ""),
         ("    at com.port.Crane.lift(Crane.java:12)", "Crane.java", "com.port.Crane.lift"),
         ("    at Crane.lift (/app/src/crane.js:3:9)", "app/src/crane.js", "Crane.lift"),
-        ("   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77", "src/Port/Crane.cs", "Port.Crane.Lift"),
+        ("   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77", "src/Port/Crane.cs", "Port.Crane.Lift"),  # noqa: E501
         ("thread 'main' panicked at src/crane.rs:4:5:", "src/crane.rs", ""),
         ("\t/go/src/port/crane.go:12 +0x1d", "go/src/port/crane.go", ""),
     ],
@@ -173,7 +173,7 @@ def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) ->
         f"Crates fall\n{TALK}\nIt seems that `GripTensioner` is concerned.",
         f"Crates fall\n{TALK}\n```python\nfrom port import GripTensioner\nGripTensioner().hold()\n```",
         f"Crates fall\n{TALK}\nSee port.tension.",
-        f'Crates fall\n{TALK}\nTraceback (most recent call last):\n  File "/opt/x/port/tension.py", line 2, in hold\nOSError: x',
+        f'Crates fall\n{TALK}\nTraceback (most recent call last):\n  File "/opt/x/port/tension.py", line 2, in hold\nOSError: x',  # noqa: E501
         f"Crates fall\n{TALK}\nhttps://github.com/me/port/blob/0123abc/port/tension.py#L2",
     ],
 )

@@ -73,7 +73,7 @@ def test_a_failed_leg_is_reported_and_the_others_answer(writer: IndexWriter, tmp
 
 
 def expected(known: Sequence[tuple[float, float]], static: float) -> float:
-    """Return the similarity of a chunk without a vector, beside known pairs of static and model similarities."""
+    """Return the similarity of a chunk without a vector; `known` pairs static with model similarities."""
     statics, cosines = np.array([*known, (static, np.nan)]).T
     return float(_similarity(cosines.copy(), np.full(len(cosines), np.nan), statics.copy())[-1])
 

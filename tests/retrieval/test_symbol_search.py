@@ -25,8 +25,8 @@ from cairn.retrieval.symbols import Fit, Typed, fit
 from cairn.settings.tree import SearchSettings, Settings
 
 FILES = {
-    "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",
-    "port/urls.py": "from port.berths import Berth\n\n\ndef curl_add(url):\n    pass\n\n\ndef berth():\n    pass\n",
+    "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",  # noqa: E501
+    "port/urls.py": "from port.berths import Berth\n\n\ndef curl_add(url):\n    pass\n\n\ndef berth():\n    pass\n",  # noqa: E501
     "tests/test_berth.py": "class Berth:\n    pass\n",
     "vendor/berths.py": "class Berth:\n    pass\n",
 }
@@ -135,14 +135,14 @@ def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
 
 
 def test_the_lines_start_at_the_definition_after_its_comment() -> None:
-    text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"
+    text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"  # noqa: E501
     (chunk,) = chunk_text("a.py", text)
     assert definition_lines(chunk, "moor")[0] == 5
 
 
 MEMBERS = {
     **{f"port/a{n}.py": f"class Crane{n}:\n    def lift(self):\n        return {n}\n" for n in range(70)},
-    "port/hoist.py": "class Hoist:\n    def lift(self):\n        return 1\n\n    def Lift(self):\n        return 2\n",
+    "port/hoist.py": "class Hoist:\n    def lift(self):\n        return 1\n\n    def Lift(self):\n        return 2\n",  # noqa: E501
     "port/dock.py": "def moor():\n    return 1\n",
     "port/quay.py": "def moor():\n    return 2\n",
     "sea/ship.hpp": "class Ship {\n public:\n  void sail();\n};\n",

@@ -60,7 +60,7 @@ WIDGETS = passage("Widgets", "Tiles in the workspace.", "docs/widgets.md")
     ("query", "found", "action", "message"),
     [
         ("explain workspace", (WORKSPACE, HOME_PAGE), "answer", ""),
-        ("home", (HOME_PAGE, HOME_WIDGET), "clarify", "Do you mean Home (docs/home.md) or Home (docs/home-widget.md)?"),
+        ("home", (HOME_PAGE, HOME_WIDGET), "clarify", "Do you mean Home (docs/home.md) or Home (docs/home-widget.md)?"),  # noqa: E501
         ("tell me about panels", (WORKSPACE,), "clarify", "I think you mean Workspace. Is that right?"),
         (
             "tell me about tiles in the workspace",

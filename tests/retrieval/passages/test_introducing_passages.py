@@ -6,8 +6,8 @@ import pytest
 from tests.retrieval.passages.conftest import FolderOf
 
 README = (
-    "[![Build](https://ci.example/badge.svg)](https://ci.example)\n\nA planner for harbours: who moors where, and when.\n\n"
-    "## Installation\n\nRun `make install`, which takes a minute.\n\n## License\n\nharbour is free software.\n"
+    "[![Build](https://ci.example/badge.svg)](https://ci.example)\n\nA planner for harbours: who moors where, and when.\n\n"  # noqa: E501
+    "## Installation\n\nRun `make install`, which takes a minute.\n\n## License\n\nharbour is free software.\n"  # noqa: E501
 )
 FILES = {
     "README.md": README,

@@ -70,7 +70,7 @@ A ship is moored at the first berth that is long enough for it. A ship that is t
 # Tides
 
 At low water a pilot waits before the ship comes in.
-"""
+"""  # noqa: E501
 PORT = {
     "harbour/mooring.py": MOORING,
     "harbour/arrival.py": ARRIVAL,
@@ -86,13 +86,13 @@ def first_of(folder: AskedFolder, question: str) -> tuple[Passage, str]:
 
 
 MESSAGES = {
-    "port/percent.py": 'def refuse(ship):\n    raise PortError("gangway of ship %s is blocked by %d crates" % (ship, crates))\n',
-    "port/fstring.py": 'def weigh(ship):\n    raise PortError(f"anchor of {ship.name} cannot be weighed at depth {depth}")\n',
-    "port/format.rs": 'fn tow(tug: &Tug) {\n    panic!("tug {} lost the towing line of vessel {:?}", tug.id, tug.vessel);\n}\n',
-    "port/template.ts": "export function load(c: Crate) {\n  throw new Error(`crane ${c.crane} dropped crate ${c.id} into the water`);\n}\n",
-    "port/Joined.java": 'class Joined {\n  void pay(Fee f) {\n    throw new IllegalStateException("fee of " + f.sum + " was paid twice by owner " + f.owner);\n  }\n}\n',
-    "port/errorf.go": 'package port\n\nfunc Pilot(s Ship) error {\n\treturn fmt.Errorf("pilot %q refused to board ship %v during storm", s.Pilot, s)\n}\n',
-    "port/interpolated.rb": 'def dredge(basin)\n  raise "basin #{basin.name} is too shallow to be dredged by #{vessel}"\nend\n',
+    "port/percent.py": 'def refuse(ship):\n    raise PortError("gangway of ship %s is blocked by %d crates" % (ship, crates))\n',  # noqa: E501
+    "port/fstring.py": 'def weigh(ship):\n    raise PortError(f"anchor of {ship.name} cannot be weighed at depth {depth}")\n',  # noqa: E501
+    "port/format.rs": 'fn tow(tug: &Tug) {\n    panic!("tug {} lost the towing line of vessel {:?}", tug.id, tug.vessel);\n}\n',  # noqa: E501
+    "port/template.ts": "export function load(c: Crate) {\n  throw new Error(`crane ${c.crane} dropped crate ${c.id} into the water`);\n}\n",  # noqa: E501
+    "port/Joined.java": 'class Joined {\n  void pay(Fee f) {\n    throw new IllegalStateException("fee of " + f.sum + " was paid twice by owner " + f.owner);\n  }\n}\n',  # noqa: E501
+    "port/errorf.go": 'package port\n\nfunc Pilot(s Ship) error {\n\treturn fmt.Errorf("pilot %q refused to board ship %v during storm", s.Pilot, s)\n}\n',  # noqa: E501
+    "port/interpolated.rb": 'def dredge(basin)\n  raise "basin #{basin.name} is too shallow to be dredged by #{vessel}"\nend\n',  # noqa: E501
 }
 
 
@@ -100,12 +100,12 @@ MESSAGES = {
     ("question", "path", "line"),
     [
         ("PortError: gangway of ship Anna is blocked by 12 crates", "port/percent.py", "gangway of ship %s"),
-        ('Where does the error "anchor of Anna cannot be weighed at depth 40" come from?', "port/fstring.py", "anchor of {"),
-        ("thread 'main' panicked: tug 7 lost the towing line of vessel \"Anna\"", "port/format.rs", "tug {} lost"),
+        ('Where does the error "anchor of Anna cannot be weighed at depth 40" come from?', "port/fstring.py", "anchor of {"),  # noqa: E501
+        ("thread 'main' panicked: tug 7 lost the towing line of vessel \"Anna\"", "port/format.rs", "tug {} lost"),  # noqa: E501
         ("Error: crane 3 dropped crate A-113 into the water", "port/template.ts", "crane ${c.crane} dropped"),
-        ("IllegalStateException: fee of 300 was paid twice by owner Berta", "port/Joined.java", "was paid twice"),
-        ('Why do I get "pilot "Otto" refused to board ship Anna during storm" as an error?', "port/errorf.go", "refused to board"),
-        ("RuntimeError: basin North is too shallow to be dredged by Anna", "port/interpolated.rb", "is too shallow"),
+        ("IllegalStateException: fee of 300 was paid twice by owner Berta", "port/Joined.java", "was paid twice"),  # noqa: E501
+        ('Why do I get "pilot "Otto" refused to board ship Anna during storm" as an error?', "port/errorf.go", "refused to board"),  # noqa: E501
+        ("RuntimeError: basin North is too shallow to be dredged by Anna", "port/interpolated.rb", "is too shallow"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_the_literal_of_a_message_leads(folder_of: FolderOf, question: str, path: str, line: str) -> None:
@@ -138,8 +138,8 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedFolder]:
 @pytest.mark.parametrize(
     ("question", "path", "reason", "line"),
     [
-        ("What is the default timeout of mooring in seconds?", "harbour/settings.py", "", "MOORING_TIMEOUT_SECONDS = 90"),
-        ("which test checks that a ship that is too long is refused", "tests/test_mooring.py", "", "def test_a_ship_that"),
+        ("What is the default timeout of mooring in seconds?", "harbour/settings.py", "", "MOORING_TIMEOUT_SECONDS = 90"),  # noqa: E501
+        ("which test checks that a ship that is too long is refused", "tests/test_mooring.py", "", "def test_a_ship_that"),  # noqa: E501
         ("How does moor_ship find a berth?", "harbour/mooring.py", "defines moor_ship", "def moor_ship"),
         (_BROKEN, "harbour/mooring.py", "in the stack trace", "def moor_ship"),
     ],
@@ -182,7 +182,7 @@ def test_a_change_shows_lists_and_mentions_of_the_family(folder_of: FolderOf) ->
     folder = folder_of(
         {
             "port/cargo.py": f'"""Cargo that cranes handle."""\n\nHANDLERS = {{\n{handlers}}}\n',
-            "port/fees.py": 'def fee(cargo):\n    """Grain is cheaper than coal, and timber than steel."""\n    return 1\n',
+            "port/fees.py": 'def fee(cargo):\n    """Grain is cheaper than coal, and timber than steel."""\n    return 1\n',  # noqa: E501
             "port/tides.py": "def tide():\n    return 1\n",
         }
     )
