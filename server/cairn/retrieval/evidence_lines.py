@@ -104,6 +104,7 @@ def message_match(message: Sequence[str], text: str) -> float:
 
 
 def prose_match(message: Sequence[str], text: str) -> float:
+    """Return how much of the message a text cites, 0 to 1."""
     words = words_of_message(text)
     return LCSseq.similarity(message, words) / len(message) if message else 0.0
 

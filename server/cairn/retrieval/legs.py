@@ -81,6 +81,7 @@ class Legs:
     cancelled: Cancelled
     pools: list[Pool] = field(init=False)
     timings: dict[str, float] = field(factory=dict, init=False)
+    """Milliseconds by leg."""
     problems: list[CairnError] = field(factory=list, init=False)
     without_vectors: bool = field(default=False, init=False)
     """Whether a comparison by meaning was wanted and failed."""

@@ -27,6 +27,7 @@ class Mentions:
     literals: tuple[str, ...] = ()
     """Texts to find letter by letter; empty for a question in plain words."""
     rest: str = ""
+    """The text without line numbers."""
     is_code: bool = False
     is_path: bool = False
     """Whether the whole text is the path of a file, or a glob."""

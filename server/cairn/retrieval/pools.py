@@ -22,6 +22,8 @@ class QueryWord:
 
 @define
 class Pool:
+    """The results of all legs in one index."""
+
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
     """The scores of chunks, by leg and chunk id."""
     words: list[QueryWord] = field(factory=list)

@@ -27,6 +27,8 @@ TOKENS = 256
 
 @frozen(eq=False)
 class ReadChunk:
+    """A chunk cut into windows."""
+
     lines: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """Lines `[first, last)` of the chunk."""
@@ -42,6 +44,7 @@ class ReadChunk:
 
 
 def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
+    """Return the chunk's windows except blank ones; without `table` they have no vectors."""
     return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
 
 
@@ -74,6 +77,8 @@ def word_key(word: str) -> int:
 
 @frozen(eq=False)
 class Runs:
+    """Several arrays, concatenated."""
+
     values: NDArray[np.int64]
     starts: NDArray[np.intp]
     lengths: NDArray[np.intp]

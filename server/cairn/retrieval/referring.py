@@ -36,6 +36,8 @@ _NAMED = 3
 
 @frozen
 class Referral:
+    """How references relate a chunk to a passage."""
+
     line: int
     """The 0-based line of the call, or of the called definition."""
     confidence: float

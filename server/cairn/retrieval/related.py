@@ -65,6 +65,8 @@ _ALL = ChunkFilter()
 
 @frozen
 class ChunkRange:
+    """Adjacent chunks of one file."""
+
     folder: int
     path: str
     chunks: tuple[StoredChunk, ...]
@@ -76,6 +78,7 @@ class ChunkRange:
 
     @property
     def lines(self) -> tuple[int, int]:
+        """The lines `[first, last)` of the file."""
         return (self.chunks[0].chunk.start_line, self.chunks[-1].chunk.end_line) if self.chunks else (0, 0)
 
     @cached_property
@@ -101,6 +104,8 @@ class ChunkRange:
 
 @frozen
 class Related:
+    """A chunk with the strength of each relation, 0 to 1."""
+
     folder: int
     stored: StoredChunk
     values: Mapping[str, float]

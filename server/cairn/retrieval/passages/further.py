@@ -31,6 +31,8 @@ _CHUNKS_PER_FILE = 2
 
 @define
 class FurtherPassage:
+    """Lines `[first, last)` of a file beside those of a result."""
+
     best: Passage
     first: int
     last: int

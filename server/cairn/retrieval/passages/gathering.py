@@ -91,6 +91,7 @@ class Windows:
         return found
 
     def at(self, place: int) -> tuple[int, int]:
+        """Return a window's lines `[first, last)` in its file."""
         first, last = self.spans[place]
         start = self.chunks[int(self.chunk_of[place])].chunk.start_line
         return start + first, start + last

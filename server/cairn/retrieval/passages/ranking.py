@@ -47,6 +47,8 @@ _TERMS_SHOWN = 4
 
 @frozen
 class Passage:
+    """Lines `[first, last)` of a file with their score."""
+
     folder: int
     stored: StoredChunk
     first: int
@@ -56,22 +58,11 @@ class Passage:
     """A few words on the strongest signal."""
 
 
-def passages(
-    ranking: Ranking,
-    table: StaticTable | None,
-    most: int = MOST_CHUNKS,
-    files: Set[tuple[int, str]] | None = None,
-) -> list[Passage]:
-    """Return the windows of the `most` most promising chunks, best first. With `files`, as folder and path,
-    only found chunks of these files count, and there are no reasons."""
-    return rank_passages(ranking, table, most, files)[0]
-
-
 def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
     """Return the `limit` chunks with the best passages, best first; nothing for a name."""
     best: dict[tuple[int, int], Ranked] = {}
     if not ranking.legs.query.is_symbol:
-        for passage in passages(ranking, table):
+        for passage in rank_passages(ranking, table)[0]:
             chunk = Ranked(passage.folder, passage.stored, passage.score, "hybrid", ())
             best.setdefault((passage.folder, passage.stored.id), chunk)
     return list(best.values())[:limit]
@@ -83,7 +74,9 @@ def rank_passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
-    """Return `passages`, and their strength, which is None if there are none."""
+    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
+    any. With `files`, as folder and path, only found chunks of these files count, and there are no
+    reasons."""
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None

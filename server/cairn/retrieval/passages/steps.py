@@ -37,6 +37,8 @@ _NAMES_SHOWN = 3
 
 @frozen
 class ScoredLines:
+    """Lines `[first, last)` of a file with their score."""
+
     folder: int
     path: str
     first: int

@@ -24,6 +24,8 @@ _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
 @frozen
 class Strength:
+    """How well the best passages answer their question."""
+
     similarity: float | None
     """The mean cosine of the best passages by the static table; None without one."""
     terms_by_file: tuple[frozenset[int], ...]

@@ -28,6 +28,8 @@ _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
 
 @frozen
 class Report:
+    """A parsed report."""
+
     parts: Parts
     frames: tuple[Frame, ...]
     """The frames of its stack traces, innermost first."""
