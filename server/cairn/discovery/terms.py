@@ -88,7 +88,9 @@ class QueryTerms:
 
     def coverage(self, text: str) -> float:
         """The share of the question that `text` holds, 0 to 1; 0 when there are no terms."""
-        return sum(self.shares[place] for place in matcher(self.groups).held(text)) if self.groups else 0.0
+        return (
+            sum(self.shares[place] for place in matcher(self.groups).terms_in(text)) if self.groups else 0.0
+        )
 
 
 def _parts(text: str) -> Iterator[str]:

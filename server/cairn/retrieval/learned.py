@@ -1,8 +1,6 @@
-"""What earlier choices say of files: those that were opened for a question count more when one like it is asked again.
-
-Of each question only its stems are known. A choice speaks for its file by how alike the two questions are and by how long
-ago it was; what all choices say together is bounded, so that no file gains more than the signal's weight.
-"""
+"""Learn from feedback: files that users chose for a query count more for similar queries. Only the stems of a
+query are stored. A choice counts by the similarity of the two queries and by its age. The sum for a file is
+bounded by the signal's weight."""
 
 from __future__ import annotations
 
@@ -20,23 +18,19 @@ STRENGTH: Mapping[FeedbackAction, float] = {
     FeedbackAction.HELPFUL: 1.0,
     FeedbackAction.NOT_HELPFUL: -1.0,
 }
-"""How much an action says. Who opens a result may only look whether it is the right one, so that says half."""
+"""The strength of an action. Opening a result may only be a check whether it is right, so it counts half."""
 
 HALF_LIFE_DAYS = 30.0
-"""Code moves on: a choice of a month ago says half of what one of today says. Days are counted whole, so that an answer
-is the same for all of a day."""
+"""A choice of a month ago counts half, as code changes. Ages are whole days for stable answers."""
 
 DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
-"""Questions that have less than this of their stems in common have nothing to do with each other."""
+"""Queries that share less than this of their stems are unrelated."""
 
 
 @frozen
 class Choice:
-    """One action on one file."""
-
     stems: frozenset[str]
-    """Of the question's own words."""
     path: str
     action: FeedbackAction
     at: int
@@ -48,53 +42,48 @@ class Learned:
     """All choices in one folder, as they count on one day."""
 
     version: tuple[int, int]
-    """The generation of the choices, and the day: what is learned is the same while it is."""
+    """The generation of the choices and the day, which determine the contents."""
     _evidence: Mapping[frozenset[str], Mapping[str, float]]
-    """For each question that was asked before, by its stems, what its choices say of files by now, by path."""
+    """The sum of choices for each file path, by the stems of an earlier query."""
     _by_stem: Mapping[str, Sequence[frozenset[str]]]
-    """For each stem the questions that have it."""
 
     def __bool__(self) -> bool:
-        """Whether there are any choices."""
         return bool(self._evidence)
 
-    def values(self, asked: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
-        """What is learned of files for a question of the stems `asked`, by path: −1 to 1, and nothing of most files.
-
-        `idf` is the inverse document frequency of stems; one that is not in there counts as the most frequent of them.
-        """
+    def values(self, stems: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
+        """Return the preference for each path, −1 to 1; a stem without `idf` gets the lowest."""
         lowest = min(idf.values(), default=1.0) or 1.0
-        rarity = {stem: idf.get(stem, lowest) for stem in asked}
+        rarity = {stem: idf.get(stem, lowest) for stem in stems}
         whole = sum(rarity.values())
         common: defaultdict[frozenset[str], float] = defaultdict(float)
         for stem, weight in rarity.items():
-            for question in self._by_stem.get(stem, ()):
-                common[question] += weight
+            for query in self._by_stem.get(stem, ()):
+                common[query] += weight
         evidence: defaultdict[str, float] = defaultdict(float)
-        for question, shared in common.items():
-            # How rare words are that are not asked about now is not known: as rare as the others on average.
-            others = len(question - asked) * whole / len(rarity)
+        for query, shared in common.items():
+            # The rarity of words that this query lacks is unknown; they get the average of its own.
+            others = len(query - stems) * whole / len(rarity)
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:
                 counted = (alike - _LEAST_ALIKE) / (1 - _LEAST_ALIKE)
-                for path, said in self._evidence[question].items():
-                    evidence[path] += counted * said
-        return {path: _bounded(said) for path, said in evidence.items() if said}
+                for path, strength in self._evidence[query].items():
+                    evidence[path] += counted * strength
+        return {path: _bounded(strength) for path, strength in evidence.items() if strength}
 
 
 def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
-    """What `choices` say on the day `today`, in days since 1970. One of the future says what one of today says."""
+    """Combine `choices` as of the day `today`, in days since 1970; later ones count like those of `today`."""
     evidence: defaultdict[frozenset[str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for choice in choices:
         age = max(0, today - choice.at // DAY_S)
         evidence[choice.stems][choice.path] += STRENGTH[choice.action] * 0.5 ** (age / HALF_LIFE_DAYS)
     by_stem: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
-    for question in evidence:
-        for stem in question:
-            by_stem[stem].append(question)
+    for query in evidence:
+        for stem in query:
+            by_stem[stem].append(query)
     return Learned((generation, today), evidence, by_stem)
 
 
 def _bounded(evidence: float) -> float:
-    """Ever closer to 1, or −1, the more was said: 0.39 opened once, 0.63 twice."""
+    """Return a value that approaches ±1 with more evidence: 0.39 for one opening, 0.63 for two."""
     return math.copysign(-math.expm1(-abs(evidence)), evidence)

@@ -1,4 +1,4 @@
-"""Chunks cut into windows, with all that a question compares of each; what was read is remembered for the next question."""
+"""Cut chunks into windows and prepare them for comparison; the results are cached for later queries."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
 
-_REMEMBERED = 2_000
-"""Chunks; about 12 KB each with their texts."""
+_CACHED_CHUNKS = 2_000
+"""Cached chunks; about 12 KB each with their texts."""
 TOKENS = 256
-"""Of a window, its path and headings; longer ones are tables of data."""
+"""Tokens embedded of a window with its path and headings; longer ones are tables of data."""
 
 
 @frozen(eq=False)
 class ReadChunk:
-    """A chunk's windows, in order."""
+    """A chunk cut into windows."""
 
     lines: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """Lines `[first, last)` of the chunk."""
     texts: tuple[str, ...]
     words: tuple[NDArray[np.int64], ...]
-    """For each window the keys (`word_key`) of its words, in order."""
+    """The keys (`word_key`) of each window's words, in order."""
     pieces: tuple[list[int], ...]
-    """For each window the ids of its words in the static table; empty without one."""
+    """The ids of each window's words in the static table; empty without one."""
     vectors: NDArray[np.int8]
-    """int8[windows, dimension]: each with its path and headings; int8[windows, 0] without a table."""
+    """int8[windows, dimension], each with path and headings; int8[windows, 0] without a table."""
     comments: tuple[float, ...]
-    """For each window the share of its lines that are comments."""
+    """The share of each window's lines that are comments."""
 
 
 def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
-    """The chunk's windows but for blank ones; without `table` they cannot be compared by meaning."""
+    """Return the chunk's windows except blank ones; without `table` they have no vectors."""
     return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_CHUNKS)
 def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadChunk:
     lines = tuple(lines_of(text.removesuffix("\n")))
     spans = tuple((first, last) for first, last in windows(lines) if any(map(str.strip, lines[first:last])))
@@ -71,13 +71,13 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
 
 @lru_cache(maxsize=30_000)
 def word_key(word: str) -> int:
-    """What words of one stem share."""
+    """Return a key that all words of one stem share."""
     return hash(stem(word))
 
 
 @frozen(eq=False)
 class Runs:
-    """Arrays one after another."""
+    """Several arrays, concatenated."""
 
     values: NDArray[np.int64]
     starts: NDArray[np.intp]
@@ -85,14 +85,14 @@ class Runs:
 
     @classmethod
     def of(cls, arrays: Sequence[NDArray[np.int64]]) -> Runs:
-        """The arrays as one; each has at least one value, or one is added that equals nothing."""
+        """Concatenate the arrays; an empty one becomes a single value that equals no key."""
         kept = [array if len(array) else _NOTHING for array in arrays]
         lengths = np.array([len(array) for array in kept], np.intp)
         starts = np.array([0, *accumulate(lengths[:-1].tolist())], np.intp)
         return cls(np.concatenate(kept), starts, lengths)
 
     def count(self, keys: Sequence[int]) -> NDArray[np.float64]:
-        """float64[arrays]: how many values of each are among `keys`."""
+        """Return float64[arrays]: how many values of each are among `keys`."""
         among = np.isin(self.values, np.fromiter(keys, np.int64)).astype(np.float64)
         return np.add.reduceat(among, self.starts)
 
@@ -101,7 +101,7 @@ _NOTHING = np.array([-1], np.int64)
 
 
 def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
-    """For each term of a question the keys of what counts as it; alternatives of several words count by none."""
+    """Return for each term the keys of its alternatives, except those of several words."""
     single = ([text for text in group if " " not in text] for group in groups)
     return [tuple({word_key(word) for word in chain.from_iterable(map(_words, group))}) for group in single]
 

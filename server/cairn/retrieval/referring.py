@@ -1,8 +1,8 @@
-"""What a passage's functions and types are called by, what they call, what implements and what tests them, by chunk."""
+"""Find the chunks that call, implement or test a passage's functions and types, and those that these call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -20,19 +20,18 @@ IMPLEMENTATION = "implements it"
 TEST = "tests it"
 
 _MOST_EDGES = 60
-"""Of one relation: a panel shows far fewer."""
+"""References of one relation; a panel shows far fewer."""
 _MOST_FILES = 40
-"""A test is looked for over a function whose name is in no more files: `parse`, which is in hundreds, took 0.4 s."""
+"""Files with a function's name, above which its tests are not searched: `parse` took 0.4 s."""
 _MOST_MEANINGS = 3
-"""A name at the cursor that may mean more definitions says nothing; then the function around it counts."""
+"""A name at the cursor with more possible definitions is ignored for the function around it."""
 SURE = 0.5
-"""The confidence below which a reason says "may", and a reference stands among what is related in other ways."""
+"""Below this confidence a reason says "may", and a reference ranks among the other relations."""
 _AROUND = 2
-"""Lines shown before and after a call beside the passage's own functions, where no function is around it."""
+"""Lines shown around a call beside the passage's own functions that is not in a function."""
 _MOST_DEFINITIONS = 8
-"""Of a passage; what has more is a list of small ones."""
+"""Definitions of a passage; one with more is a list of small ones."""
 _NAMED = 3
-"""Functions that a reason names."""
 
 
 @frozen
@@ -40,23 +39,21 @@ class Referral:
     """How references relate a chunk to a passage."""
 
     line: int
-    """0-based line of the file at which they do: the call, or the definition of what is called."""
+    """The 0-based line of the call, or of the called definition."""
     confidence: float
-    """0 to 1."""
     reason: str
     shown: tuple[int, int] | None = None
-    """The lines `[first, last)` of the chunk to show, where it holds other definitions as well."""
+    """The lines `[first, last)` of the file to show; None for the whole chunk."""
     scope: Place | None = None
-    """What these lines are, where they are one function or type."""
+    """The function or type that these lines are, if they are a single one."""
 
     @property
     def value(self) -> float:
-        """0 to 1: among sure references which relation it is counts more than how sure."""
+        """0 to 1: among sure references the relation counts more than the confidence."""
         return 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
 
 
 Referrals = Mapping[int, Mapping[str, Referral]]
-"""By chunk and relation."""
 
 
 def definitions_around(
@@ -66,11 +63,9 @@ def definitions_around(
     focus: range,
     cursor: tuple[int, int] | None = None,
 ) -> list[Place]:
-    """The functions and types that a passage, the lines `[first, last)` of its file, is about.
-
-    These are what the name at the cursor means, a line and a character, if few definitions have it; those around the lines
-    of `focus`; where there are none, those that the passage holds.
-    """
+    """Return the functions and types that the lines `[first, last)` of a file are about. The name at the
+    cursor (line, character) decides if it has few definitions; else the definitions around the lines of
+    `focus`; else those in the passage."""
     if cursor is not None:
         named = [each for each in graph.at(path, *cursor) if each.kind in CALLABLE | CONTAINERS]
         if 1 <= len(named) <= _MOST_MEANINGS:
@@ -87,7 +82,7 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 def referrals(
     reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], cancelled: Cancelled
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
-    """The chunks that refer to the definitions, or that these refer to, and the chunks themselves."""
+    """Return the chunks that refer to the definitions or that these refer to, with their texts."""
     found = _Referrals(reader, definitions)
     if not definitions:
         return found.by_chunk, found.chunks
@@ -112,17 +107,17 @@ def _is_test(path: str) -> bool:
 
 @define(eq=False)
 class _Referrals:
-    """Puts edges to the chunks that they relate, the surest first."""
+    """Assigns references to the chunks that they relate."""
 
     reader: IndexReader
     definitions: Sequence[Place]
     chunks: dict[int, StoredChunk] = field(factory=dict)
     by_chunk: dict[int, dict[str, Referral]] = field(factory=dict)
     _edges: dict[tuple[int, str], list[tuple[Edge, int]]] = field(factory=dict)
-    """With the line at which each is shown."""
+    """The edges by chunk and relation, with the line at which each is shown."""
 
     def add(self, relation: str, edge: Edge, path: str, line: int) -> None:
-        """Note an edge whose other end is at a line; not that of a definition to itself."""
+        """Add an edge whose other end is at a line; skip one within a single definition."""
         if relation != CALLEE and edge.enclosing in self.definitions:
             return
         for stored in self.reader.between(path, line, line + 1)[:1]:
@@ -130,11 +125,10 @@ class _Referrals:
             self._edges.setdefault((stored.id, relation), []).append((edge, line))
 
     def has(self, relation: str) -> bool:
-        """Whether an edge of this relation was found."""
         return any(kind == relation for _, kind in self._edges)
 
     def finished(self) -> Referrals:
-        """For each chunk and relation the surest edge speaks, and the reason names the functions of the others."""
+        """Return the referrals, each by its surest edge, with a reason that names all functions."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
             named = _within if relation == CALLEE else _names
@@ -142,11 +136,11 @@ class _Referrals:
             if relation == IMPLEMENTATION:
                 reason = best.via
             elif relation == TEST and best.via.startswith("calls "):
-                reason = f"a test that {best.via}"  # over a function between
+                reason = f"a test that {best.via}"  # through another function
             else:
-                reasons = _REASONS if best.confidence >= SURE else {**_REASONS, CALLER: "may call {names}"}
-                reason = reasons[relation].format(names=names)
-            within = list(_within(edge for edge, _ in edges))
+                is_unsure_call = relation == CALLER and best.confidence < SURE
+                reason = f"may call {names}" if is_unsure_call else _REASONS[relation].format(names=names)
+            within = _within(edge for edge, _ in edges)
             if relation == CALLER and len(within) > 1:
                 reason += f" in {', '.join(within)}"
             scopes = [edge.target if relation == CALLEE else edge.enclosing for edge, _ in edges]
@@ -168,7 +162,7 @@ class _Referrals:
     def _shown(
         self, stored: StoredChunk, line: int, scope: Place | None, scopes: Sequence[Place | None]
     ) -> tuple[int, int] | None:
-        """The lines of the chunk that are about the edges, without the passage's own functions; None for all."""
+        """Return the lines about the edges, without the passage's own functions; None for all."""
         is_own = self._is_own(stored)
         start, end = stored.chunk.start_line, stored.chunk.end_line
         if not is_own and len(stored.chunk.defines) < 2:
@@ -179,7 +173,7 @@ class _Referrals:
             around = any(scope.start_line <= each.start_line < scope.end_line for each in self.definitions)
         if around and not is_own:
             return None
-        if around:  # a call beside a function of the passage, at the top level or in its type
+        if around:  # a call outside the passage's functions, at the top level or in their type
             ends = [each.end_line for each in self.definitions if each.end_line <= line]
             starts = [each.start_line for each in self.definitions if each.start_line > line]
             first = max(line - _AROUND, start, *ends)
@@ -189,18 +183,16 @@ class _Referrals:
         return (first, last) if first <= line < last else None
 
 
-_REASONS = {
-    CALLER: "calls {names}",
-    CALLEE: "called by {names}",
-    TEST: "tests {names}",
-}
+_REASONS = {CALLER: "calls {names}", CALLEE: "called by {names}", TEST: "tests {names}"}
 
 
-def _names(edges: Iterable[Edge]) -> Iterator[str]:
-    names = dict.fromkeys(edge.target.name if edge.target is not None else edge.name for edge in edges)
-    return (f"`{name}`" for name in list(names)[:_NAMED])
+def _names(edges: Iterable[Edge]) -> list[str]:
+    return _quoted(edge.target.name if edge.target is not None else edge.name for edge in edges)
 
 
-def _within(edges: Iterable[Edge]) -> Iterator[str]:
-    names = dict.fromkeys(edge.enclosing.name for edge in edges if edge.enclosing is not None)
-    return (f"`{name}`" for name in list(names)[:_NAMED])
+def _within(edges: Iterable[Edge]) -> list[str]:
+    return _quoted(edge.enclosing.name for edge in edges if edge.enclosing is not None)
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in list(dict.fromkeys(names))[:_NAMED]]

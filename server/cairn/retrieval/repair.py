@@ -1,4 +1,4 @@
-"""Typing errors repaired by the words of the index."""
+"""Repair typing errors with the words of the index."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from cairn.retrieval.abbreviations import EXPANSIONS
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 MIN_LETTERS = 4
-"""Any two shorter words are alike."""
+"""Shorter words are too similar to each other."""
 _SHORT = MIN_LETTERS
-"""Words up to this length are repaired only to what something is called, and not by another letter: "rack", "race"."""
+"""Words up to this length become only names in the code, and never by a replaced letter: "rack", "race"."""
 _LONG = 8
-"""Words whose stem is of this length may hold two errors: "resolved" and "reserved" are two words."""
+"""Words with a stem of this length may have two errors; shorter ones differ too easily."""
 _CLEARLY = 2
-"""A word must be so many times as frequent as the next one that is as close."""
+"""How many times more frequent a word must be than the next equally similar one."""
 _MAX_REPAIRS = 3
-"""Each takes up to 20 ms in a large index; a text with more unknown words is about something else."""
+"""Repairs in one text: each takes up to 20 ms in a large index."""
 _KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
 
 
 @cache
 def _common() -> frozenset[str]:
-    """Stems of words that many projects use (scripts/common_words.py): spelled right, whether an index holds them or not."""
+    """Return the stems of words that many projects use (scripts/common_words.py), which are spelled right."""
     return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
 
 
 def is_common(word: str) -> bool:
-    """Whether many projects use the lower-case English word, as it stands or in the plural."""
+    """Return whether many projects use the lower-case English word, as it is or in the plural."""
     return word in _common() or word.removesuffix("s") in _common()
 
 
 def repairs(
     unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
 ) -> dict[str, str]:
-    """For each of the lower-case words that no index holds the word that was meant, where that is clear."""
+    """Return the intended word for each lower-case word that no index contains, where it is clear."""
     core = {concept.lower() for concept in core_concepts}
     right = _KNOWN | core
     wrong = [
@@ -51,7 +51,7 @@ def repairs(
 
 
 def repair(word: str, vocabulary: IndexVocabulary, core: Iterable[str] = ()) -> str | None:
-    """The known word that `word` was meant to be; None where none is close, or two are."""
+    """Return the known word that `word` was meant to be; None if none is similar, or several are."""
     errors = 2 if len(stem(word)) >= _LONG else 1
     known = [*(KnownWord(concept, 1, named=True) for concept in core), *vocabulary.near(word, errors)]
     close = [(unlikeness(word, each.text), each) for each in known if _plausible(word, each)]
@@ -70,6 +70,6 @@ def _plausible(word: str, known: KnownWord) -> bool:
     replaced = len(word) == len(known.text) and sorted(word) != sorted(known.text)
     if len(word) <= _SHORT and (replaced or not known.named):
         return False
-    # People seldom mistype the first letter, but for typing the second one first.
+    # Users seldom mistype the first letter, except by swapping it with the second.
     swapped = len(known.text) > 1 and word[:2] == known.text[1::-1] and word[2:] == known.text[2:]
     return word[0] == known.text[0] or swapped

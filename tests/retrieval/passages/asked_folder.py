@@ -1,4 +1,4 @@
-"""An indexed folder that is asked questions: its passages as they are ranked, and the excerpts that quote them."""
+"""An indexed folder with its ranked passages and excerpts, for tests of both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def packaged_table() -> StaticTable:
 
 
 class AskedFolder(IndexedFolder):
-    """With the static table that comes with Cairn."""
+    """A folder with vectors of the packaged static table."""
 
     def __init__(self, base: Path, files: Mapping[str, str]) -> None:
         super().__init__(base, files, packaged_table())
@@ -47,7 +47,7 @@ class AskedFolder(IndexedFolder):
         return self._searched(question, self.meaning).strength
 
     def discovered(self, question: str, limit: int) -> list[str]:
-        """The paths of the chunks that a discovery begins with, best first."""
+        """Return the paths of the first chunks of a discovery, best first."""
         collections = [stats.name for stats in self.reader.stats().collections]
         (found,) = self._searcher(self.meaning).search([question], collections, limit)
         return [chunk.metadata.file_path for chunk in found]
@@ -63,7 +63,7 @@ class AskedFolder(IndexedFolder):
         )
 
     def shown(self, passage: Passage) -> str:
-        """The lines of the passage, as the index has them."""
+        """Return the lines of the passage in the index."""
         chunk = passage.stored.chunk
         lines = lines_of(chunk.text)
         return "\n".join(lines[passage.first - chunk.start_line : passage.last - chunk.start_line])
@@ -75,14 +75,14 @@ class AskedFolder(IndexedFolder):
     def further(
         self, question: str, most: int, limit: int = 10
     ) -> list[tuple[Ranked, Sequence[FurtherPassage]]]:
-        """The results of a search, each with up to `most` further passages."""
+        """Return the results of a search, each with up to `most` further passages."""
         ranking = rank([self.reader], [understand(question)], self.meaning, self.settings.search)
         results = ranking.results(limit, self.settings.search.diversity)
         ranked, _ = passages_of_results(ranking, results, packaged_table())
         return list(zip(results, further_passages(ranking, ranked, results, most), strict=True))
 
     def lines_now(self, uri: str) -> Sequence[str] | None:
-        """The lines of a file, unsaved text before what is saved."""
+        """Return the lines of a file, from unsaved text if there is any."""
         for file in self.root.rglob("*"):
             path = file.relative_to(self.root).as_posix()
             if file.is_file() and file_uri(self.uri, path) == uri:

@@ -1,4 +1,4 @@
-"""Folders that are asked questions."""
+"""Folders for tests of passages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FolderOf = Callable[[Mapping[str, str]], AskedFolder]
 
 @pytest.fixture
 def folder_of(tmp_path: Path) -> Iterator[FolderOf]:
-    """Makes one folder of files and their texts."""
+    """Index one folder with the given files and their texts."""
     made: list[AskedFolder] = []
 
     def make(files: Mapping[str, str]) -> AskedFolder:

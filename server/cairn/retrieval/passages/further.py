@@ -1,4 +1,4 @@
-"""Further passages of files that a search shows: where the best chunk of a file is not all that answers."""
+"""Find further passages of the files in a search result, beside each file's best chunk."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from cairn.retrieval.scores import Ranked
 from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6
-"""Of the best passage's score. A file whose other passages score less is shown by its best chunk alone."""
+"""The least share of the best passage's score; files with weaker passages show their best chunk alone."""
 _GAP = 20
-"""Lines between two passages that are shown with them, as what belongs together stands together. With 12, 0.03 fewer of the
-facts that 93 questions need were found within 4,000 tokens."""
+"""Lines between two passages that are included to join them. With 12, 0.03 fewer of the facts that 93
+questions need were found within 4,000 tokens."""
 _MOST_LINES = 80
-"""Of a passage that others were joined to."""
 _PASSAGE = 0.08
-"""What a file's best passage may add to its score, which is 1 at most. Of 55 questions about a tree of 78,000 files it lifts the mean reciprocal
-rank from 0.55 to 0.57, with 0.25 to 0.59; the development set has 0.886 NDCG@10 with 0.05 and 0.08, 0.883 with 0.1, 0.88 with 0.15."""
+"""What a file's best passage may add to its score of 1 at most. For 55 questions about a tree of 78,000 files
+it lifts the mean reciprocal rank from 0.55 to 0.57, with 0.25 to 0.59; the development set has 0.886 NDCG@10
+with 0.05 and 0.08, 0.883 with 0.1, 0.88 with 0.15."""
 _LEAST_SCORE = 1e-6
 _CHUNKS_PER_FILE = 2
-"""Chunks of each shown file, about, that are read for it."""
+"""Chunks read for each shown file, on average."""
 
 
 @define
 class FurtherPassage:
-    """Lines `[first, last)` of a file beside those that a result shows."""
+    """Lines `[first, last)` of a file beside those of a result."""
 
     best: Passage
     first: int
@@ -42,7 +42,7 @@ class FurtherPassage:
 def passages_of_results(
     ranking: Ranking, found: Sequence[Ranked], table: StaticTable | None
 ) -> tuple[list[Passage], Strength | None]:
-    """The passages of the files found, best first, and what they show; none for a name, which its definition answers."""
+    """Return the passages of the found files, best first, and their strength; nothing for a name."""
     files = {(result.folder, result.stored.path) for result in found}
     if not files or ranking.legs.query.is_symbol:
         return [], None
@@ -50,10 +50,8 @@ def passages_of_results(
 
 
 def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> list[Ranked]:
-    """The results in the order of what their files and the best passages of these are worth together.
-
-    A chunk has its one vector for all that it does; a passage of some lines says it more sharply.
-    """
+    """Return the results ordered by the worth of their files and these files' best passages together. A chunk
+    has one vector for all that it does; a passage of some lines is more precise."""
     if not passages:
         return list(found)
     best: dict[tuple[int, str], float] = {}
@@ -72,10 +70,7 @@ def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> lis
 def further_passages(
     ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Ranked], most: int
 ) -> list[Sequence[FurtherPassage]]:
-    """For each of the results up to `most` passages of its file among the `ranked`, best first.
-
-    None overlaps another or the result.
-    """
+    """Return for each result up to `most` passages of its file, best first, without overlaps."""
     files = {(result.folder, result.stored.path): result for result in reversed(shown)}
     ranked = [each for each in ranked if (each.folder, each.stored.path) in files]
     if most <= 0:
@@ -89,12 +84,12 @@ def further_passages(
         _add(found[file], passage, (chunk.start_line, chunk.end_line), most)
     for (folder, path), of_file in found.items():
         found[folder, path] = [each for each in of_file if _read(each, ranking.readers[folder], path)]
-    # Where a file has several results, the first has its further passages.
+    # The first result of a file gets its further passages.
     return [found.pop((result.folder, result.stored.path), ()) for result in shown]
 
 
 def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
-    """For each of the results those of its lines, `[first, last)` of the file, that the best of the `ranked` passages has."""
+    """Return for each result the lines `[first, last)` of the file in the best of the `ranked` passages."""
     best: list[tuple[int, int] | None] = []
     for result in shown:
         chunk, file = result.stored.chunk, (result.folder, result.stored.path)
@@ -108,7 +103,7 @@ def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple
 
 
 def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
-    """Add the passage to those of its file, joined to what is near; `shown` are the lines of the result itself."""
+    """Add the passage to those of its file, joined to near ones; `shown` are the lines of the result."""
     first, last = passage.first, passage.last
     if first < shown[1] and shown[0] < last:
         return
@@ -130,15 +125,15 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
 
 
 def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> bool:
-    """Give the passage its text, as the index has it, without blank lines around it; False where it has none any more."""
+    """Set the passage's text from the index, trimmed of blank lines; return False if it is gone."""
     lines: dict[int, str] = {}
     best = passage.best.stored
     is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line
     for stored in [best] if is_within else reader.between(path, passage.first, passage.last):
         own = lines_of(stored.chunk.text.removesuffix("\n"))
         lines.update(enumerate(own, stored.chunk.start_line))
-    told = [n for n in range(passage.first, passage.last) if lines.get(n, "").strip()]
-    if told:
-        passage.first, passage.last = told[0], told[-1] + 1
+    numbers = [n for n in range(passage.first, passage.last) if lines.get(n, "").strip()]
+    if numbers:
+        passage.first, passage.last = numbers[0], numbers[-1] + 1
         passage.text = "\n".join(lines.get(n, "") for n in range(passage.first, passage.last))
-    return bool(told)
+    return bool(numbers)

@@ -1,7 +1,5 @@
-"""Which chunks are cut into windows, and what is known of each window: by columns, as ranking adds numbers up.
-
-Only the chunks that promise most are cut: of 95 questions none had less in its first 4,000 tokens for it.
-"""
+"""Choose the chunks that are cut into windows, and describe each window in columns. Only the most promising
+chunks are cut: none of 95 questions lost facts in its first 4,000 tokens by that."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, introduces, subject_of
-from cairn.retrieval.matching import matcher
+from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
 from cairn.retrieval.passages.steps import Step, chunks_of
@@ -29,14 +27,14 @@ from cairn.retrieval.reading import TOKENS, ReadChunk, Runs, group_keys, read_ch
 from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
-_TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
-"""What counts for an introduction: to stand at the very top of a README or near it, and to say what its subject is."""
+_TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
+"""Points of an introduction in a README's first lines, near its top, and for a definition."""
 _INTRODUCING_FILES = 8
-"""READMEs and the like whose beginnings compete, whatever was found in them."""
+"""READMEs and similar files whose beginnings are always considered."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
-"""What counts for the nearness of a name."""
+"""The weights of words and of vectors in the nearness of a name."""
 _WHOLE_FILES = 4
-"""Files of which all chunks compete, whichever were found; with more, nothing changes."""
+"""Files of which all chunks are considered; more change nothing."""
 _MOST_OF_A_FILE = 300
 """Chunks of one such file: 300 are some 10,000 lines."""
 
@@ -53,14 +51,13 @@ class Windows:
     chunk_of: NDArray[np.intp]
     """intp[windows]: the place of each window's chunk."""
     spans: Sequence[tuple[int, int]]
-    """Lines of the chunk."""
+    """Lines `[first, last)` of the chunk."""
     texts: Sequence[str]
     families: Sequence[Family]
-    """Names that stand in lists here, where one more is to be added."""
+    """Names listed in these windows, if the query wants to add another."""
     steps: Sequence[Step]
-    """The functions that what is asked about goes through."""
     of_chunk: Mapping[str, Floats]
-    """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`, `package`."""
+    """float64[chunks] of the `file`, `place`, `keyword`, `similarity` and `package` scores."""
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -68,34 +65,33 @@ class Windows:
 
     @cached_property
     def introductions(self) -> Floats:
-        """float64[windows]: how well each introduces what the question asks for an overview of; 0 where none is asked for."""
-        asked = Introduced.by(self.query.wording)
-        if asked is None:
+        """float64[windows]: how well each introduces the subject of an overview; 0 for other queries."""
+        wanted = Introduced.by(self.query.wording)
+        if wanted is None:
             return np.zeros(len(self.texts))
-        values = []
-        for chunk, (first, _), text in zip(self.chunk_of, self.spans, self.texts, strict=True):
-            stored = self.chunks[chunk]
-            line = stored.chunk.start_line + first
-            if asked.describes(stored.path, stored.collection, text):
-                values.append(1.0)
-                continue
-            opening = asked.opening(stored.path, stored.collection, stored.chunk.header_path, line)
+
+        def value(stored: StoredChunk, line: int, text: str) -> float:
+            if wanted.describes(stored.path, stored.collection, text):
+                return 1.0
+            opening = wanted.opening(stored.path, stored.collection, stored.chunk.header_path, line)
             begins = _TOP if line < TOP_LINES else _OPENING
-            values.append(min(1.0, begins * opening + _SAYS * asked.said_in(text)))
-        return np.array(values)
+            return min(1.0, begins * opening + _DEFINES * wanted.said_in(text))
+
+        chunks = (self.chunks[number] for number in self.chunk_of)
+        lines = (self.at(place)[0] for place in range(len(self.texts)))
+        return np.array(list(map(value, chunks, lines, self.texts)))
 
     @cached_property
     def step_of(self) -> list[Step | None]:
-        """The surest step that each window belongs to; None for one that belongs to none."""
+        """The surest step that overlaps each window, or None."""
         found: list[Step | None] = []
         for place, number in enumerate(self.chunk_of.tolist()):
-            first, last = self.at(place)
-            folder, path = self.folders[number], self.chunks[number].path
-            found.append(next((each for each in self.steps if each.holds(folder, path, first, last)), None))
+            lines = self.folders[number], self.chunks[number].path, *self.at(place)
+            found.append(next((step for step in self.steps if step.overlaps(*lines)), None))
         return found
 
     def at(self, place: int) -> tuple[int, int]:
-        """The lines `[first, last)` of its file at which a window stands."""
+        """Return a window's lines `[first, last)` in its file."""
         first, last = self.spans[place]
         start = self.chunks[int(self.chunk_of[place])].chunk.start_line
         return start + first, start + last
@@ -104,16 +100,26 @@ class Windows:
     def keys(self) -> list[tuple[int, ...]]:
         return group_keys(self.query.groups)
 
+    @cached_property
+    def _matcher(self) -> TermMatcher:
+        return matcher(self.query.groups)
+
+    @cached_property
+    def _worth(self) -> Floats:
+        return self.idf / (self.idf.sum() or 1.0)
+
+    def coverage(self, text: str) -> float:
+        """Return the share of the question's inverse document frequency that a text contains."""
+        return float(sum(self._worth[place] for place in self._matcher.terms_in(text)))
+
     def nearness(self, texts: Sequence[str]) -> Floats:
-        """float64[texts]: how near each is to the question, 0 to 1: by the words that it has of it and by meaning."""
-        wanted = matcher(self.query.groups)
-        worth = self.idf / (self.idf.sum() or 1.0)
-        held = np.array([sum(worth[place] for place in wanted.held(text)) for text in texts], np.float64)
+        """Return float64[texts], 0 to 1: how near each is to the question, by words and by meaning."""
+        covered = np.array(list(map(self.coverage, texts)), np.float64)
         if self.table is None:
-            return held
-        asked = self.table.embed_queries([self.query.meant or self.query.text])[0]
-        near = np.asarray(self.table.embed(texts, TOKENS) @ asked, np.float64)
-        found: Floats = np.clip(_BY_WORDS * held + _BY_MEANING * near, 0.0, 1.0)
+            return covered
+        vector = self.table.embed_queries([self.query.meant or self.query.text])[0]
+        near = np.asarray(self.table.embed(texts, TOKENS) @ vector, np.float64)
+        found: Floats = np.clip(_BY_WORDS * covered + _BY_MEANING * near, 0.0, 1.0)
         return found
 
     @cached_property
@@ -122,14 +128,13 @@ class Windows:
 
     @cached_property
     def counts(self) -> Floats:
-        """float64[windows, terms]: how often each window holds each term."""
+        """float64[windows, terms]: how often each window contains each term."""
         if not self.keys:
             return np.zeros((len(self.texts), 0))
         return np.stack([self.words.count(keys) for keys in self.keys], axis=1)
 
     @cached_property
     def idf(self) -> Floats:
-        """float64[terms]: BM25's, over the windows."""
         holding = (self.counts > 0).sum(axis=0)
         idf: Floats = np.log(1 + (len(self.texts) - holding + 0.5) / (holding + 0.5))
         return idf
@@ -143,32 +148,25 @@ class Windows:
 
     @cached_property
     def is_code(self) -> Floats:
-        """float64[windows]: 1 for code."""
         return self.of_chunks([chunk.chunk.type is not ChunkType.PROSE for chunk in self.chunks])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Identifiers that the question names."""
         return tuple(name for name in self.query.names if len(name) > 2)
 
     def each(self, value: Callable[[Sequence[str]], float]) -> Floats:
-        """float64[windows]: what `value` says of the lines of each."""
         return np.array([value(lines) for lines in self.lines], np.float64)
 
     def of_kind(self, *kinds: FileKind) -> Floats:
-        """float64[windows]: 1 for those of files of these kinds."""
         return self.of_chunks([chunk.kind in kinds for chunk in self.chunks])
 
     def of_chunks(self, values: Sequence[float] | Floats) -> Floats:
-        """float64[windows]: for each the value of its chunk."""
         every: Floats = np.asarray(values, np.float64)[self.chunk_of]
         return every
 
 
 @frozen
 class _Chunk:
-    """A chunk that may be cut into windows."""
-
     folder: int
     id: int
     file: int
@@ -186,11 +184,8 @@ def gather_windows(
     listed: Sequence[Family] = (),
     steps: Sequence[Step] = (),
 ) -> Windows:
-    """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files.
-
-    With `listed` there are also the chunks that mention several members of one of these families, with `steps` those of
-    these functions.
-    """
+    """Return the windows of the `most` most promising chunks by file; with `files`, only of found chunks in
+    these. Chunks that mention several members of a `listed` family, and those of `steps`, are added."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = _candidates(ranking, totals, most, files)
@@ -207,7 +202,7 @@ def gather_windows(
         sources.append(partial(_openings, ranking))
     beside: list[_Chunk] = []
     for source in sources:
-        beside += _beside(ranking, [*every[:most], *beside], source)
+        beside += _additional(ranking, [*every[:most], *beside], source)
     every = [*every[:most], *beside]
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
@@ -216,7 +211,7 @@ def gather_windows(
     chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
     read = [read_chunk(stored, table) for _, stored in chosen]
-    # The last ones are those of files that were not found.
+    # The last element stands for files without candidates, whose place is -1.
     totals = np.append(totals, 0.0)
     place = np.full(len(totals), len(order), np.intp)
     place[order] = np.arange(len(order))
@@ -245,7 +240,7 @@ def gather_windows(
 def _candidates(
     ranking: Ranking, totals: Floats, most: int, files: Set[tuple[int, str]] | None
 ) -> list[_Chunk]:
-    """The `most` most promising of the chunks that legs found; with `files`, of those in these files."""
+    """Return the `most` most promising chunks that legs found, in `files` if given."""
     candidates = ranking.candidates
     keyword = share(candidates.keyword)
     promise = (
@@ -261,19 +256,13 @@ def _candidates(
         is_wanted = np.array([(file.folder, file.path) in files for file in candidates.files], np.bool_)
         best = best[is_wanted[candidates.file_of[best]]]
     best = best[:most]
-    columns = (
-        candidates.folders,
-        candidates.ids,
-        candidates.file_of,
-        keyword,
-        candidates.similarity,
-        promise,
-    )
-    return [_Chunk(*row) for row in zip(*(column[best].tolist() for column in columns), strict=True)]
+    places = candidates.folders, candidates.ids, candidates.file_of
+    columns = (column[best].tolist() for column in (*places, keyword, candidates.similarity, promise))
+    return [_Chunk(*row) for row in zip(*columns, strict=True)]
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
-    """All further chunks of these files: the body of a long function seldom has the words of its head."""
+    """Return all other chunks of these files: the body of a function seldom has the words of its head."""
     found: list[_Chunk] = []
     known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
     for folder, reader in enumerate(ranking.readers):
@@ -282,35 +271,30 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
             for place in files
             if (each := ranking.candidates.files[place]).folder == folder
         }
-        ids = [
-            i
-            for i in reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
-            if (folder, i) not in known
-        ]
+        leading = reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
+        ids = [chunk_id for chunk_id in leading if (folder, chunk_id) not in known]
         if not ids:
             continue
         outlines = reader.outlines(ids)
         ids = list(outlines)
         similar = similarities(ranking.vectors[:1], reader, ids)[0] if ranking.vectors else {}
-        held = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
-        for chunk_id, words in zip(ids, held.tolist(), strict=True):
+        covered = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
+        for chunk_id, words in zip(ids, covered.tolist(), strict=True):
             file = here[outlines[chunk_id].path]
             near = max(0.0, similar.get(chunk_id, 0.0))
             found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
     return found
 
 
-def _beside(
+def _additional(
     ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """The chunks of candidate files that `ids_of` names for each folder, beside those that are known."""
+    """Return the chunks that `ids_of` names for each folder and that are not known yet."""
     here = {(chunk.folder, chunk.id) for chunk in known}
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
     for folder, reader in enumerate(ranking.readers):
-        new = reader.outlines(
-            [chunk_id for chunk_id in ids_of(folder, reader) if (folder, chunk_id) not in here]
-        )
+        new = reader.outlines([each for each in ids_of(folder, reader) if (folder, each) not in here])
         similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             near = max(0.0, similar.get(chunk_id, 0.0))
@@ -319,7 +303,7 @@ def _beside(
 
 
 def _openings(ranking: Ranking, folder: int, reader: IndexReader) -> Sequence[int]:
-    """The first chunks of the files that introduce something, those at the top of the folder first."""
+    """Return the first chunks of introducing files, those at the top of the folder first."""
     paths = [
         file.path for file in ranking.candidates.files if file.folder == folder and introduces(file.path)
     ]
