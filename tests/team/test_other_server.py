@@ -146,7 +146,7 @@ def test_server_that_hangs_is_told_at_once_after_the_first_time(
         with pytest.raises(StoreUnavailableError, match="second, that does not answer"):
             reader.definitions(["berth"], 10, 10, lambda: False)
         assert reader.memory.elsewhere is not None
-        reader.memory.elsewhere._away_until = 0.0
+        reader.memory.elsewhere._retry_at = 0.0
         assert reader.definitions(["berth"], 10, 10, lambda: False) == found
 
 

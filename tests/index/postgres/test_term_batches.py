@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, pack, unpack, unpack_all
-from cairn.index.postgres.term_batches import Frequency, counted, in_runs, marked, renumbered, together
+from cairn.index.postgres.term_batches import Frequency, batched, counted, in_runs, marked, renumbered
 from cairn.index.reader.postings import Postings
 
 Entries = dict[int, tuple[int, int]]
@@ -59,14 +59,14 @@ def standing(vocabulary: dict[str, Entries]) -> dict[str, Entries]:
 
 @given(vocabularies)
 def test_blocks_keep_what_batches_have(vocabulary: dict[str, Entries]) -> None:
-    assert read(list(together(terms_of(vocabulary)))) == standing(vocabulary)
+    assert read(list(batched(terms_of(vocabulary)))) == standing(vocabulary)
 
 
 @given(vocabularies, st.integers(0, 20))
 def test_blocks_do_not_depend_on_batches(vocabulary: dict[str, Entries], cut: int) -> None:
     terms = terms_of(vocabulary)
-    in_two = [*together(terms[:cut]), *together(terms[cut:])]
-    assert list(pack(in_two)) == list(pack(together(terms)))
+    in_two = [*batched(terms[:cut]), *batched(terms[cut:])]
+    assert list(pack(in_two)) == list(pack(batched(terms)))
 
 
 def test_lists_of_every_width_are_read_back() -> None:
@@ -76,7 +76,7 @@ def test_lists_of_every_width_are_read_back() -> None:
         "near": {10: (1, 0), 265: (2, 1)},
         "step": {10: (1, 0), 266: (1, 0)},
     }
-    assert read(list(together(terms_of(vocabulary)))) == vocabulary
+    assert read(list(batched(terms_of(vocabulary)))) == vocabulary
 
 
 @given(vocabularies, st.randoms(use_true_random=False), st.data())
@@ -88,7 +88,7 @@ def test_renumbered_documents_keep_their_entries(
     left_out = data.draw(st.sets(st.sampled_from(every))) if every else set()
     ids = np.zeros(max(every, default=0) + 1, np.int32)
     ids[every] = [0 if document in left_out else number for document, number in zip(every, new, strict=True)]
-    batches = [renumbered(batch, ids) for batch in together(terms_of(vocabulary))]
+    batches = [renumbered(batch, ids) for batch in batched(terms_of(vocabulary))]
     for batch in batches:
         for begin, end in zip([0, *batch.ends[:-1].tolist()], batch.ends.tolist(), strict=True):
             assert (np.diff(batch.ids[begin:end]) > 0).all()

@@ -1,4 +1,5 @@
-"""Reads in the team store as one reader: each in a transaction of its own, or all of one question in the same."""
+"""Reads in the team store as one reader: each in a transaction of its own, or all of one request in the
+same."""
 
 from __future__ import annotations
 
@@ -24,16 +25,16 @@ class Reads(ABC):
 
     @abstractmethod
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        """What `ask` returns. When the connection breaks, `ask` is called once again, most likely on another server."""
+        """Return what `ask` returns. Retry once when the connection breaks, most likely on another server."""
 
     @property
     @abstractmethod
     def apart(self) -> SingleReads:
-        """Reads as the same reader that may outlive the question."""
+        """Reads as the same reader that may outlive the request."""
 
 
 class SingleReads(Reads):
-    """Each read has a transaction of its own."""
+    """Reads that each have a transaction of their own."""
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
@@ -60,11 +61,11 @@ class SingleReads(Reads):
 
 
 class Session(Reads):
-    """One question: its threads read one after the other, in one transaction.
+    """The reads of one request: its threads read one after the other, in one transaction.
 
-    The first read begins the transaction, and `end` ends it. A read that fails ends it too, since PostgreSQL refuses all
-    further statements in it; the next read begins another. A thread that the question no longer waits for may still read
-    after the end, in a transaction of its own.
+    The first read begins the transaction, and `end` ends it. A failed read ends it too, since PostgreSQL
+    refuses all further statements in it; the next read begins another. A thread that the request no longer
+    waits for may still read after the end, in a transaction of its own.
     """
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
@@ -94,7 +95,7 @@ class Session(Reads):
         return self._apart
 
     def end(self) -> None:
-        """End the transaction. Where another thread reads just now, that one ends it afterwards."""
+        """End the transaction, or let a thread that is reading now end it afterwards."""
         self._ended = True
         self._give_back()
 
@@ -109,7 +110,7 @@ class Session(Reads):
             raise
 
     def _give_back(self) -> None:
-        # Whoever has the lock comes here after releasing it, and then sees that the session has ended.
+        # A thread that has the lock calls this after releasing it, and then sees that the session has ended.
         if self._lock.acquire(blocking=False):
             try:
                 begun, self._begun = self._begun, None
