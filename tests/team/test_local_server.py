@@ -176,9 +176,7 @@ def test_folder_with_other_files_is_refused_and_left_alone(server_folder: Path) 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user")
 def test_root_is_told_that_the_server_cannot_get_to_its_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    with pytest.raises(
-        TeamError, match=r"cannot reach .* Give a folder below one that every user can enter"
-    ):
+    with pytest.raises(TeamError, match=r"cannot reach .* Give a folder below one that every user can enter"):
         make_server(tmp_path / "one").start()
 
 

@@ -138,7 +138,8 @@ def _collect(
         pools = connection.execute(
             """DELETE FROM cairn.pools WHERE id = %s
                AND NOT EXISTS (SELECT FROM cairn.repositories WHERE repositories.pool = pools.id)
-               AND NOT EXISTS (SELECT FROM cairn.files f WHERE f.shard = pools.shard AND f.pool = pools.id)""",
+               AND NOT EXISTS (SELECT FROM cairn.files f WHERE f.shard = pools.shard AND f.pool = pools.id)
+           """,
             (pool,),
         ).rowcount
     return found + Collected(repositories_compacted=compacted, segments=segments, pools=pools)

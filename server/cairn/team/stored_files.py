@@ -42,7 +42,4 @@ def file_facts(
            FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
         (shard, pool, list(ids)),
     )
-    return [
-        FileFacts(path, size, bytes(content), *rest, bytes(sketch))
-        for path, size, content, *rest, sketch in rows
-    ]
+    return [FileFacts(*row) for row in rows]

@@ -137,8 +137,8 @@ class Store:
                     broken = connection.closed
                     server.give_back(connection)
                     if isinstance(error, errors.InvalidParameterValue):
-                        problem = f"{reader} is not a reader of the team store"
-                        raise InvalidRequestError("reader", problem) from None
+                        unknown = f"{reader} is not a reader of the team store"
+                        raise InvalidRequestError("reader", unknown) from None
                     known = explain(error, server.where)
                     if not broken or not isinstance(known, StoreUnavailableError):
                         raise (known or error) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.postgres.segment import NAMES
@@ -111,11 +112,12 @@ class DefinitionQueries(SnapshotReader):
         paths = {at.path for _, file, *_ in rows if (at := self._file(file)) is not None}
         named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
         degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
-        return {
-            number: DefinitionPlace(number, at.path, at.kind, *rest, degrees.get(at.path, 0))
-            for number, file, *rest in rows
-            if (at := self._file(file)) is not None
-        }
+        found: dict[int, DefinitionPlace] = {}
+        for number, file, *rest in rows:
+            if (at := self._file(file)) is not None:
+                values: tuple[Any, ...] = (number, at.path, at.kind, *rest, degrees.get(at.path, 0))
+                found[number] = DefinitionPlace(*values)
+        return found
 
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
         # An index file folds names with the tokenizer `ascii`.
