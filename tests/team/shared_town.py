@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.postgres import new_database
 from tests.serving import Answer, Served
 from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
+from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, on_machine, team_serving
 
+from cairn.index.postgres.schema import prepare
 from cairn.team.local_server import LocalServer
 
 PLACE = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
@@ -46,28 +49,33 @@ class Town:
     bob: str
     before: dict[int, Any]
     """The answers to a reader who sees the harbour, by index in QUERIES, before the lighthouse was indexed."""
+    machine: Path
+
+    def index(self, repository: GitRepository, ref: str | None = None, **given: Any) -> None:
+        with on_machine(self.machine):
+            index(self.store.url, repository, ref, **given)
 
     def ask(self, token: str, name: str, params: Any, workspace: str = "") -> Answer:
         place = f"?workspace={workspace}" if workspace else ""
         return self.served.ask(f"/api/v1/{name}{place}", params, token=token)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        repository = harbour(folder / "harbour")
-        index(store.url, repository)
+    log, before = folder / "log", dict[int, Any]()
+    with new_database(postgres_server, prepare) as url:
+        store = TeamStore.prepared(url)
+        with on_machine(folder):
+            index(url, repository := harbour(folder / "harbour"))
         ada, alone = store.reader("ada", "harbour"), store.reader("alone", "harbour")
-        log = folder / "log"
-        with team_serving(store.server_url, log=log) as served:
-            before = {
-                number: comparable(served.ask(f"/api/v1/{name}", params, token=alone))
-                for number, (name, params) in enumerate(QUERIES)
-            }
-            index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
+        with team_serving(store.server_url, log=log, environment=machine(folder)) as served:
+            for number, (name, params) in enumerate(QUERIES):
+                before[number] = comparable(served.ask(f"/api/v1/{name}", params, token=alone))
+            with on_machine(folder):
+                index(url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
             bob = store.reader("bob", "harbour", "lighthouse")
-            yield Town(store, served, repository, ada, bob, before)
+            yield Town(store, served, repository, ada, bob, before, folder)
         logged = log.read_text()
         assert all(token not in logged for token in (ada, bob, alone))
 

@@ -82,10 +82,17 @@ class TeamStore:
 @contextmanager
 def own_store(server: LocalServer, folder: Path) -> Iterator[TeamStore]:
     """A prepared store in a database of its own, while this process has the environment of `machine(folder)`."""
-    with pytest.MonkeyPatch.context() as patch, new_database(server, prepare) as url:
+    with on_machine(folder), new_database(server, prepare) as url:
+        yield TeamStore.prepared(url)
+
+
+@contextmanager
+def on_machine(folder: Path) -> Iterator[None]:
+    """Give this process the environment of `machine(folder)`."""
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in machine(folder).items():
             patch.setenv(name, value)
-        yield TeamStore.prepared(url)
+        yield
 
 
 def with_login(url: str) -> str:

@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from tests.lsp_editor import Editor
 from tests.serving import PATIENCE_SECONDS
 from tests.team.shared_town import Town
 
 pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture(scope="module")
+def coast(town: Town) -> Town:
+    """The town with readers of its own, since the server remembers each reader's recent queries."""
+    ada, bob = town.store.reader("ann", "harbour"), town.store.reader("ben", "harbour", "lighthouse")
+    return evolve(town, ada=ada, bob=bob)
 
 
 @asynccontextmanager
@@ -45,21 +53,21 @@ async def shows_message(editor: Editor, text: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_each_reader_has_what_they_may_see(town: Town) -> None:
+async def test_each_reader_has_what_they_may_see(coast: Town) -> None:
     question = "how the lamp of the lighthouse warns ships"
-    async with connected(town) as ada, connected(town) as bob:
-        await ada.initialize(token=town.ada)
-        await bob.initialize(token=town.bob)
+    async with connected(coast) as ada, connected(coast) as bob:
+        await ada.initialize(token=coast.ada)
+        await bob.initialize(token=coast.bob)
         assert "cairn-team:///lighthouse" not in await shown(ada, question)
         assert "cairn-team:///lighthouse" in await shown(bob, question)
         index_state = (await search(ada, "moor a ship"))["index"]
-        commit = town.harbour.git("rev-parse", "main")
+        commit = coast.harbour.git("rev-parse", "main")
         assert index_state["source"] == f"From the team's index: harbour, main at {commit[:8]}."
 
 
-async def test_answers_are_those_of_rest(town: Town) -> None:
-    async with connected(town) as editor:
-        await editor.initialize(token=town.bob)
+async def test_answers_are_those_of_rest(coast: Town) -> None:
+    async with connected(coast) as editor:
+        await editor.initialize(token=coast.bob)
         for name, params in (
             ("search", {"query": "moor a ship"}),
             ("references", {"symbol": "kindle_lamp"}),
@@ -68,16 +76,16 @@ async def test_answers_are_those_of_rest(town: Town) -> None:
         ):
             here = await editor.request(f"cairn/{name}", params)
             path = "fetch_page" if name == "fetchPage" else name
-            there = town.served.ask(f"/api/v1/{path}", params, token=town.bob).json
+            there = coast.served.ask(f"/api/v1/{path}", params, token=coast.bob).json
             for moving in ("timings", "metrics", "retrieval"):
                 here.pop(moving, None)
                 there.pop(moving, None)
             assert here == there, name
 
 
-async def test_references_of_a_place_and_symbols(town: Town) -> None:
-    async with connected(town) as editor:
-        await editor.initialize(token=town.bob, lsp={"navigation": ["*"]})
+async def test_references_of_a_place_and_symbols(coast: Town) -> None:
+    async with connected(coast) as editor:
+        await editor.initialize(token=coast.bob, lsp={"navigation": ["*"]})
         document = {"uri": "cairn-team:///lighthouse/src/lighthouse/lamp.py"}
         at = {"textDocument": document, "position": {"line": 3, "character": 6}}
         found = await editor.request(
@@ -88,11 +96,11 @@ async def test_references_of_a_place_and_symbols(town: Town) -> None:
         assert [each["location"]["uri"] for each in symbols] == [document["uri"]]
 
 
-async def test_open_folders_name_repositories(town: Town) -> None:
+async def test_open_folders_name_repositories(coast: Town) -> None:
     question = "ships at the reef and in the harbour"
     lighthouse, harbour_ = "cairn-team:///lighthouse", "cairn-team:///harbour"
-    async with connected(town) as editor:
-        await editor.initialize(lighthouse, token=town.bob)
+    async with connected(coast) as editor:
+        await editor.initialize(lighthouse, token=coast.bob)
         assert await shown(editor, question) == {lighthouse}
         changed = {"added": [{"uri": harbour_, "name": "harbour"}], "removed": []}
         editor.tell("workspace/didChangeWorkspaceFolders", {"event": changed})
@@ -102,20 +110,20 @@ async def test_open_folders_name_repositories(town: Town) -> None:
         assert await shown(editor, question) == {harbour_}
 
 
-async def test_hidden_and_local_folders_are_refused_with_a_message(town: Town, tmp_path: Path) -> None:
+async def test_hidden_and_local_folders_are_refused_with_a_message(coast: Town, tmp_path: Path) -> None:
     (tmp_path / "secret.py").write_text("def secret_soundings():\n    return 1\n")
-    async with connected(town) as editor:
-        await editor.initialize("cairn-team:///lighthouse", tmp_path, token=town.ada)
+    async with connected(coast) as editor:
+        await editor.initialize("cairn-team:///lighthouse", tmp_path, token=coast.ada)
         await shows_message(editor, "there is no repository 'cairn-team:///lighthouse'")
         await shows_message(editor, "a team's index is served here")
         assert await editor.search("secret_soundings") == []
 
 
-async def test_clients_cannot_change_the_answers_of_others(town: Town) -> None:
+async def test_clients_cannot_change_the_answers_of_others(coast: Town) -> None:
     document = {"uri": "cairn-team:///harbour/src/harbour/berths.py", "languageId": "python", "version": 1}
-    async with connected(town) as ada, connected(town) as bob:
-        await ada.initialize(token=town.ada)
-        await bob.initialize(token=town.bob)
+    async with connected(coast) as ada, connected(coast) as bob:
+        await ada.initialize(token=coast.ada)
+        await bob.initialize(token=coast.bob)
         ada.tell("textDocument/didOpen", {"textDocument": {**document, "text": "quicksilver_gauge = 1\n"}})
         ada.tell(
             "workspace/didChangeConfiguration", {"settings": {"cairn": {"retrieval": {"enabled": False}}}}
@@ -125,26 +133,26 @@ async def test_clients_cannot_change_the_answers_of_others(town: Town) -> None:
         for name in ("pause", "reindex"):
             response = await ada.respond(f"cairn/{name}", {})
             assert "a team's index" in response["error"]["message"], name
-    async with connected(town) as editor:
-        await editor.initialize(token=town.ada)
+    async with connected(coast) as editor:
+        await editor.initialize(token=coast.ada)
         assert "src/harbour/berths.py" in await editor.search("moor_ship")
 
 
-async def test_wrong_token_is_refused_with_the_remedy(town: Town) -> None:
-    for token in ("", "A" * 43, town.ada[:-1], None):
-        async with connected(town) as editor:
+async def test_wrong_token_is_refused_with_the_remedy(coast: Town) -> None:
+    for token in ("", "A" * 43, coast.ada[:-1], None):
+        async with connected(coast) as editor:
             response = await editor.respond("initialize", {"initializationOptions": {"token": token}})
             assert response["error"]["code"] == -32001
             assert "cairn team grant" in response["error"]["message"]
 
 
-async def test_revoked_repositories_are_refused_at_once(town: Town) -> None:
-    token = town.store.reader("cora", "harbour", "lighthouse")
-    async with connected(town) as editor:
+async def test_revoked_repositories_are_refused_at_once(coast: Town) -> None:
+    token = coast.store.reader("cora", "harbour", "lighthouse")
+    async with connected(coast) as editor:
         await editor.initialize(token=token)
         assert "src/lighthouse/lamp.py" in await editor.search("kindle_lamp")
-        town.store.owned.revoke("cora", ["lighthouse"])
+        coast.store.owned.revoke("cora", ["lighthouse"])
         assert await editor.search("kindle_lamp") == []
-        town.store.owned.revoke("cora", [])
+        coast.store.owned.revoke("cora", [])
         response = await editor.respond("cairn/search", {"query": "moor a ship"})
         assert "not valid any more" in response["error"]["message"]

@@ -158,7 +158,7 @@ def test_workspace_names_a_repository_or_one_of_its_refs(town: Town) -> None:
     town.harbour.write({"src/harbour/pilots.py": "def guide_tanker(tanker):\n    return tanker\n"})
     commit = town.harbour.commit("Pilots")
     town.harbour.git("checkout", "--quiet", "main")
-    index(town.store.url, town.harbour, "feature/pilots")
+    town.index(town.harbour, "feature/pilots")
     question = {"query": "guide_tanker"}
     for workspace in ("harbour@feature/pilots", "cairn-team:///harbour@feature/pilots"):
         answer = town.ask(town.ada, "search", question, workspace)
@@ -195,7 +195,7 @@ def test_hidden_workspace_is_refused_as_one_that_does_not_exist(town: Town, suff
 
 def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Path) -> None:
     dock = GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"})
-    index(town.store.url, dock, name="port/dock gates")
+    town.index(dock, name="port/dock gates")
     token = town.store.reader("dora", "port/dock gates")
     answer = town.ask(token, "search", {"query": "dock gates"})
     (found,) = answer.json["results"]
@@ -205,7 +205,7 @@ def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Pa
 
 
 def test_empty_repository_is_answered_without_results(town: Town, tmp_path: Path) -> None:
-    index(town.store.url, GitRepository(tmp_path / "empty", {"a.bin": "\0\0"}), name="empty")
+    town.index(GitRepository(tmp_path / "empty", {"a.bin": "\0\0"}), name="empty")
     token = town.store.reader("emil", "empty")
     assert paths(town.ask(token, "search", {"query": "anything"})) == []
     assert town.ask(token, "status", {}).json["files"]["indexed"] == 0
@@ -216,7 +216,7 @@ def test_next_query_after_indexing_is_answered_from_the_new_snapshot(town: Town)
     assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
     town.harbour.write({"src/harbour/dredging.py": "def dredge_fairway(depth):\n    return depth\n"})
     commit = town.harbour.commit("Dredging")
-    index(town.store.url, town.harbour)
+    town.index(town.harbour)
     answer = town.ask(town.ada, "search", question)
     assert paths(answer)[0] == "src/harbour/dredging.py"
     (revision,) = answer.json["index"]["revisions"]
@@ -224,7 +224,7 @@ def test_next_query_after_indexing_is_answered_from_the_new_snapshot(town: Town)
     assert revision["folder"] == "cairn-team:///harbour"
     town.harbour.git("rm", "--quiet", "src/harbour/dredging.py")
     town.harbour.commit("No dredging")
-    index(town.store.url, town.harbour)
+    town.index(town.harbour)
     assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
 
 
