@@ -40,7 +40,8 @@ QUERIES: list[tuple[str, Any]] = [
 
 @frozen
 class Town:
-    """The store, its server, and the tokens of ada, who sees the harbour, and of bob, who also sees the lighthouse."""
+    """The store, its server, and the tokens of ada, who sees the harbour, and of bob, who also sees the
+    lighthouse."""
 
     store: TeamStore
     served: Served
@@ -48,7 +49,8 @@ class Town:
     ada: str
     bob: str
     before: dict[int, Any]
-    """The answers to a reader who sees the harbour, by index in QUERIES, before the lighthouse was indexed."""
+    """The answers to a reader who sees the harbour, by index in QUERIES, before the lighthouse was
+    indexed."""
     machine: Path
 
     def index(self, repository: GitRepository, ref: str | None = None, **given: Any) -> None:

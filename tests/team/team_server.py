@@ -81,7 +81,8 @@ class TeamStore:
 
 @contextmanager
 def own_store(server: LocalServer, folder: Path) -> Iterator[TeamStore]:
-    """A prepared store in a database of its own, while this process has the environment of `machine(folder)`."""
+    """A prepared store in a database of its own, while this process has the environment of
+    `machine(folder)`."""
     with on_machine(folder), new_database(server, prepare) as url:
         yield TeamStore.prepared(url)
 
@@ -109,7 +110,10 @@ def team_serving(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Served]:
-    """A running `cairn serve --store`. It must end cleanly, and its log has no tracebacks and no passwords."""
+    """A running `cairn serve --store`.
+
+    It must end cleanly, and its log has no tracebacks and no passwords.
+    """
     arguments = ["--json", "--port", str(port), "--lsp-port", "0"]
     arguments += [argument for store in stores for argument in ("--store", store)]
     with log.open("ab") as written:
@@ -140,7 +144,8 @@ def team_serving(
 
 
 def machine(folder: Path) -> dict[str, str]:
-    """The environment of a machine without indexes and settings, but with the caches that make starts quick."""
+    """The environment of a machine without indexes and settings, but with the caches that make starts
+    quick."""
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     for name in ("grammars", "bytecode"):

@@ -173,19 +173,23 @@ def test_folder_with_other_files_is_refused_and_unchanged(server_folder: Path) -
         make_server(server_folder / "none").url()
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user")
-def test_root_is_told_that_the_server_cannot_get_to_its_folder(tmp_path: Path) -> None:
+for_root = pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user"
+)
+
+
+@for_root
+def test_folder_that_the_server_cannot_reach_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(TeamError, match=r"cannot reach .* Give a folder below one that every user can enter"):
         make_server(tmp_path / "one").start()
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user")
+@for_root
 def test_programs_that_the_account_cannot_reach_are_copied(
-    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_programs.Account, "can_reach", lambda _, path: path.name != "initdb")
-    server = make_server(server_folder / "one")
     server.start()
     assert execute(server.url(), "SELECT 1") == [(1,)]
     main = psutil.Process(int((server.folder / "data" / "postmaster.pid").read_text().splitlines()[0]))

@@ -1,4 +1,5 @@
-"""LSP over a team's database: each client gets what its reader may see, and nothing of the server's machine."""
+"""LSP over a team's database: each client gets what its reader may see, and nothing of the server's
+machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a clone and a team's server exchange: every kind of value, what is none of them, and whom the server answers with what."""
+"""The exchange between a clone and a team's server: values, invalid data, and what each reader may read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ filters = st.builds(
     folders=st.lists(st.tuples(text, names), max_size=2).map(tuple),
 )  # fmt: skip
 chunks = st.builds(
-    Chunk, position=number, start_line=number, end_line=number, text=text, type=st.sampled_from(ChunkType), title=text, defines=names
+    Chunk, position=number, start_line=number, end_line=number, text=text,
+    type=st.sampled_from(ChunkType), title=text, defines=names,
 )  # fmt: skip
 records = st.one_of(
     chunks,
@@ -71,13 +72,17 @@ records = st.one_of(
     st.builds(Hit, number, real),
     st.builds(FoundName, number, text, text),
     st.builds(
-        DefinitionPlace, number, text, text, text, text, text, has_signature=st.booleans(), position=number, in_degree=number
+        DefinitionPlace, number, text, text, text, text, text,
+        has_signature=st.booleans(), position=number, in_degree=number,
     ),
     st.builds(KeywordCounts, number, st.dictionaries(text, number, max_size=3)),
     st.builds(Postings, array("int32"), array("uint8"), array("uint8")),
     st.builds(Statistics, number, number, st.lists(number, max_size=3)),
     st.builds(Literal, text, st.booleans(), st.booleans()),
-    st.builds(ExactMatches, st.lists(st.builds(TextHit, number, real, number, number), max_size=2).map(tuple), st.booleans()),
+    st.builds(
+        ExactMatches,
+        st.lists(st.builds(TextHit, number, real, number, number), max_size=2).map(tuple), st.booleans(),
+    ),
 )  # fmt: skip
 leaves = st.one_of(
     st.none(), st.booleans(), number, real, text, st.binary(max_size=20), st.sampled_from(ChunkType), records,
@@ -87,16 +92,20 @@ keys = st.one_of(text, number, st.tuples(text, number))
 values = st.recursive(
     leaves,
     lambda inside: st.one_of(
-        st.lists(inside, max_size=3), st.lists(inside, max_size=3).map(tuple), st.dictionaries(keys, inside, max_size=3)
+        st.lists(inside, max_size=3),
+        st.lists(inside, max_size=3).map(tuple),
+        st.dictionaries(keys, inside, max_size=3),
     ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether both are equal, and of the same kind in every part."""
+    """Whether both are equal, and every part has the same type."""
     if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")  # fmt: skip
+        has_nan = one.dtype.kind == "f"
+        same_type = isinstance(other, np.ndarray) and one.dtype == other.dtype
+        return same_type and np.array_equal(one, other, equal_nan=has_nan)
     if type(one) is not type(other):
         return False
     if attrs.has(type(one)):
@@ -122,20 +131,22 @@ def test_numbers_of_numpy_arrive_as_plain_ones_and_sets_as_lists() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), Path("a"), 1j, np.dtype("int8"), {"a": object()}, KeyError])
-def test_what_readers_do_not_exchange_is_not_sent(value: Any) -> None:
+def test_value_of_another_type_is_not_sent(value: Any) -> None:
     with pytest.raises(TypeError):
         dumps(value)
 
 
+tags = "Chunk ChunkFilter Hit Postings Literal StoredChunk tuple map array bytes type Path".split()
+dtypes = st.sampled_from(["int8", "object", "int64", "S9"])
 plain = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), text),
     lambda inside: st.one_of(
         st.lists(inside, max_size=4),
-        st.dictionaries(st.sampled_from("Chunk ChunkFilter Hit Postings Literal StoredChunk tuple map array bytes type Path".split()), inside, max_size=2),
-        st.builds(lambda *given: {"array": list(given)}, st.sampled_from(["int8", "object", "int64", "S9"]), inside, inside),
+        st.dictionaries(st.sampled_from(tags), inside, max_size=2),
+        st.builds(lambda *given: {"array": list(given)}, dtypes, inside, inside),
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(st.one_of(st.binary(max_size=60), plain.map(lambda value: json.dumps(value).encode())))
@@ -163,7 +174,7 @@ def test_hostile_json_is_read_or_refused_and_nothing_else(data: bytes) -> None:
         b'{"Literal": [7]}',
     ],
 )
-def test_what_is_no_value_is_refused(data: bytes) -> None:
+def test_invalid_values_are_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         loads(data)
 
@@ -175,17 +186,18 @@ _SECRET = "buried_treasure"
 
 @frozen
 class Town:
-    """A repository with a private fork, another repository, and a server."""
+    """A repository with a private fork, another repository, a server, and the tokens of two readers.
+
+    ada sees only the harbour; bob sees everything.
+    """
 
     store: TeamStore
     served: Served
     engine: StoredEngine
     ada: str
-    """The token of who sees the harbour alone."""
     bob: str
-    """The token of who sees everything."""
     snapshots: Mapping[str, int]
-    """Ids by repository."""
+    """The snapshots' ids by repository."""
     commits: Mapping[str, str]
 
     def post(self, path: str, body: bytes, token: str | None = None) -> Answer:
@@ -209,24 +221,25 @@ def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory)
         index(store.url, fork, name="fork")
         other = GitRepository(folder / "lighthouse", LIGHTHOUSE)
         index(store.url, other)
-        ids = execute(
+        rows: Any = execute(
             store.url,
-            "SELECT r.name, s.id FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository",
+            """SELECT r.name, s.id, r.pool FROM cairn.snapshots s
+               JOIN cairn.repositories r ON r.id = s.repository""",
         )
-        pools: Any = dict(execute(store.url, "SELECT name, pool FROM cairn.repositories"))  # type: ignore[arg-type]
+        pools = {name: pool for name, _, pool in rows}
         assert pools["harbour"] == pools["fork"], "a fork shares the rows"
         commits = {
             each: made.git("rev-parse", "HEAD")
             for each, made in (("harbour", first), ("fork", fork), ("lighthouse", other))
         }
-        asked = StoredEngine(Store([store.server_url]))
+        engine = StoredEngine(Store([store.server_url]))
         with team_serving(store.server_url, log=folder / "log") as served:
             ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
-            yield Town(store, served, asked, ada, bob, dict(ids), commits)  # type: ignore[arg-type]
-        asked.stop()
+            yield Town(store, served, engine, ada, bob, {name: number for name, number, _ in rows}, commits)
+        engine.stop()
 
 
-def test_snapshots_of_others_are_refused_as_those_that_do_not_exist(town: Town) -> None:
+def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(town: Town) -> None:
     body = dumps(["page", ["README.md"]])
     for repository in ("fork", "lighthouse"):
         number = town.snapshots[repository]
@@ -242,9 +255,10 @@ def test_snapshots_of_others_are_refused_as_those_that_do_not_exist(town: Town) 
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "-1", "1.5", "a", "%00", "\uff11", "9" * 18, "9" * 19, "9" * 5_000, "1%2F2", "1;1", "1 OR 1"]
-)  # fmt: skip
-def test_what_is_no_snapshot_is_not_found(town: Town, number: str) -> None:
+    "number",
+    ["0", "-1", "1.5", "a", "%00", "\uff11", "9" * 18, "9" * 19, "9" * 5_000, "1%2F2", "1;1", "1 OR 1"],
+)
+def test_unknown_and_invalid_snapshots_are_not_found(town: Town, number: str) -> None:
     path = "".join(f"%{byte:02X}" if byte > 126 or byte == 32 else chr(byte) for byte in number.encode())
     for answer in (
         town.post(f"read/{path}", dumps(["page", ["README.md"]])),
@@ -292,7 +306,7 @@ def test_chunks_of_a_fork_are_not_read_by_their_ids(town: Town) -> None:
     assert town.read("absent", ["treasure"]) == ["treasure"]
 
 
-def test_locate_tells_of_nothing_that_one_may_not_see(town: Town) -> None:
+def test_locate_finds_only_visible_snapshots(town: Town) -> None:
     def located(token: str, *commits: str) -> Any:
         return town.post("locate", json.dumps({"commits": commits}).encode(), token).json
 
@@ -308,9 +322,9 @@ def test_locate_tells_of_nothing_that_one_may_not_see(town: Town) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[]", b"null", b"7", b'{"commits": 7}', b'{"commits": [7]}', b'{"commits": ["HEAD"]}', b'{"commits": [null]}',
-        b'{"commits": ["%s"]}' % (b"g" * 40), b'{"commits": ["%s"]}' % (b"A" * 40), b'{"commits": {"a": 1}}', b'{"a": NaN}', b"\xff",
-        b'{"commits": [], "commits": []}', b"[" * 5_000,
+        b"", b"{", b"[]", b"null", b"7", b'{"commits": 7}', b'{"commits": [7]}', b'{"commits": ["HEAD"]}',
+        b'{"commits": [null]}', b'{"commits": ["%s"]}' % (b"g" * 40), b'{"commits": ["%s"]}' % (b"A" * 40),
+        b'{"commits": {"a": 1}}', b'{"a": NaN}', b"\xff", b'{"commits": [], "commits": []}', b"[" * 5_000,
     ],
 )  # fmt: skip
 def test_wrong_commits_are_refused(town: Town, body: bytes) -> None:
@@ -319,7 +333,7 @@ def test_wrong_commits_are_refused(town: Town, body: bytes) -> None:
     assert answer.json["error"]["code"] in ("invalidParams", "invalidJson")
 
 
-def test_very_many_commits_are_asked_up_to_a_bound(town: Town) -> None:
+def test_locate_looks_up_a_limited_number_of_commits(town: Town) -> None:
     commits = [f"{number:040x}" for number in range(3_000)]
     answer = town.post("locate", json.dumps({"commits": [*commits, town.commits["harbour"]]}).encode())
     assert (answer.status, answer.json) == (200, None)
@@ -327,12 +341,14 @@ def test_very_many_commits_are_asked_up_to_a_bound(town: Town) -> None:
 
 
 _WRONG = [
-    b"", b"{", b"[]", b"null", b'["page"]', b'["page", "README.md"]', b'[["page"], []]', b'[{"tuple": []}, []]', b"\xff", b"[" * 50_000,
-    b'["nothing", []]', b'["select", ["SELECT 1"]]', b'["_rows", ["SELECT 1"]]', b'["__class__", []]', b'["texts", [[1]]]', b'["close", []]',
-    b'["page", []]', b'["page", ["README.md", 1]]', b'["chunks", [["a"]]]', b'["chunks", [[{"Hit": [1, 2]}]]]',
-    b'["chunks", [7]]', b'["keywords", [["a"], 1, 9, 7]]',
-    b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]', b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
-    b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]', b'["between", ["README.md", "a", {}]]',
+    b"", b"{", b"[]", b"null", b'["page"]', b'["page", "README.md"]', b'[["page"], []]',
+    b'[{"tuple": []}, []]', b"\xff", b"[" * 50_000, b'["nothing", []]', b'["select", ["SELECT 1"]]',
+    b'["_rows", ["SELECT 1"]]', b'["__class__", []]', b'["texts", [[1]]]', b'["close", []]', b'["page", []]',
+    b'["page", ["README.md", 1]]', b'["chunks", [["a"]]]', b'["chunks", [[{"Hit": [1, 2]}]]]',
+    b'["chunks", [7]]', b'["keywords", [["a"], 1, 9, 7]]', b'["between", ["README.md", "a", {}]]',
+    b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]',
+    b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
+    b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
     b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
 ]  # fmt: skip
 
@@ -344,13 +360,18 @@ def test_wrong_reads_are_refused(town: Town, body: bytes) -> None:
     assert answer.json["error"]["code"] == "invalidParams"
 
 
+_TEXTS = ["\0", "README.md", "ship", '"', "*", "(", "%", "\ud800", "a" * 5_000]
 _ODD = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary(max_size=8), filters, records, array("int8"), array("float64"),
-    st.sampled_from(["\0", "README.md", "ship", '"', "*", "(", "%", "\ud800", "a" * 5_000, 2**31, 2**63, -1, 10**30, 1e308, np.ones(256, np.int8)]),
+    st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary(max_size=8), filters, records,
+    array("int8"), array("float64"),
+    st.sampled_from([*_TEXTS, 2**31, 2**63, -1, 10**30, 1e308, np.ones(256, np.int8)]),
 )  # fmt: skip
 _ODD_ARGUMENT = st.one_of(
-    _ODD, st.lists(_ODD, max_size=4), st.lists(st.tuples(_ODD, _ODD), max_size=3), st.dictionaries(st.one_of(text, st.integers()), _ODD, max_size=3)
-)  # fmt: skip
+    _ODD,
+    st.lists(_ODD, max_size=4),
+    st.lists(st.tuples(_ODD, _ODD), max_size=3),
+    st.dictionaries(st.one_of(text, st.integers()), _ODD, max_size=3),
+)
 
 
 @given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
@@ -358,9 +379,8 @@ _ODD_ARGUMENT = st.one_of(
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     town: Town, name: str, given: list[Any]
 ) -> None:
-    asked = dumps([name, given])
     try:
-        answer = town.engine.read("ada", town.snapshots["harbour"], asked)
+        answer = town.engine.read("ada", town.snapshots["harbour"], dumps([name, given]))
     except WireError:
         return
     assert answer is not None
@@ -368,7 +388,7 @@ def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     assert b"kindle_lamp" not in answer
 
 
-def test_huge_limits_cost_no_more_than_what_there_is(town: Town) -> None:
+def test_huge_limits_do_not_enlarge_answers(town: Town) -> None:
     for limit in (10**6, 2**31, 2**63, 10**30):
         for name, arguments in (
             ("keywords", [["ship"], ColumnWeights(), limit, ChunkFilter()]),
