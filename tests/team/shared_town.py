@@ -40,8 +40,7 @@ QUERIES: list[tuple[str, Any]] = [
 
 @frozen
 class Town:
-    """The store, its server, and the tokens of ada, who sees the harbour, and of bob, who also sees the
-    lighthouse."""
+    """The store, its server, and tokens of ada, who sees the harbour, and of bob, who sees both."""
 
     store: TeamStore
     served: Served
@@ -49,8 +48,7 @@ class Town:
     ada: str
     bob: str
     before: dict[int, Any]
-    """The answers to a reader who sees the harbour, by index in QUERIES, before the lighthouse was
-    indexed."""
+    """The answers, by index in QUERIES, to a reader of the harbour before there was a lighthouse."""
     machine: Path
 
     def index(self, repository: GitRepository, ref: str | None = None, **given: Any) -> None:

@@ -81,8 +81,7 @@ class TeamStore:
 
 @contextmanager
 def own_store(server: LocalServer, folder: Path) -> Iterator[TeamStore]:
-    """A prepared store in a database of its own, while this process has the environment of
-    `machine(folder)`."""
+    """A prepared store in a database of its own, in the environment of `machine(folder)`."""
     with on_machine(folder), new_database(server, prepare) as url:
         yield TeamStore.prepared(url)
 
@@ -144,8 +143,7 @@ def team_serving(
 
 
 def machine(folder: Path) -> dict[str, str]:
-    """The environment of a machine without indexes and settings, but with the caches that make starts
-    quick."""
+    """The environment of a machine without indexes and settings, but with caches for quick starts."""
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     for name in ("grammars", "bytecode"):

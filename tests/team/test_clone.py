@@ -1,5 +1,4 @@
-"""A clone of an indexed repository: the team's server answers, local changes win, and without the server it
-is indexed here."""
+"""A clone of an indexed repository: the team's server answers, local changes win, and it works without."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""LSP over a team's database: each client gets what its reader may see, and nothing of the server's
-machine."""
+"""LSP over a team's database: each client gets only what its reader may see."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Indexing for a team: a snapshot equals an index of its checkout, and files that the store has are not read
-again."""
+"""Indexing for a team: a snapshot equals an index of its checkout, and stored files are not read again."""
 
 from __future__ import annotations
 

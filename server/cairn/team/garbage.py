@@ -1,5 +1,4 @@
-"""Garbage collection of the team store: snapshots that no ref names, files that no snapshot has, whole
-repositories.
+"""Garbage collection of the team store: unnamed snapshots, unused files, and removed repositories.
 
 Servers go on answering meanwhile: rows that a running request may still read stay for an hour.
 """
@@ -27,8 +26,6 @@ _WAITING = "Another run writes a repository that is to be cleaned; this one wait
 
 @frozen
 class Collected:
-    """The numbers of deleted rows."""
-
     refs: int = 0
     snapshots: int = 0
     files: int = 0
@@ -36,7 +33,6 @@ class Collected:
     repositories_compacted: int = 0
     """Repositories whose inverted lists were merged without deleted chunks."""
     segments: int = 0
-    """Retired segments of inverted lists."""
     pools: int = 0
     problems: tuple[str, ...] = ()
     """Repositories whose branches could not be listed, each with the reason."""
@@ -99,7 +95,6 @@ def remove_repository(
 def _collect(
     connection: Connection[TupleRow], pool: int, shard: int, older_than: datetime.timedelta, gone_refs: bool
 ) -> Collected:
-    """Collect the garbage of a pool that this run has locked."""
     homes = [
         Home(number, pool, shard)
         for (number,) in connection.execute("SELECT id FROM cairn.repositories WHERE pool = %s", (pool,))
@@ -170,7 +165,6 @@ def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
 
 
 def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> None:
-    """Delete the rows of repositories that left the pool."""
     departed = [
         number
         for (number,) in connection.execute(

@@ -18,8 +18,6 @@ _SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\
 
 @frozen
 class Address:
-    """A repository's folder or clone URL."""
-
     folder: Path | None
     """The folder; None for a clone URL."""
     url: str

@@ -18,8 +18,7 @@ _SECONDS = 600.0
 _SETTINGS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
              "-c", "maintenance.auto=false", "-c", "protocol.ext.allow=never")  # fmt: skip
 _CREDENTIALS = r'!f() { printf "username=%s\npassword=%s\n" "$CAIRN_GIT_USER" "$CAIRN_GIT_PASSWORD"; }; f'
-"""A credential helper for git, which reads the environment: every user of the machine can see a program's
-arguments."""
+"""A credential helper for git. It reads the environment, since every user can see a program's arguments."""
 
 
 def run_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> bytes:
@@ -37,7 +36,6 @@ def stream_git(folder: Path, *arguments: str, given: str = "", seconds: float = 
 
 
 def new_repository(folder: Path, *, bare: bool = False, sha256: bool = False) -> None:
-    """Create an empty repository without hooks."""
     arguments = ["init", "--quiet", "--template=", f"--object-format={'sha256' if sha256 else 'sha1'}"]
     if bare:
         arguments.append("--bare")

@@ -24,8 +24,6 @@ _MOST_SHOWN = 20
 
 @frozen
 class Ref:
-    """A name of a revision, and its commit."""
-
     name: str
     """A branch or tag without `refs/heads/`, or the commit's full hash."""
     commit: str
@@ -45,7 +43,6 @@ class Repository:
     """The default branch, or ""."""
 
     def read(self, *arguments: str, given: str = "") -> bytes:
-        """Return the output of a git command. Raise TeamError."""
         return run_git(self.folder, *arguments, given=given)
 
     def resolve(self, name: str | None) -> Ref:
@@ -66,7 +63,6 @@ class Repository:
         raise InvalidRequestError("ref", f"{name} is not there. {self._available()}")
 
     def branches(self) -> set[str]:
-        """Return the names of branches and tags."""
         listed = self.read(
             "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes/origin"
         )
@@ -77,8 +73,7 @@ class Repository:
         }
 
     def roots(self, commit: str) -> list[str]:
-        """Return the root commits of `commit`, ascending, without those that only a shallow clone cuts
-        off."""
+        """Return the root commits of `commit`, ascending, without those where a shallow clone ends."""
         cut = frozenset[str]()
         shallow = self.common / "shallow"
         if shallow.is_file():
@@ -87,7 +82,6 @@ class Repository:
         return sorted(set(found) - cut)
 
     def has(self, commit: str) -> bool:
-        """Whether the commit is in the repository."""
         return bool(self._commit(commit))
 
     def origin(self) -> str:

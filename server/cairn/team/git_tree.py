@@ -21,8 +21,6 @@ _BATCH = 64 << 20
 
 @frozen
 class TreeFile:
-    """A regular file of a commit."""
-
     path: str
     blob: bytes
     """Git's id of its content."""
@@ -31,8 +29,6 @@ class TreeFile:
 
 @frozen
 class Tree:
-    """The regular files of a commit."""
-
     files: tuple[TreeFile, ...]
     unusable: tuple[str, ...]
     """Paths that a file of this machine cannot have, or that are not Unicode, as Python shows them."""
@@ -54,8 +50,7 @@ def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
 def track(checkout: Path, files: Iterable[TreeFile]) -> None:
     """Make git track these files. Ignore rules need this, since they do not apply to tracked files."""
     entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
-    # `list_tree` already dropped unsafe names. With its own checks, git would refuse the whole commit for one
-    # name.
+    # `list_tree` dropped unsafe names. With its own checks, git would refuse all files for one name.
     safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
     run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
 
@@ -108,8 +103,7 @@ def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list
 
 
 class _Contents:
-    """The output of `git cat-file --batch`: a line and the content of each object, in the order of the
-    input."""
+    """The output of `git cat-file --batch`: a line and the content of each object."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -152,8 +146,7 @@ def _is_usable(path: str) -> bool:
 
 
 def _is_git(name: str) -> bool:
-    """Whether a file system may treat the name as `.git`, ignoring case, invisible characters and a final
-    dot."""
+    """Whether a file system may treat the name as `.git`, for instance by ignoring case or a final dot."""
     seen = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     return seen.casefold().rstrip(". ") in (".git", "git~1")
 

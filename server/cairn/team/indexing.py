@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, frozen
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -24,7 +24,7 @@ from cairn.index.indexing.reading import ReadRequest
 from cairn.index.postgres.lists import compact, drop_retired
 from cairn.index.postgres.publishing import Home, Published, Revision, point_ref, publish
 from cairn.index.postgres.repositories import find_home
-from cairn.index.postgres.segment import Segment
+from cairn.index.postgres.segment import FileFacts, Segment
 from cairn.index.postgres.shards import known_server
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.settings.layers import Layers
@@ -36,7 +36,7 @@ from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repo
 from cairn.team.placement import WAITING, StoragePlace, find_place
 from cairn.team.stored_files import file_facts, find_stored
 from cairn.team.tree_rules import Admitted, admit
-from cairn.team.whole_snapshot import FileFacts, SnapshotFacts, describe
+from cairn.team.whole_snapshot import SnapshotFacts, describe
 from cairn.team.work_folder import work_folder
 from cairn.workspace.scan import FileEntry
 
@@ -50,14 +50,11 @@ _VECTOR_FACTS = ("static_table", "static_text")
 
 @frozen
 class IndexResult:
-    """The result of indexing a commit."""
-
     repository: str
     ref: str
     commit: str
     snapshot: int
     files: int
-    """Files of the snapshot."""
     files_read: int
     """Files that the store lacked."""
     chunks_new: int
@@ -120,10 +117,7 @@ def _checked(name: str) -> str:
 def _existing(
     connection: Connection[TupleRow], at: StoragePlace, ref: Ref, layers: Layers
 ) -> tuple[int, int] | None:
-    """Return the commit's snapshot and its number of files where the store has one with these settings.
-
-    Let the ref name it.
-    """
+    """Let the ref name the commit's snapshot with these settings. Return its id and its number of files."""
     if at.known is None:
         return None
     row = connection.execute(
@@ -146,8 +140,6 @@ def _digest(layers: Layers) -> str:
 
 @frozen
 class _Run:
-    """The indexing of one commit."""
-
     connection: Connection[TupleRow]
     at: StoragePlace
     repository: Repository
@@ -157,7 +149,6 @@ class _Run:
     progress: Callable[[str], None]
 
     def index(self, began: float) -> IndexResult:
-        """Read the files that the store lacks, and write the snapshot."""
         checkout = self.work / "checkout" / self.at.project
         make_checkout(self.repository, self.ref, checkout)
         tree = list_tree(checkout, self.ref.commit)
@@ -203,8 +194,7 @@ class _Run:
         self, checkout: Path, segment: Segment, stored: Mapping[str, int], with_history: bool
     ) -> SnapshotFacts:
         self.progress("Counting imports and following the history")
-        names = [each.name for each in fields(FileFacts)]
-        files = [FileFacts(*(getattr(file, name) for name in names)) for file in segment.files()]
+        files: list[FileFacts] = [*segment.files()]
         if self.at.pool is not None:
             files += file_facts(self.connection, *self.at.pool, stored.values())
         return describe(checkout, self.ref.commit, files, self._commits(), with_history, self.progress)

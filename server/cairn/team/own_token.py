@@ -15,8 +15,7 @@ READER = "me"
 def keep_own_token(store: OwnedStore, folder: Path) -> Path:
     """Return a file with a valid token that sees everything, and create it where it is missing.
 
-    It is the file that clones read, beside the user's settings, or one in `folder` where that file has the
-    token of another store.
+    It is the file that clones read, or one in `folder` where that has the token of another store.
     """
     store.grant(READER, (), everything=True)
     usual, own = user_file().with_name(FILE), folder / FILE

@@ -20,8 +20,6 @@ WAITING = "Another run writes this repository, or a fork of it; this one waits f
 
 @frozen
 class KnownRepository:
-    """A repository that the store has."""
-
     home: Home
     url: str
     roots: tuple[str, ...]
@@ -30,8 +28,6 @@ class KnownRepository:
 
 @frozen
 class StoragePlace:
-    """The place of a new snapshot."""
-
     name: str
     url: str
     known: KnownRepository | None
@@ -54,11 +50,9 @@ def find_place(
     server: str,
     progress: Progress,
 ) -> StoragePlace:
-    """Return the place of the repository, on `server` for a new one, and lock out runs of its forks until the
-    end.
+    """Return the place of the repository, on `server` for a new one, and lock out runs of its forks.
 
-    Raise InvalidRequestError for the name of another repository, and where it or a fork lies on another
-    server.
+    Raise InvalidRequestError for the name of another repository, and for one that is on another server.
     """
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)

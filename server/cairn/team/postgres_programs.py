@@ -68,8 +68,7 @@ class Programs:
         """
         command = [str(self.folder / name), *arguments]
         environment = {**_environment(), **(environment or {})}
-        # A server that `pg_ctl` starts inherits its output, so a pipe could stay open as long as the server
-        # runs.
+        # A server that `pg_ctl` starts inherits its output, so a pipe could stay open as long as it runs.
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
@@ -116,10 +115,7 @@ def find_programs(copy_folder: Path) -> Programs:
 
 
 def _copy_for_others(package: Path, target: Path) -> Path:
-    """Copy the wheel's package to the folder `target`, readable for all users.
-
-    Return the package's new folder.
-    """
+    """Copy the wheel's package into `target`, readable for all users. Return its new folder."""
     if not target.exists():
         unfinished = target.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -151,6 +147,5 @@ def server_account() -> Account | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without PostgreSQL's variables, which may name another server, and in
-    English."""
+    """Return the environment in English and without PostgreSQL's variables, which may name another server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}

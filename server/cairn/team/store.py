@@ -46,8 +46,6 @@ class StoredRepository:
 
 @frozen
 class StoreState:
-    """The state and size of a store."""
-
     place: str
     """Host, port and database."""
     version: str
@@ -91,8 +89,7 @@ class OwnedStore:
 
     @classmethod
     def at(cls, given: Sequence[str]) -> OwnedStore:
-        """Return the store at a URL, given itself, by a file or by the environment, or this machine's
-        trial."""
+        """Return the store at the first of `urls_of(given)`, or the trial's with the rights of its owner."""
         if not given and not os.environ.get(VARIABLE):
             state = trial.state(trial.trial_folder())
             if state.running and state.url:
@@ -138,7 +135,6 @@ class OwnedStore:
                 ) from None
 
     def repositories(self) -> list[StoredRepository]:
-        """Return all repositories, by name."""
         with self._connected() as connection:
             rows = connection.execute(_SELECT_REPOSITORIES).fetchall()
         return [StoredRepository(name, url, tuple(refs), *rest) for name, url, refs, *rest in rows]
@@ -154,7 +150,6 @@ class OwnedStore:
             return access.issue_token(connection, reader, note)
 
     def knows(self, token: str) -> bool:
-        """Whether a reader of this store has the token."""
         with self._connected() as connection:
             return access.role_of(connection, token) is not None
 
@@ -223,8 +218,7 @@ def start_trial() -> tuple[trial.TrialState, OwnedStore]:
 
 
 def logins_folder() -> Path:
-    """Return the folder of URLs and tokens of the trial, beside the server's folder, which has only its own
-    files."""
+    """Return the folder of the trial's URLs and tokens, beside the server's own folder."""
     folder = trial.trial_folder()
     return folder.with_name(f"{folder.name}-logins")
 
@@ -234,7 +228,6 @@ def _server_file() -> Path:
 
 
 def _password_in(file: Path) -> str:
-    """Return the password of the URL in the file, or ""."""
     try:
         return unquote(urlsplit(file.read_text(encoding="utf-8").strip()).password or "")
     except (OSError, ValueError):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from cairn.index.postgres.segment import FileFacts
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.team.git_tree import TreeFile
-from cairn.team.whole_snapshot import FileFacts
 
 
 def find_stored(
@@ -36,7 +36,6 @@ def find_stored(
 def file_facts(
     connection: Connection[TupleRow], pool: int, shard: int, ids: Iterable[int]
 ) -> list[FileFacts]:
-    """Return the facts of these files of the pool."""
     rows = connection.execute(
         """SELECT path, size, content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch
            FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s)""",

@@ -24,8 +24,6 @@ from cairn.workspace.rules import FileRules
 
 @frozen
 class Admitted:
-    """The files of a commit that are indexed."""
-
     files: tuple[TreeFile, ...]
     projects: Projects
     settings: IndexSettings
@@ -37,7 +35,6 @@ class Admitted:
 
     @property
     def collections(self) -> list[str]:
-        """The collection of each file, in their order."""
         return [self.projects.collection(file.path) for file in self.files]
 
 
@@ -96,7 +93,6 @@ class _Deciding:
 
 
 def _status(size: int) -> os.stat_result:
-    """Return the status of a regular file of this size."""
     return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, size, 0, 0, 0))
 
 

@@ -21,8 +21,6 @@ _FOLDER_OF_ROOT = Path("/var/lib/cairn/team-trial")
 
 @frozen
 class TrialState:
-    """The state of the trial server in one folder."""
-
     folder: Path
     exists: bool
     """Whether the folder has a database, running or not."""

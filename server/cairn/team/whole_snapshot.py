@@ -16,31 +16,14 @@ from attrs import frozen
 
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.links import count_links, store_links
-from cairn.index.postgres.segment import bytes_of, parts_of, unpacked_part
+from cairn.index.postgres.segment import FileFacts, bytes_of, parts_of, unpacked_part
 from cairn.index.store.database import create
 from cairn.index.store.meta import set_facts
 from cairn.index.text.bm25 import register
 
 _ROUNDS = 40
-"""Limit of rounds. A round of reading the history ends after 30 s; 20,000 commits take one, on a slow disk
-several."""
+"""Limit of rounds, which end after 30 s each. 20,000 commits take one, on a slow disk several."""
 _numbers = itertools.count()
-
-
-@frozen
-class FileFacts:
-    """The fields of a file that are compared and counted."""
-
-    path: str
-    size: int
-    content_hash: bytes
-    is_text: bool
-    kind: str
-    collection: str
-    indexed_at: str
-    chunks: int
-    imports: str
-    sketch: bytes
 
 
 @frozen

@@ -1,5 +1,4 @@
-"""A small team store for tests: two shards, a pool with a private fork, one row of each repository in each
-table."""
+"""A small team store: two shards, a pool with a private fork, a row of each repository in each table."""
 
 from __future__ import annotations
 
@@ -59,10 +58,7 @@ def add_repository(owner: Connection[TupleRow], name: str, pool: int, shard: int
 
 
 def add_file(owner: Connection[TupleRow], file: int, *holders: Repository) -> int:
-    """Add a file with a chunk, a vector and a definition, which the given repositories have.
-
-    Return its id.
-    """
+    """Add a file of these repositories with a chunk, a vector and a definition. Return its id."""
     shard, pool = holders[0].shard, holders[0].pool
     at = (shard, pool, file)
     owner.execute(

@@ -1,5 +1,4 @@
-"""Row security of the team store: what readers see, what they cannot do, and how grants and tokens change
-that."""
+"""Row security of the team store: what readers see and cannot do, and how grants and tokens change that."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Connections to the servers of a team store: replicas, the primary, failures, timeouts, and what errors
-show."""
+"""Connections to the servers of a team store: replicas, the primary, failures, and timeouts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The schema of a team's database: preparing it, its versions and rights, and its shards here and
-elsewhere."""
+"""The schema of a team's database: preparing it, its versions and rights, and its shards."""
 
 from __future__ import annotations
 

@@ -2,12 +2,10 @@
 
 A block has two parts, so that reading terms and their document frequencies is cheap:
 
-- the dictionary: `uint32` number of terms, `uint32[terms]` document frequencies, the terms separated by line
-  feeds;
+- the dictionary: `uint32` number of terms, `uint32[terms]` document frequencies, the terms in lines;
 - the lists: for each term `uint32` its first document and `uint8` the width of its gaps with flags; then for
-  each term the gaps between its documents (1, 2 or 4 bytes each), its count in each document's text (1 byte
-  each; absent where all are 1), and its count in the names that each document defines (1 byte each; absent
-  where all are 0).
+  each term the gaps between its documents (1, 2 or 4 bytes each), its count in each document's text, and its
+  count in the names that each document defines (1 byte each; absent where all are 1, and where all are 0).
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ from cairn.index.reader.postings import Postings
 MOST_TERMS = 128
 """Terms in a block. Their dictionary takes about 1.5 kB."""
 MOST_BYTES = 6_000
-"""Size of lists at which a block ends, so that its row fits on one page of the database. A frequent term
-fills a block of its own."""
+"""Size at which a block's lists end, so that its row fits on a page. A frequent term fills a block alone."""
 _COUNTS, _NAMES = 16, 32
 """Flags beside a width: counts in texts, and counts in names, are stored."""
 _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4"}
@@ -36,16 +33,12 @@ _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4"}
 
 @frozen
 class TermPostings:
-    """A term and its postings."""
-
     term: str
     postings: Postings
 
 
 @frozen
 class PackedBlock:
-    """A block to be stored."""
-
     first: str
     """The first term, which is the block's key."""
     dictionary: bytes
@@ -166,7 +159,6 @@ class Dictionary:
         return at if at < len(self.terms) and self.terms[at] == term else None
 
     def count(self, term: str) -> int:
-        """Return how many documents contain the term."""
         at = self.place(term)
         return 0 if at is None else int(self.documents[at])
 
@@ -182,7 +174,6 @@ def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
 
 
 def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
-    """Yield the postings of all terms of a block."""
     documents = dictionary.documents
     terms = len(documents)
     flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)

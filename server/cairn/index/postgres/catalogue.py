@@ -1,5 +1,4 @@
-"""The catalogue of a snapshot: facts about its files, in an in-memory database with the tables of an index
-file.
+"""The catalogue of a snapshot: facts about its files, in memory, in the tables of an index file.
 
 A process reads it once for each snapshot, with the first request, and then uses it for all readers who may
 see the repository. The team's database decides with each request who may.
@@ -61,13 +60,11 @@ class SnapshotMemory(CatalogueMemory):
 
     key: SnapshotKey = field(kw_only=True)
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
-    """The files by their id."""
     types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
     """bool[ids] for each type: which chunks have it."""
     languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
     """bool[ids] for each language: which chunks are in it."""
     chunks: int = field(kw_only=True)
-    """The number of chunks."""
     segments: tuple[int, ...] = field(kw_only=True)
     """The segments of the repository's inverted lists."""
     has_others: bool = field(kw_only=True)

@@ -20,8 +20,6 @@ _COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
 
 
 class ChunkQueries(SnapshotReader):
-    """The part of the reader that returns chunks."""
-
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         mask = self._mask(only)
         return None if mask is None else np.flatnonzero(mask)

@@ -42,8 +42,7 @@ T = TypeVar("T")
 
 
 class Store:
-    """Connections to the servers of one team store, given by URL: any number of replicas and at most one
-    primary.
+    """Connections to the servers of a team store: any number of replicas and at most one primary.
 
     Reads go to the replicas in turn, and to any server that answers when these do not. Writes go to the
     primary. Each connection shows which server is the primary, so that may change.
@@ -59,9 +58,8 @@ class Store:
     def reading(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Connection[TupleRow]]:
         """Begin a read-only transaction that sees only the rows that `reader` may see.
 
-        None as the reader is the login itself, which sees no rows but can look up tokens. Raise
-        `InvalidRequestError` for an unknown reader, `StoreUnavailableError`, and `OutOfTimeError` for a
-        statement that takes too long.
+        The reader None is the login itself, which can only look up tokens. Raise `InvalidRequestError` for an
+        unknown reader, `StoreUnavailableError`, and `OutOfTimeError` for a statement that takes too long.
         """
         server, connection = self._begin(reader, timeout_ms)
         try:
@@ -108,7 +106,6 @@ class Store:
             server.give_back(connection)
 
     def states(self) -> list[ServerState]:
-        """Connect to one server after the other, and return the state of each."""
         return [server.state() for server in self._servers]
 
     def close(self) -> None:

@@ -21,8 +21,6 @@ _MOST_OWNERS, _MOST_OF_NAME = 50, 1_000
 
 
 class DefinitionQueries(SnapshotReader):
-    """The part of the reader that returns definitions and symbols."""
-
     def _named(self, names: Sequence[str], most: int | None = None) -> list[tuple[int, str, int, int]]:
         """Return the definitions of these names in any case, at most `most` of each name.
 

@@ -1,8 +1,7 @@
 """Search for chunks that contain a text as written: the inverted lists give candidates, the texts decide.
 
 As in an index file (`cairn.index.text.exact`), the first candidates have all words and operators of the
-literal. The next ones have its first or last word as a part of a longer word. Only the text shows whether
-words are adjacent.
+literal. The next ones have its first or last word as a part of a longer word. Texts are read for both.
 """
 
 from __future__ import annotations
@@ -106,8 +105,7 @@ def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
 
 
 def _is_open(written: str, word: str, at_start: bool) -> bool:
-    """Whether the literal's first or last word may be part of a longer one: no ASCII character delimits
-    it."""
+    """Whether the literal's first or last word may be part of a longer word."""
     if at_start:
         beyond = written[: max(0, written.lower().find(word))]
     else:

@@ -78,10 +78,7 @@ def explained(where: str) -> Iterator[None]:
 
 
 def explain(error: psycopg.Error, where: str) -> StoreUnavailableError | OutOfTimeError | None:
-    """Return the error to show for one of psycopg's, or None for a programming error.
-
-    `where` is a `place`.
-    """
+    """Return the error to show for one of psycopg's, or None for a programming error."""
     match error:
         case errors.ReadOnlySqlTransaction():
             return StoreUnavailableError(

@@ -53,8 +53,7 @@ def likely_repositories(
     shards: Iterable[int],
     most: int,
 ) -> list[LikelyRepository]:
-    """Return the `most` visible repositories in which `terms`, the stems of a query, are the likeliest, best
-    first.
+    """Return the `most` visible repositories that most likely contain the stems `terms`, best first.
 
     Repositories of `shards` that define one of `names` come before all others. Raise PartUnavailableError
     where a shard's server does not answer.
@@ -84,7 +83,6 @@ def likely_repositories(
 
 
 def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:
-    """Count how many of the names each repository of the shards defines."""
     folded = [name.lower() for name in names]
     if not folded:
         return Counter()

@@ -76,10 +76,7 @@ def put_segment(
 
 
 def take_over(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
-    """Copy missing lists of `files` from other repositories of the pool.
-
-    Return the number of their chunks.
-    """
+    """Copy lists that only others of the pool have of `files`. Return the number of their chunks."""
     listed = [source.columns.files for source in _segments(connection, home, own=True)]
     missing = _with_chunks(connection, home, np.setdiff1d(files, np.concatenate([files[:0], *listed])))
     sources = []
@@ -95,8 +92,7 @@ def take_over(connection: Connection[TupleRow], home: Home, files: NDArray[np.in
 def compact(connection: Connection[TupleRow], home: Home) -> bool:
     """Merge the repository's segments into one without dead chunks. Return false where that is not due yet.
 
-    The old lists stay, retired, for running requests. All snapshots get new ids, so that new requests use the
-    new lists.
+    The old lists stay, retired, for running requests. New requests use the new lists, by new snapshot ids.
     """
     with connection.transaction():
         connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (home.pool,))
@@ -224,7 +220,6 @@ def _among(columns: SegmentColumns, wanted: NDArray[np.bool_]) -> SegmentColumns
 
 
 def _joined(every: Sequence[SegmentColumns]) -> SegmentColumns:
-    """Concatenate the columns of several segments, by ascending id."""
     ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in every)])
     order = np.argsort(ids, kind="stable")
 

@@ -35,7 +35,6 @@ class OtherServer:
         return time.monotonic() < self._retry_at
 
     def problem(self) -> PartUnavailableError:
-        """Return the error for a request that needs this server."""
         return PartUnavailableError(
             f"The repository lies on another server, {self.name}, that does not answer."
             " Start PostgreSQL there. Meanwhile, other repositories can be searched."
@@ -53,8 +52,7 @@ class OtherServer:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise PartUnavailableError while the server is away, and where a statement in the block times
-        out."""
+        """Raise PartUnavailableError while the server is away, and where a statement of the block fails."""
         if self.is_away:
             raise self.problem()
         try:

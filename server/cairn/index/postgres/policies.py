@@ -1,5 +1,4 @@
-"""The SQL that decides who may see which rows: the tables of grants, their triggers, and each table's row
-security.
+"""The SQL that decides who may see which rows: tables of grants, their triggers, and row security.
 
 A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any
 reader but inherits nothing from one. All readers have the rights of `cairn_reader`: they may read the parent

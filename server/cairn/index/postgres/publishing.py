@@ -32,8 +32,6 @@ _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 @frozen
 class Home:
-    """The place of a repository's rows."""
-
     repository: int
     pool: int
     shard: int
@@ -245,7 +243,6 @@ class _Writing:
             copy.write(b"\xff\xff")
 
     def _put_segment(self, columns: SegmentColumns, ids: NDArray[np.int32], new_files: Sequence[int]) -> None:
-        """Store the columns and inverted lists of the new chunks."""
         files = np.zeros(max(self.file_ids, default=0) + 1, np.int32)
         files[list(new_files)] = [self.file_ids[file] for file in new_files]
 

@@ -51,8 +51,7 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
 
     def _nearest(self, vector: NDArray[np.int8], limit: int) -> list[tuple[int, float]]:
         key = self.memory.key
-        # PostgreSQL uses the HNSW index only for a bare distance in ORDER BY; an expression compares all
-        # vectors.
+        # PostgreSQL uses the HNSW index only where ORDER BY has a bare distance.
         distance = (
             "vector <-> %s::halfvec" if self.memory.chunks > _COMPARED else "(vector <-> %s::halfvec) + 0"
         )

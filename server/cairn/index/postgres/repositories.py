@@ -15,11 +15,10 @@ _FULL = 200_000
 def find_home(
     connection: Connection[TupleRow], name: str, url: str, pool: int | None = None, server: str = ""
 ) -> Home:
-    """Return the place of the repository `name`. Register a new one: a fork in `pool`, any other in a new
-    pool.
+    """Return the place of the repository `name`. Register a new one: a fork in `pool`, others in a new pool.
 
-    `server` names the other server for a new pool; "" is the store's own. Raise InvalidRequestError for a
-    server that the store lacks.
+    `server` names the other server for a new pool; "" is the store's own. Raise InvalidRequestError for an
+    unknown server.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('cairn.repositories', 0))")

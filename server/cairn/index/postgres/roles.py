@@ -33,7 +33,6 @@ def role_name(reader: str) -> str:
 
 
 def reader_name(role: str) -> str:
-    """Return the reader whose role this is."""
     return role.removeprefix(PREFIX)
 
 

@@ -24,8 +24,7 @@ def prepare(url: str) -> int:
     """Create the schema in an empty database, or migrate that of an older Cairn. Return its version.
 
     It is one transaction under a lock, so several processes may call it at once. `url` is that of the store's
-    owner, who may create roles. Raise `StoreUnavailableError` for a server that is too old or lacks pgvector,
-    and for a newer schema.
+    owner, who may create roles. Raise `StoreUnavailableError` for an unsuitable server or a newer schema.
     """
     with explained(place(url)), psycopg.connect(url, connect_timeout=_CONNECT_SECONDS) as connection:
         if connection.info.server_version < _OLDEST_POSTGRES:
@@ -96,7 +95,6 @@ def use_vectors(connection: Connection[TupleRow]) -> None:
 
 
 def check_pgvector(version: str) -> None:
-    """Raise `StoreUnavailableError` for a version of pgvector that is too old."""
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_PGVECTOR:
         raise StoreUnavailableError(
             f"The database has pgvector {version}; Cairn needs 0.8 or newer."

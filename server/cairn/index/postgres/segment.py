@@ -37,10 +37,9 @@ _ROWS_AT_ONCE = 1_000_000
 
 
 @frozen
-class NewFile:
-    """A row of the index file's table `files`."""
+class FileFacts:
+    """The facts of a file that imports, copies and history are counted from."""
 
-    id: int
     path: str
     size: int
     content_hash: bytes
@@ -51,6 +50,13 @@ class NewFile:
     chunks: int
     imports: str
     sketch: bytes
+
+
+@frozen
+class NewFile(FileFacts):
+    """A row of the index file's table `files`."""
+
+    id: int
     symbols: bytes | None
 
 
@@ -78,10 +84,9 @@ class Segment:
         return dict(self._db.execute("SELECT key, value FROM meta"))
 
     def files(self) -> list[NewFile]:
-        """Return all files, by path."""
         rows = self._db.execute(
-            """SELECT f.id, path, size, f.content_hash, is_text, kind, collection, indexed_at, chunks,
-                      imports, sketch, s.packed
+            """SELECT path, size, f.content_hash, is_text, kind, collection, indexed_at, chunks, imports,
+                      sketch, f.id, s.packed
                FROM files f LEFT JOIN symbols s ON s.id = f.symbols_id ORDER BY path"""
         )
         return [NewFile(*cast(Any, row)) for row in rows]
@@ -152,8 +157,7 @@ class Segment:
         return numbers(self._db.execute(sql, (run[0].term, run[-1].term)).get)
 
     def _files_of_symbols(self) -> tuple[Ids, Ids, Ids]:
-        """Return the ids of files with symbol tables, ordered by table, and each table's first index and
-        count."""
+        """Return the files with symbol tables, by table, and each table's first index and count there."""
         ((tables, files),) = self._db.execute(
             """SELECT group_concat(symbols_id), group_concat(id)
                FROM (SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY symbols_id, id)"""
@@ -165,13 +169,11 @@ class Segment:
         return numbers(files), np.cumsum(many) - many, many
 
     def parts(self) -> dict[str, bytes]:
-        """Return `parts_of` the index file."""
         return parts_of(self._db)
 
 
 def parts_of(db: apsw.Connection) -> dict[str, bytes]:
-    """Return the facts about the files of an index as a whole, packed by name: imports, copies, git
-    history."""
+    """Return imports, copies and git history of the files of an index, each packed, by name."""
     commits = dict(stored_commits(db))
     histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
     subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
@@ -188,12 +190,10 @@ def parts_of(db: apsw.Connection) -> dict[str, bytes]:
 
 
 def packed_part(rows: object) -> bytes:
-    """Pack rows as a part of a snapshot."""
     return zlib.compress(json.dumps(rows).encode())
 
 
 def unpacked_part(packed: bytes) -> list[Any]:
-    """Return the rows of a part of a snapshot."""
     return cast("list[Any]", json.loads(zlib.decompress(packed)))
 
 

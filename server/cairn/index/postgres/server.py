@@ -26,11 +26,10 @@ _BUSY_SECONDS = 2.0
 _DOWN_SECONDS = 5.0
 """How long a server that did not answer comes after the others."""
 _SILENT_SECONDS = 1.5
-"""How long a statement waits before its thread tests whether the server still accepts connections. A stopped
-process, a full disk or an overloaded machine keeps its connections open and never answers."""
+"""How long a statement waits before it tests whether the server still accepts connections. A stopped process,
+a full disk or an overloaded machine keeps its connections open and never answers."""
 _SHARED_SECONDS = 3.0
-"""How long other threads share the result of a connection attempt that timed out, instead of waiting for
-their own."""
+"""How long other threads use the result of a connection attempt that timed out."""
 _IDLE_SECONDS = 300.0
 NETWORK_OPTIONS: Mapping[str, int] = {
     "connect_timeout": CONNECT_SECONDS,
@@ -53,8 +52,6 @@ _SELECT_LAG = """
 
 @attrs.frozen
 class ServerState:
-    """The state of a server at one moment."""
-
     where: str
     """Host, port and database."""
     answers: bool
@@ -153,8 +150,7 @@ class Server:
         self.primary = _is_primary(connection)
         connection.read_only = read_only
         # Reads need one snapshot of the database: rows that a revocation or a publication removes between two
-        # statements would be missing from caches that other readers use. A change of grants must see what
-        # others commit meanwhile.
+        # statements would be missing from shared caches. Changes of grants must see others' commits.
         connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
         return connection
 
@@ -213,11 +209,9 @@ class Server:
         return False
 
     def _make_ready(self) -> None:
-        """Connect once outside the pool, whose errors do not say what is wrong, and check the schema's
-        version.
+        """Connect once outside the pool, whose errors are vague, and check the schema's version.
 
-        Threads that waited for another thread's attempt share its failure, instead of failing one after the
-        other.
+        Threads that waited for another thread's attempt share its failure.
         """
         began = time.monotonic()
         with self._lock:

@@ -1,5 +1,4 @@
-"""Reads in the team store as one reader: each in a transaction of its own, or all of one request in the
-same."""
+"""Reads as one reader: each in a transaction of its own, or all of one request in the same."""
 
 from __future__ import annotations
 
@@ -34,18 +33,11 @@ class Reads(ABC):
 
 
 class SingleReads(Reads):
-    """Reads that each have a transaction of their own."""
-
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        try:
-            return self._read(ask)
-        except StoreUnavailableError as problem:
-            if not problem.lost:
-                raise
-        return self._read(ask)
+        return _retried(self._read, ask)
 
     @property
     def apart(self) -> SingleReads:
@@ -58,6 +50,17 @@ class SingleReads(Reads):
                 return ask(connection)
         finally:
             server.give_back(connection)
+
+
+def _retried(
+    read: Callable[[Callable[[Connection[TupleRow]], T]], T], ask: Callable[[Connection[TupleRow]], T]
+) -> T:
+    try:
+        return read(ask)
+    except StoreUnavailableError as problem:
+        if not problem.lost:
+            raise
+    return read(ask)
 
 
 class Session(Reads):
@@ -80,12 +83,7 @@ class Session(Reads):
             return self._apart.read(ask)
         try:
             with self._lock:
-                try:
-                    return self._read(ask)
-                except StoreUnavailableError as problem:
-                    if not problem.lost:
-                        raise
-                return self._read(ask)
+                return _retried(self._read, ask)
         finally:
             if self._ended:
                 self._give_back()

@@ -23,13 +23,11 @@ from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 _BUILD_MEMORY = "1GB"
 """Memory for building an HNSW index. One that does not fit takes several times longer."""
 _FOREIGN_TABLE_OPTIONS: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
-"""Options of another server besides those of connections. The default of 100 rows makes ten times the round
-trips."""
+"""Further options of another server. The default fetch size of 100 rows makes ten times the round trips."""
 
 _ALWAYS_HERE = frozenset({"holdings"})
 """Tables that row security reads with every query. PostgreSQL connects to the servers of all foreign tables
-in a query, used or not: with `holdings` elsewhere, one missing server would stop queries about all
-repositories."""
+in a query: with `holdings` elsewhere, one missing server would stop queries about all repositories."""
 
 
 @attrs.frozen
@@ -38,8 +36,7 @@ class ShardServer:
 
     name: str
     url: str = attrs.field(repr=False)
-    """The URL by which this machine and the store's own server both reach it. Its user owns the tables
-    there."""
+    """The URL for this machine and for the store's own server. Its user owns the tables there."""
 
 
 def add_shard(connection: Connection[TupleRow], server: ShardServer | None = None) -> int:
@@ -68,10 +65,7 @@ def add_shard(connection: Connection[TupleRow], server: ShardServer | None = Non
 
 
 def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | None:
-    """Return the store's other server with this name, or None for "".
-
-    Raise InvalidRequestError if unknown.
-    """
+    """Return the store's other server with this name; None for "". Raise InvalidRequestError."""
     if not name:
         return None
     row = connection.execute(
@@ -89,10 +83,9 @@ def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | N
 
 
 def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardServer | None = None) -> None:
-    """Build the HNSW index of a shard that is too large to compare all vectors. It blocks the shard's
-    writers.
+    """Build the HNSW index of a large shard. It blocks the shard's writers. An existing index stays.
 
-    A shard on another server needs `server`. An existing index stays.
+    A shard on another server needs `server`.
     """
     if server is None and _server_of(connection, shard) is not None:
         raise InvalidRequestError("server", f"shard {shard} lies on another server, which must be given")

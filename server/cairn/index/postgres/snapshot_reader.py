@@ -78,7 +78,6 @@ class SnapshotReader(CatalogueReader):
         return _WORDS.setdefault(self.memory, SnapshotWords(ref(self.memory)))
 
     def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
-        """Return the postings of each term in the snapshot."""
         return self._words.postings(self._ask, terms, kind)
 
     # --- which chunks may be found ----------------------------------------------------------------------
@@ -101,7 +100,6 @@ class SnapshotReader(CatalogueReader):
         return mask
 
     def _present(self, ids: Iterable[int]) -> list[int]:
-        """Return the chunks that are in the snapshot."""
         every = np.array(list(ids), np.int64)
         return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
 
@@ -122,10 +120,7 @@ class SnapshotReader(CatalogueReader):
 
 
 def check(cancelled: Cancelled) -> None:
-    """Raise the error of a cancelled query, or one past its deadline.
-
-    Call it before a query to PostgreSQL.
-    """
+    """Raise the error of a cancelled query, or of one past its deadline."""
     if cancelled():
         raise interruption(cancelled)
 

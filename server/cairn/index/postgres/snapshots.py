@@ -72,8 +72,7 @@ class StoredSnapshot:
 def visible_snapshots(
     reads: Reads, repository: str | None = None, ref: str | None = None
 ) -> list[StoredSnapshot]:
-    """Return one snapshot of each visible repository, or of the named one: of `ref`, or of its main
-    branch."""
+    """Return a snapshot of each visible repository, or of the named one: of `ref`, or of its main branch."""
     if any(name is not None and not _is_text(name) for name in (repository, ref)):
         return []
     given = {"repository": repository, "ref": ref}
@@ -128,8 +127,7 @@ class QuestionReads(Session):
         self._required: list[SnapshotKey] = []
         super().__init__(partial(_begun_with, store.beginning(reader), self._required))
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
-        """The error of a failed read. Later reads of the request raise it at once instead of waiting
-        again."""
+        """The error of a failed read, which later reads of the request raise at once."""
 
     def require(self, keys: Iterable[SnapshotKey]) -> None:
         """Require these snapshots, the only ones that the request reads, in each further transaction."""

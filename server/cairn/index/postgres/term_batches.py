@@ -18,8 +18,7 @@ _TERMS_AT_ONCE = 2_000
 
 @frozen
 class Frequency:
-    """A term of an index file, with the number of its documents and of its rows in the table of
-    occurrences."""
+    """A term of an index file, with the numbers of its documents and of its occurrences."""
 
     term: str
     documents: int
@@ -60,10 +59,7 @@ def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], 
 
 
 def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
-    """Return postings without counts from pairs of a term's index in `terms` and a document.
-
-    Pairs may repeat.
-    """
+    """Return postings with counts of 1 from pairs of an index in `terms` and a document, which may repeat."""
     pairs = np.unique(places << 32 | documents)
     ends = np.searchsorted(pairs >> 32, np.arange(len(terms)), side="right")
     ids = (pairs & 0xFFFFFFFF).astype(np.int32)

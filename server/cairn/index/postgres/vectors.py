@@ -1,5 +1,4 @@
-"""A cache of static vectors of snapshots: read in bulk once, then compared in memory like those of an index
-file.
+"""A cache of the static vectors of snapshots, which are compared in memory as those of an index file are.
 
 Comparing 20,000 vectors takes 1 ms here and 10 ms in the database, where each of a query's three comparisons
 also costs a round trip.
@@ -33,8 +32,7 @@ from cairn.index.vectors.static_rows import RowStore, StaticRows
 logger = logging.getLogger(__name__)
 
 _MOST_BYTES = 400_000_000
-"""Memory for the vectors of all snapshots: a million chunks in small snapshots, or four million in large
-ones."""
+"""Memory for all vectors: a million chunks in small snapshots, or four million in large ones."""
 _READ_BEHIND_FROM = 30_000
 """Chunks from which a background thread reads the vectors (a million take 5 s), so that requests can time
 out. The database would need 1 s of all cores to compare a million for one query."""
@@ -89,11 +87,10 @@ class KeptVectors:
     def of(
         self, memory: SnapshotMemory, reads: Reads, cancelled: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the vectors of a snapshot, or None for too many, or unreadable ones.
+        """Return the vectors of a snapshot, or None for too many or unreadable ones.
 
-        Vectors of a large snapshot are read in the background. With `cancelled`, wait for them, and raise
-        OutOfTimeError or QueryCancelledError once it is true; without it, return None meanwhile. Raise what
-        `Reads.read` raises.
+        A background thread reads those of a large snapshot. With `cancelled`, wait for it, and raise
+        OutOfTimeError or QueryCancelledError once that is true; without it, return None meanwhile.
         """
         if _size(memory.chunks) > self._most_bytes:
             return None

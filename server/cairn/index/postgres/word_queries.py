@@ -29,8 +29,6 @@ _MOST_CHECKED = 300
 
 
 class WordQueries(SnapshotReader):
-    """The part of the reader that searches words and texts."""
-
     def _stems(self, text: str) -> list[str]:
         with self.reading() as db:
             return stems(db, text)
@@ -66,7 +64,6 @@ class WordQueries(SnapshotReader):
         return {text: postings(every) for text, every in terms.items()}
 
     def _adjacent(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
-        """Return the postings of the phrase of these terms."""
         near = intersection(every)
         if not 0 < len(near.ids) <= _MOST_CHECKED:
             return near
@@ -84,7 +81,6 @@ class WordQueries(SnapshotReader):
         return Postings(near.ids[there], counts[there], names[there])
 
     def word_list(self) -> WordList:
-        """Return all words of the repository's chunks."""
         return self._words.all(self._ask)
 
     def keywords(
@@ -150,7 +146,6 @@ class WordQueries(SnapshotReader):
         return find(self, literal, limit, lambda ids: self._passing(ids, only), deadline, first)
 
     def texts(self, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-        """Return id, first line and text of each of these chunks."""
         rows = self._rows(
             "SELECT id, start_line, text FROM cairn.chunks WHERE shard = %s AND pool = %s AND id = ANY(%s)",
             list(ids),

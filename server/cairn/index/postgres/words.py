@@ -42,8 +42,7 @@ look up most terms that they count."""
 _MOST_WAITING = 256
 """Limit of counted terms whose lists wait to be unpacked, 2 MB."""
 _MOST_BLOCKS = 60
-"""Limit of blocks that are searched for a prefix. A prefix of more blocks takes too long and selects too
-much."""
+"""Limit of blocks that are searched for a prefix. A prefix of more blocks takes too long."""
 
 
 @define(eq=False)
@@ -98,7 +97,6 @@ class SnapshotWords:
         return known
 
     def postings(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
-        """Return the postings of each term in the snapshot."""
         wanted = list(dict.fromkeys(terms))
         found: dict[str, Postings] = {}
         with self._lock:
@@ -137,10 +135,7 @@ class SnapshotWords:
         return found
 
     def all(self, ask: Ask) -> WordList:
-        """Return all words of the repository, cached for a while.
-
-        Reading those of a million chunks takes 1 s.
-        """
+        """Return all words of the repository, cached for a while. A million chunks take 1 s to read."""
         with self._reading_all:  # Several threads at once take three times as long.
             known = self.memory.words
             if not known.lists:
@@ -160,17 +155,13 @@ class SnapshotWords:
             yield Words(self.memory.columns.upto, b"\n".join([b"", *texts, b""]))
 
     def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """Count the chunks that contain each term with this prefix.
-
-        Return nothing where that takes too long.
-        """
+        """Count the chunks with each term of this prefix. Return nothing where that takes too long."""
         if deadline():  # After the query, the number of blocks bounds the time.
             return {}
         key = self.memory.key
         lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
-        # Each segment has a limit of its own, so that PostgreSQL searches the index instead of joining all
-        # blocks.
+        # Each segment has its own limit, so that PostgreSQL searches the index instead of joining all blocks.
         sql = f"""SELECT b.dictionary, b.lists FROM unnest(%s::int[]) AS s(id)
             CROSS JOIN LATERAL (
                 SELECT max(t.first) AS first FROM cairn.terms t WHERE {of_segment} AND t.first <= %s) AS low
@@ -198,10 +189,7 @@ class SnapshotWords:
         return dict(found)
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
-        """Read the blocks that may contain each term, one for each segment.
-
-        `lists` is the SQL of their lists.
-        """
+        """Read the blocks that may contain each term. `lists` is the SQL of their lists."""
         key = self.memory.key
         sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
             CROSS JOIN unnest(%s::int[]) AS s(id) CROSS JOIN LATERAL (
@@ -245,7 +233,6 @@ _TOKENIZING = threading.Lock()
 
 
 def query_stems(text: str) -> list[str]:
-    """Return the `stems` of a text without a catalogue."""
     with _TOKENIZING:
         return stems(_tokenizing(), text)
 
