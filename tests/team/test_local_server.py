@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
-from tests.postgres import QUICK_SETTINGS, execute, new_database
+from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import TeamError
 from cairn.team import postgres_programs
@@ -30,13 +30,6 @@ def wait_for(url: str, query: str, wanted: object, seconds: float = 20.0) -> Non
     while (found := execute(url, query)[0][0]) != wanted:
         assert time.monotonic() < deadline, f"{query}: {found}"
         time.sleep(0.02)
-
-
-def test_each_test_gets_an_empty_database_with_vectors(postgres: str, postgres_server: LocalServer) -> None:
-    assert execute(postgres, "SELECT '[1,2]'::vector <-> '[1,4]'::vector") == [(2.0,)]
-    execute(postgres, "CREATE TABLE harbour (name text)")
-    with new_database(postgres_server) as other:
-        assert execute(other, "SELECT to_regclass('harbour')") == [(None,)]
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ from cairn.team.git_tree import TreeFile, list_tree, make_checkout, track, write
 from cairn.team.local_index import index_files
 from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
 from cairn.team.placement import WAITING, StoragePlace, find_place
+from cairn.team.snapshot_facts import SnapshotFacts, describe
 from cairn.team.stored_files import file_facts, find_stored
 from cairn.team.tree_rules import Admitted, admit
-from cairn.team.whole_snapshot import SnapshotFacts, describe
 from cairn.team.work_folder import work_folder
 from cairn.workspace.scan import FileEntry
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cairn.errors import TeamError
 from cairn.paths import data_dir
 from cairn.team.local_server import LocalServer
-from cairn.team.postgres_programs import INSTALL_COMMAND, server_account
+from cairn.team.postgres_programs import server_account
 
 DATABASE = "cairn"
 _FOLDER_OF_ROOT = Path("/var/lib/cairn/team-trial")
@@ -71,12 +70,8 @@ def state(folder: Path) -> TrialState:
 
 
 def _make_database(server: LocalServer) -> None:
-    try:
-        import psycopg  # It comes with the extra.
-    except ImportError as problem:
-        raise TeamError(
-            f"The PostgreSQL client is not installed for Cairn. Install it with `{INSTALL_COMMAND}`."
-        ) from problem
+    import psycopg  # Stopping the trial must work without it.
+
     with (
         psycopg.connect(server.url(), autocommit=True) as connection,
         suppress(psycopg.errors.DuplicateDatabase),

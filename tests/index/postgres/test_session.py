@@ -111,11 +111,11 @@ def test_ended_session_reads_in_transactions_of_their_own(team: TeamStore, store
     assert not is_in_transaction(team)
 
 
-def test_reads_apart_from_a_session_see_the_same(team: TeamStore) -> None:
+def test_detached_reads_of_a_session_see_the_same(team: TeamStore) -> None:
     store = Store([team.server_url], connections=2)
     with store.session("bob") as session:
-        assert session.apart.read(transaction) != session.read(transaction)
-        assert session.apart.read(files) == [4]
+        assert session.detached.read(transaction) != session.read(transaction)
+        assert session.detached.read(files) == [4]
     store.close()
 
 

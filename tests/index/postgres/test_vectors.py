@@ -76,8 +76,8 @@ class Counted(Reads):
         return self._reads.read(ask)
 
     @property
-    def apart(self) -> SingleReads:
-        single = self._reads.apart
+    def detached(self) -> SingleReads:
+        single = self._reads.detached
 
         def begin() -> Begun:
             self.count += 1
@@ -164,13 +164,6 @@ def test_too_many_vectors_are_not_read(harbour: Harbour) -> None:
     reads = Counted(harbour.first.reads)
     assert KeptVectors(most_bytes=0).of(harbour.first.memory, reads) is None
     assert reads.count == 0
-
-
-def test_many_vectors_are_read_in_the_background(harbour: Harbour) -> None:
-    kept, reader = KeptVectors(read_behind_from=1), harbour.first
-    kept.of(reader.memory, reader.reads)
-    kept.wait(reader.memory)
-    assert kept.of(reader.memory, reader.reads) is not None
 
 
 def test_many_vectors_are_waited_for(harbour: Harbour) -> None:

@@ -128,7 +128,7 @@ class Store:
                     if row is not None and row[-1] == str(VERSION):
                         return server, connection
                     server.give_back(connection)
-                    server.look_again()  # The next attempt raises what is wrong.
+                    server.recheck_schema()  # The next attempt raises what is wrong.
                     continue
                 except psycopg.Error as error:
                     broken = connection.closed

@@ -75,7 +75,7 @@ def put_segment(
     return number
 
 
-def take_over(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
+def copy_shared_lists(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
     """Copy lists that only others of the pool have of `files`. Return the number of their chunks."""
     listed = [source.columns.files for source in _segments(connection, home, own=True)]
     missing = _with_chunks(connection, home, np.setdiff1d(files, np.concatenate([files[:0], *listed])))

@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow
 from cairn.index.postgres.blocks import TermBatch
 from cairn.index.postgres.columns import SegmentColumns
 from cairn.index.postgres.frequent_words import keep_frequent_words
-from cairn.index.postgres.lists import put_segment, take_over
+from cairn.index.postgres.lists import copy_shared_lists, put_segment
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, facts_of
 from cairn.index.postgres.tables import BULK_TABLES, DIMENSIONS
 from cairn.index.postgres.term_batches import renumbered
@@ -82,7 +82,7 @@ def publish(
         written = writing.write(revision.blobs)
         files = np.unique(np.array([*kept, *writing.file_ids.values()], np.int32))
         if len(files) > written[0]:
-            take_over(connection, home, files)
+            copy_shared_lists(connection, home, files)
         every = {**facts_of(segment.meta()), **(facts or {})}
         snapshot = _put_snapshot(
             connection, home, revision, every, files, segment.parts() if parts is None else parts

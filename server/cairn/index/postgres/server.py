@@ -168,7 +168,7 @@ class Server:
             self._ready = False
             self._pool.drain()
 
-    def look_again(self) -> None:
+    def recheck_schema(self) -> None:
         """Make the next request check the version of the schema."""
         self._ready = False
 

@@ -28,7 +28,7 @@ class Reads(ABC):
 
     @property
     @abstractmethod
-    def apart(self) -> SingleReads:
+    def detached(self) -> SingleReads:
         """Reads as the same reader that may outlive the request."""
 
 
@@ -40,7 +40,7 @@ class SingleReads(Reads):
         return _retried(self._read, ask)
 
     @property
-    def apart(self) -> SingleReads:
+    def detached(self) -> SingleReads:
         return self
 
     def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
@@ -73,14 +73,14 @@ class Session(Reads):
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
-        self._apart = SingleReads(begin)
+        self._detached = SingleReads(begin)
         self._begun: Begun | None = None
         self._ended = False
         self._lock = threading.Lock()
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         if self._ended:
-            return self._apart.read(ask)
+            return self._detached.read(ask)
         try:
             with self._lock:
                 return _retried(self._read, ask)
@@ -89,8 +89,8 @@ class Session(Reads):
                 self._give_back()
 
     @property
-    def apart(self) -> SingleReads:
-        return self._apart
+    def detached(self) -> SingleReads:
+        return self._detached
 
     def end(self) -> None:
         """End the transaction, or let a thread that is reading now end it afterwards."""

@@ -100,7 +100,7 @@ class KeptVectors:
         if entry.rows is not None:
             return entry.rows
         if memory.chunks >= self._read_behind_from:
-            self._read_behind(memory, entry, reads.apart)
+            self._read_behind(memory, entry, reads.detached)
             if cancelled is not None and entry.behind is not None:
                 _wait(entry.behind, cancelled)
             return entry.rows
