@@ -6,6 +6,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import psycopg
 import pytest
@@ -70,6 +71,30 @@ def test_next_commit_reads_only_changed_files(store: str, repository: GitReposit
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
+MANIFEST = {"cranes/pyproject.toml": '[project]\nname = "cranes"\n'}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "files", "read"),
+    [
+        ({"cranes/a.py": "A = 1\n", "cranes/b.py": "B = 1\n"}, MANIFEST, 9, 3),
+        ({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"}, {".cairnignore": "src/\n"}, 5, 2),
+        ({"levels.raw": b"a\0b"}, {"levels.raw": b"longer\0b"}, 7, 1),
+        ({"levels.raw": b"a\0b"}, {}, 7, 0),
+    ],
+    ids=["new manifest changes collections", "ignore file", "binary file", "no change"],
+)  # fmt: skip
+def test_next_commit_changes_rules_or_binary_files(
+    store: str, repository: GitRepository, tmp_path: Path, first: Any, then: Any, files: int, read: int
+) -> None:
+    for written in (first, then):
+        repository.write(written)
+        repository.commit("Berths")
+        found = index(store, repository)
+    assert (found.is_new, found.files, found.files_read) == (True, files, read)
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
 def test_same_commit_is_not_indexed_again(store: str, repository: GitRepository) -> None:
     first = index(store, repository)
     before = bulk_counts(store)
@@ -121,36 +146,6 @@ def test_reverted_files_are_not_read_again(store: str, repository: GitRepository
     repository.git("revert", "--no-edit", "HEAD")
     found = index(store, repository)
     assert (found.is_new, found.files_read, found.chunks_new) == (True, 0, 0)
-    assert_equal_to_checkout(store, repository, "main", tmp_path)
-
-
-def test_new_binary_version_is_noted_and_read_once(store: str, repository: GitRepository) -> None:
-    for content in (b"a\0b", b"longer\0b"):
-        repository.write({"data/levels.raw": content})
-        repository.commit("Levels")
-        assert index(store, repository).files_read >= 1
-    repository.commit("Nothing")
-    assert index(store, repository).files_read == 0
-
-
-def test_new_manifest_changes_collections(store: str, repository: GitRepository, tmp_path: Path) -> None:
-    repository.write({"cranes/arm.py": "def lift(): pass\n", "cranes/base.py": "def stand(): pass\n"})
-    repository.commit("Cranes")
-    index(store, repository)
-    repository.write({"cranes/pyproject.toml": '[project]\nname = "cranes"\n'})
-    repository.commit("A project of their own")
-    assert index(store, repository).files_read == 3
-    assert_equal_to_checkout(store, repository, "main", tmp_path)
-
-
-def test_ignore_file_takes_files_out_and_in(store: str, repository: GitRepository, tmp_path: Path) -> None:
-    repository.write({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"})
-    repository.commit("Plans")
-    assert index(store, repository).files == 7
-    repository.write({".cairnignore": "src/\n"})
-    repository.commit("Other plans")
-    found = index(store, repository)
-    assert (found.files, found.files_read) == (5, 2)
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 

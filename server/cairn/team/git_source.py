@@ -59,7 +59,8 @@ class Repository:
         for candidate in wanted:
             if commit := self._commit(candidate):
                 shown = commit if candidate == name and _HASH.fullmatch(name) else _short(name)
-                return Ref(shown, commit, self._seconds(commit))
+                seconds = self.read("show", "--no-patch", "--format=%ct", commit).split()[0]
+                return Ref(shown, commit, int(seconds))
         raise InvalidRequestError("ref", f"{name} is not there. {self._available()}")
 
     def branches(self) -> set[str]:
@@ -94,9 +95,6 @@ class Repository:
         answer = self.read("cat-file", "--batch-check", given=f"{name}^{{commit}}\n")
         found = answer.decode("utf-8", "replace").split(" ")
         return found[0] if len(found) == 3 and found[1] == "commit" else ""
-
-    def _seconds(self, commit: str) -> int:
-        return int(self.read("show", "--no-patch", "--format=%ct", commit).split()[0])
 
     def _available(self) -> str:
         names = sorted(self.branches())

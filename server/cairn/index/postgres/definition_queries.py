@@ -118,8 +118,8 @@ class DefinitionQueries(SnapshotReader):
         return found
 
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        # An index file folds names with the tokenizer `ascii`.
-        folded = [_ascii_lower(storable(word)) for word in words]
+        # An index file folds names with the tokenizer `ascii`. Lower case of bytes concerns only ASCII, too.
+        folded = [storable(word).encode().lower().decode() for word in words]
         found = self.term_postings(folded, NAMES) if folded else {}
         if not found:
             return []
@@ -140,7 +140,3 @@ class DefinitionQueries(SnapshotReader):
             [number for number in ids if number in self.memory.files],
         )
         return {number: bytes(packed) for number, packed in rows}
-
-
-def _ascii_lower(word: str) -> str:
-    return "".join(letter.lower() if letter.isascii() else letter for letter in word)
