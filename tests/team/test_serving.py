@@ -338,7 +338,7 @@ def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tm
 
 
 @pytest.mark.parametrize(
-    ("store", "said"),
+    ("store", "problem"),
     [
         ("postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn", "127.0.0.1:1/cairn refuses connections"),
         ("mysql://ada:Mole-and-berth-7@127.0.0.1/cairn", "The store's URL is not valid"),
@@ -346,15 +346,15 @@ def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tm
         ("no-such-file", "no-such-file, cannot be read"),
     ],
 )
-def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, said: str) -> None:
-    assert said in refused(store)
+def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, problem: str) -> None:
+    assert problem in refused(store)
 
 
 def test_wrong_password_database_and_version_are_refused(prepared_postgres: str) -> None:
     store = TeamStore.prepared(prepared_postgres)
-    said = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
-    assert "refuses the password" in said
-    assert "wrong-Mole" not in said
+    problem = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
+    assert "refuses the password" in problem
+    assert "wrong-Mole" not in problem
     assert "not a database" in refused(store.server_url.rpartition("/")[0] + "/nothing")
     assert "Run `cairn team prepare` once" in refused(store.url.rpartition("/")[0] + "/postgres")
 

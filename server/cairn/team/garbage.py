@@ -141,10 +141,7 @@ def _collect(
 
 
 def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
-    """Delete the refs whose branch or tag is gone.
-
-    This run has the pool's lock, so no run adds refs meanwhile.
-    """
+    """Delete refs whose branch or tag is gone. This run locks the pool, so no run adds refs meanwhile."""
     refs, problems = 0, []
     rows = connection.execute("SELECT id, name, url FROM cairn.repositories WHERE pool = %s", (pool,))
     for number, name, url in rows.fetchall():

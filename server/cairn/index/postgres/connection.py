@@ -70,7 +70,7 @@ class Store:
 
     @contextmanager
     def session(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Session]:
-        """Begin a request of `reader`: all its reads, from any thread, share one transaction as of `reading`.
+        """Begin a request of `reader`, whose reads share a transaction like that of `reading`, in any thread.
 
         The first read connects. The transaction ends with the context.
         """
@@ -81,11 +81,11 @@ class Store:
             session.end()
 
     def single_reads(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> SingleReads:
-        """Return reads of `reader` that each have a transaction as of `reading`."""
+        """Return reads of `reader` that each have a transaction like that of `reading`."""
         return SingleReads(self.beginning(reader, timeout_ms))
 
     def beginning(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Callable[[], Begun]:
-        """Return a function that begins a transaction as of `reading`."""
+        """Return a function that begins a transaction like that of `reading`."""
         return partial(self._begin, reader, timeout_ms)
 
     def read(

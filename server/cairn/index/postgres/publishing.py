@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
@@ -106,18 +106,17 @@ def _analyze(connection: Connection[TupleRow], shard: int, chunks: int) -> None:
         connection.execute(sql.SQL(f"ANALYZE cairn.{table.partition(shard)}({columns})"))
 
 
+@define
 class _Writing:
-    """Write one segment into the database, in the caller's transaction."""
+    """The writing of one segment into the database, in the caller's transaction."""
 
-    def __init__(
-        self, connection: Connection[TupleRow], home: Home, segment: Segment, next_file: int, next_chunk: int
-    ) -> None:
-        self._connection = connection
-        self._home = home
-        self._segment = segment
-        self._next_file, self._next_chunk = next_file, next_chunk
-        self.file_ids: dict[int, int] = {}
-        """The files' ids in the pool, by their id in the segment."""
+    _connection: Connection[TupleRow]
+    _home: Home
+    _segment: Segment
+    _next_file: int
+    _next_chunk: int
+    file_ids: dict[int, int] = field(factory=dict, init=False)
+    """The files' ids in the pool, by their id in the segment."""
 
     def write(self, blobs: Mapping[str, bytes]) -> tuple[int, int]:
         """Store the files that the pool lacks. Return their number and that of their chunks."""
@@ -177,17 +176,15 @@ class _Writing:
             "shard, pool, id, path, blob, version, size, content_hash, is_text, kind, collection, indexed_at,"
             " chunks, imports, sketch, symbols"
         )
-        self._copy(
-            f"files({columns})",
+        rows = (
             (
-                (
-                    *self._place(self.file_ids[f.id]), f.path, blobs.get(f.path), SCHEMA_VERSION, f.size,
-                    f.content_hash, bool(f.is_text), f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
-                    f.sketch, f.symbols,
-                )
-                for f in new
-            ),
+                *self._place(self.file_ids[f.id]), f.path, blobs.get(f.path), SCHEMA_VERSION, f.size,
+                f.content_hash, bool(f.is_text), f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
+                f.sketch, f.symbols,
+            )
+            for f in new
         )  # fmt: skip
+        self._copy(f"files({columns})", rows)
 
     def _copy_chunks(self, ids: NDArray[np.int32]) -> tuple[list[str], list[str]]:
         """Store the chunks. Return their types and their languages."""

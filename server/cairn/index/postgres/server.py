@@ -24,7 +24,7 @@ CONNECT_SECONDS = 2
 _BUSY_SECONDS = 2.0
 """Timeout of a request for a free connection."""
 _DOWN_SECONDS = 5.0
-"""How long a server that did not answer comes after the others."""
+"""How long a server that did not answer is tried last."""
 _SILENT_SECONDS = 1.5
 """How long a statement waits before it tests whether the server still accepts connections. A stopped process,
 a full disk or an overloaded machine keeps its connections open and never answers."""
@@ -186,7 +186,7 @@ class Server:
         return ServerState(self.where, True, self.primary, row[0] if row else None)
 
     def mark_down(self) -> None:
-        """Put this server after the others for a while."""
+        """Try this server last for a while."""
         self._ready = False
         self._retry_at = time.monotonic() + _DOWN_SECONDS
 

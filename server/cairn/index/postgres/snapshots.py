@@ -78,9 +78,8 @@ def visible_snapshots(
     given = {"repository": repository, "ref": ref}
     rows = reads.read(lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
     found: dict[str, StoredSnapshot] = {}
-    for number, repository_id, pool, shard, name, *rest in rows:
-        key = SnapshotKey(number, repository_id, pool, shard)
-        found.setdefault(name, StoredSnapshot(key, name, *rest))
+    for row in rows:
+        found.setdefault(row[4], StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]))
     return list(found.values())
 
 
@@ -125,7 +124,7 @@ class QuestionReads(Session):
 
     def __init__(self, store: Store, reader: str | None) -> None:
         self._required: list[SnapshotKey] = []
-        super().__init__(partial(_begun_with, store.beginning(reader), self._required))
+        super().__init__(partial(_begin, store.beginning(reader), self._required))
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
         """The error of a failed read, which later reads of the request raise at once."""
 
@@ -143,7 +142,7 @@ class QuestionReads(Session):
             raise
 
 
-def _begun_with(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
+def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
     """Begin a transaction. Raise StoreUnavailableError where it does not show all required snapshots."""
     server, connection = begin()
     if not required:
@@ -170,10 +169,7 @@ class SnapshotMemories:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, reads: Reads, key: SnapshotKey) -> SnapshotMemory:
-        """Return the memory of a snapshot that the reader may see.
-
-        Raise StoreUnavailableError where it is gone.
-        """
+        """Return the memory of a visible snapshot. Raise StoreUnavailableError where it is gone."""
         if (known := self._used(key)) is not None:
             return known
         with self._lock:
@@ -212,8 +208,6 @@ _SELECT_NEAREST = """
     JOIN cairn.snapshots s ON s.commit = c.commit AND s.version = %s
     JOIN cairn.repositories r ON r.id = s.repository JOIN cairn.refs f ON f.snapshot = s.id
     ORDER BY c.place, r.id, f.ref LIMIT 1"""
-_SELECT_ONE = """
-    SELECT s.id, s.repository, s.pool, s.shard FROM cairn.snapshots s WHERE s.id = %s"""
 
 
 def nearest_snapshot(reads: Reads, commits: Sequence[str]) -> StoredSnapshot | None:
@@ -238,5 +232,6 @@ def _reach(connection: Connection[TupleRow], key: SnapshotKey) -> None:
 
 def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
     """Return the key of a snapshot, or None where the reader sees no such snapshot."""
-    row = reads.read(lambda db: db.execute(_SELECT_ONE, (snapshot,)).fetchone())
+    sql = "SELECT id, repository, pool, shard FROM cairn.snapshots WHERE id = %s"
+    row = reads.read(lambda db: db.execute(sql, (snapshot,)).fetchone())
     return None if row is None else SnapshotKey(*row)

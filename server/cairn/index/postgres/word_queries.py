@@ -25,7 +25,7 @@ from cairn.index.text.match import quoted_word
 from cairn.index.text.word_list import WordList
 
 _MOST_CHECKED = 300
-"""Chunks whose texts are searched for a phrase. Of more chunks, all that have its words count."""
+"""Limit of chunks whose texts are searched for a phrase. Above it, all chunks with its words count."""
 
 
 class WordQueries(SnapshotReader):
