@@ -74,9 +74,6 @@ class LocalServer:
         self._wanted_port = port
         self._found_programs: Programs | None = None
 
-    def __repr__(self) -> str:
-        return f"LocalServer({str(self.folder)!r})"
-
     @property
     def port(self) -> int:
         """The current or last port. Raise TeamError where the server was never started."""

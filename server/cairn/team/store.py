@@ -194,10 +194,7 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
                 "The trial database of this machine does not run; `cairn team up` starts it."
             )
         return store_urls(_server_file())
-    urls: list[str] = []
-    for each in given:
-        urls += [each] if "://" in each else store_urls(Path(each))
-    return tuple(urls)
+    return tuple(url for each in given for url in ((each,) if "://" in each else store_urls(Path(each))))
 
 
 def start_trial() -> tuple[trial.TrialState, OwnedStore]:

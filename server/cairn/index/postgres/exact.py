@@ -65,15 +65,16 @@ def find(
             if len(hits) >= more:
                 return best_first(hits.values(), cut=True)
             hits[hit.chunk_id] = hit
-        _raise_where_cancelled(deadline)
-        if deadline():
+        if _is_over(deadline):
             return best_first(hits.values(), cut=True)
     return best_first(hits.values(), cut)
 
 
-def _raise_where_cancelled(deadline: Deadline) -> None:
+def _is_over(deadline: Deadline) -> bool:
+    """Whether the deadline has passed. Raise QueryCancelledError."""
     if deadline.cancelled():
         raise QueryCancelledError("The request was cancelled.")
+    return deadline()
 
 
 def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
@@ -142,6 +143,5 @@ def _verified(
         for chunk, line, text in sorted(reader.texts(batch)):
             if (hit := look(literal, text, chunk, line)) is not None:
                 yield hit
-        _raise_where_cancelled(deadline)
-        if deadline():
+        if _is_over(deadline):
             return

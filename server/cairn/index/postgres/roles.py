@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from psycopg import Connection, errors, sql
@@ -69,11 +68,8 @@ def _make_role(connection: Connection[TupleRow], role: str) -> None:
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         return
 
-    def create() -> None:
-        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
-
     with suppress(errors.DuplicateObject, errors.UniqueViolation):  # Another session may create it now.
-        _in_race(connection, create)
+        _change(connection, sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
 
 
 def _make_member(connection: Connection[TupleRow], group: str, member: str, *, inherit: bool) -> None:
@@ -86,17 +82,12 @@ def _make_member(connection: Connection[TupleRow], group: str, member: str, *, i
     if joined and joined[0]:
         return
 
-    def join() -> None:
-        connection.execute(
-            sql.SQL("GRANT {} TO {} WITH INHERIT {}, SET TRUE").format(
-                sql.Identifier(group), sql.Identifier(member), sql.SQL(str(inherit).upper())
-            )
-        )
-
-    _in_race(connection, join)
+    names = (sql.Identifier(group), sql.Identifier(member))
+    inherits = sql.SQL(str(inherit).upper())
+    _change(connection, sql.SQL("GRANT {} TO {} WITH INHERIT {}, SET TRUE").format(*names, inherits))
 
 
-def _in_race(connection: Connection[TupleRow], change: Callable[[], None]) -> None:
+def _change(connection: Connection[TupleRow], statement: sql.Composed) -> None:
     """Run a change of roles in a savepoint. Retry while another session changes the same roles.
 
     PostgreSQL reports the race as an internal error ("tuple concurrently updated") without a code of its own.
@@ -104,7 +95,7 @@ def _in_race(connection: Connection[TupleRow], change: Callable[[], None]) -> No
     for attempt in range(_TRIES):
         try:
             with connection.transaction():
-                change()
+                connection.execute(statement)
             return
         except errors.InsufficientPrivilege:
             raise StoreUnavailableError(

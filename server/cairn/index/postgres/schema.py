@@ -116,12 +116,8 @@ def _newer(found: int) -> StoreUnavailableError:
 
 def _first(connection: Connection[TupleRow]) -> None:
     make_groups(connection)
-    connection.execute(CATALOGUE)
-    connection.execute(BULK)
-    connection.execute(GRANTS)
-    connection.execute(TRIGGERS)
-    connection.execute(TOKENS)
-    connection.execute(RIGHTS)
+    for statements in (CATALOGUE, BULK, GRANTS, TRIGGERS, TOKENS, RIGHTS):
+        connection.execute(statements)
     # Every role may create temporary tables in a new database; readers may create nothing.
     database = sql.Identifier(connection.info.dbname)
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
