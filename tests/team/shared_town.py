@@ -51,6 +51,10 @@ class Town:
     """The answers, by index in QUERIES, to a reader of the harbour before there was a lighthouse."""
     machine: Path
 
+    @property
+    def url(self) -> str:
+        return str(self.served.addresses["url"])
+
     def index(self, repository: GitRepository, ref: str | None = None, **given: Any) -> None:
         with on_machine(self.machine):
             index(self.store.url, repository, ref, **given)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
 from tests.conftest import ask
-from tests.serving import Served, until
-from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import TeamStore, own_store, team_serving
+from tests.serving import until
+from tests.team.git_repositories import GitRepository
+from tests.team.shared_town import Town
+from tests.team.team_server import team_serving
 
 from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
@@ -25,47 +25,22 @@ from cairn.engine.engine import Engine
 from cairn.index.remote import clone as team_clone
 from cairn.index.remote.server import Located
 from cairn.paths import data_dir, workspace_dir
-from cairn.team.local_server import LocalServer
 
 _TIDES = "src/harbour/tides.py"
-
-
-@frozen
-class Town:
-    """An indexed repository, and a server."""
-
-    store: TeamStore
-    served: Served
-    origin: GitRepository
-    token: str
-
-    @property
-    def url(self) -> str:
-        return str(self.served.addresses["url"])
-
-
-@pytest.fixture(scope="module")
-def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        origin = harbour(folder / "harbour")
-        index(store.url, origin)
-        with team_serving(store.server_url, log=folder / "log") as served:
-            yield Town(store, served, origin, store.reader("ada", "harbour"))
 
 
 @pytest.fixture
 def member(town: Town, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Town:
     """Give this process the settings and the machine of a team's member."""
     monkeypatch.setenv("CAIRN_TEAM__URL", town.url)
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.ada)
     monkeypatch.setattr(team_clone, "_RETRY_SECONDS", (0.05, 0.1))
     return town
 
 
 @pytest.fixture
 def clone(town: Town, tmp_path: Path) -> GitRepository:
-    return town.origin.clone(tmp_path / "harbour")
+    return town.harbour.clone(tmp_path / "harbour")
 
 
 @contextmanager
@@ -209,7 +184,7 @@ def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone
         answer = ask(engine, "search", {"query": "guide_tanker"})
         assert answer.results[0].path == "src/harbour/pilots.py"
         (revision,) = answer.index.revisions
-        commit = member.origin.git("rev-parse", "main")
+        commit = member.harbour.git("rev-parse", "main")
         assert (revision.behind, revision.commit) == (2, commit)
         behind = f"From the team's index: harbour, main at {commit[:8]}, 2 commits behind this folder."
         assert answer.index.source == behind
@@ -299,19 +274,19 @@ def test_ignored_and_secret_files_of_the_clone_stay_out(member: Town, clone: Git
 
 
 def test_checkout_of_another_branch_is_followed(member: Town, clone: GitRepository) -> None:
-    member.origin.git("checkout", "--quiet", "-b", "feature")
-    member.origin.write({"src/harbour/locks.py": "def open_sluice():\n    return 1\n"})
-    commit = member.origin.commit("Locks")
-    member.origin.git("checkout", "--quiet", "main")
-    index(member.store.url, member.origin, "feature")
+    member.harbour.git("checkout", "--quiet", "-b", "sluices")
+    member.harbour.write({"src/harbour/locks.py": "def open_sluice():\n    return 1\n"})
+    commit = member.harbour.commit("Locks")
+    member.harbour.git("checkout", "--quiet", "main")
+    member.index(member.harbour, "sluices")
     with shared(clone.folder) as engine:
         assert not matched(engine, "open_sluice")
         clone.git("fetch", "--quiet")
-        clone.git("checkout", "--quiet", "feature")
+        clone.git("checkout", "--quiet", "sluices")
         until(lambda: engine.folders[0].revision and engine.folders[0].revision.commit == commit)
         assert matched(engine, "open_sluice") == {"src/harbour/locks.py"}
         (revision,) = ask(engine, "search", {"query": "open_sluice"}).index.revisions
-        assert (revision.ref, revision.behind) == ("feature", 0)
+        assert (revision.ref, revision.behind) == ("sluices", 0)
         clone.git("checkout", "--quiet", "main")
         until(lambda: engine.folders[0].revision and engine.folders[0].revision.ref == "main")
         assert not matched(engine, "open_sluice")
@@ -423,7 +398,7 @@ def test_clone_with_wrong_settings_is_indexed_here_with_a_warning(
         monkeypatch.setenv("CAIRN_TEAM_TOKEN", token)
     with alone(clone.folder) as warnings:
         assert warning in warnings
-        for secret in (token or member.token, "secret"):
+        for secret in (token or member.ada, "secret"):
             assert not secret or secret not in warnings + caplog.text
 
 
@@ -509,7 +484,7 @@ def test_clone_that_differs_too_much_is_indexed_here(
 def test_workspace_file_cannot_name_a_server(
     town: Town, clone: GitRepository, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.ada)
     clone.write({".cairn.toml": f'[team]\nurl = "{town.url}"\n'})
     with opened(clone.folder) as engine:
         assert engine.folders[0].sharing is None
@@ -525,11 +500,11 @@ def test_token_is_read_from_a_private_file(
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "config"))
     file = tmp_path / "config" / "team-token"
     file.parent.mkdir()
-    file.write_text(f"{member.token}\n")
+    file.write_text(f"{member.ada}\n")
     file.chmod(0o640)
     with alone(clone.folder) as warnings:
         assert f"chmod 600 {file}" in warnings
-        assert member.token not in warnings
+        assert member.ada not in warnings
     file.chmod(0o600)
     with shared(clone.folder) as engine:
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
