@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 from tests.postgres import execute
 from tests.serving import Answer, Served
-from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
+from tests.team.shared_town import Town
 
 from cairn.chunking.model import Chunk
 from cairn.engine.stored import StoredEngine
@@ -41,7 +40,6 @@ from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal, TextHit
 from cairn.protocol.chunk_type import ChunkType
-from cairn.team.local_server import LocalServer
 
 # --- values --------------------------------------------------------------------------------------------
 
@@ -185,14 +183,11 @@ _SECRET = "buried_treasure"
 
 
 @frozen
-class Town:
-    """A repository with a private fork, another repository, a server, and the tokens of two readers.
+class Exchange:
+    """The town's server with a private fork of the harbour: ada sees only the harbour, and bob everything."""
 
-    ada sees only the harbour; bob sees everything.
-    """
-
-    store: TeamStore
     served: Served
+    url: str
     engine: StoredEngine
     ada: str
     bob: str
@@ -210,44 +205,33 @@ class Town:
 
 
 @pytest.fixture(scope="module")
-def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        first = harbour(folder / "harbour")
-        index(store.url, first)
-        fork = first.clone(folder / "fork")
-        fork.write({"src/harbour/map.py": f'def {_SECRET}():\n    """Where it lies: seven steps north."""\n'})
-        fork.commit("A map")
-        index(store.url, fork, name="fork")
-        other = GitRepository(folder / "lighthouse", LIGHTHOUSE)
-        index(store.url, other)
-        rows: Any = execute(
-            store.url,
-            """SELECT r.name, s.id, r.pool FROM cairn.snapshots s
-               JOIN cairn.repositories r ON r.id = s.repository""",
-        )
-        pools = {name: pool for name, _, pool in rows}
-        assert pools["harbour"] == pools["fork"], "a fork shares the rows"
-        commits = {
-            each: made.git("rev-parse", "HEAD")
-            for each, made in (("harbour", first), ("fork", fork), ("lighthouse", other))
-        }
-        engine = StoredEngine(Store([store.server_url]))
-        with team_serving(store.server_url, log=folder / "log") as served:
-            ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
-            yield Town(store, served, engine, ada, bob, {name: number for name, number, _ in rows}, commits)
-        engine.stop()
+def exchange(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exchange]:
+    fork = town.harbour.clone(tmp_path_factory.mktemp("fork") / "fork")
+    fork.write({"src/harbour/map.py": f'def {_SECRET}():\n    """Where it lies: seven steps north."""\n'})
+    fork.commit("A map")
+    town.index(fork, name="fork")
+    rows: Any = execute(
+        town.store.url,
+        """SELECT r.name, s.id, s.commit, r.pool FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot
+           JOIN cairn.repositories r ON r.id = s.repository WHERE f.ref = 'main'""",
+    )
+    snapshots, commits, pools = ({row[0]: row[column] for row in rows} for column in (1, 2, 3))
+    assert pools["harbour"] == pools["fork"], "a fork shares the rows"
+    engine = StoredEngine(Store([town.store.server_url]))
+    sees_all = town.store.reader("wes", everything=True)
+    yield Exchange(town.served, town.store.url, engine, town.ada, sees_all, snapshots, commits)
+    engine.stop()
 
 
-def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(town: Town) -> None:
+def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Exchange) -> None:
     body = dumps(["page", ["README.md"]])
     for repository in ("fork", "lighthouse"):
-        number = town.snapshots[repository]
-        assert town.post(f"read/{number}", body, town.bob).status == 200
-        for token, snapshot in ((town.ada, number), (town.bob, 999_999)):
+        number = exchange.snapshots[repository]
+        assert exchange.post(f"read/{number}", body, exchange.bob).status == 200
+        for token, snapshot in ((exchange.ada, number), (exchange.bob, 999_999)):
             answers = [
-                town.post(f"read/{snapshot}", body, token),
-                town.served.ask(f"/team/v1/catalogue/{snapshot}", token=token),
+                exchange.post(f"read/{snapshot}", body, token),
+                exchange.served.ask(f"/team/v1/catalogue/{snapshot}", token=token),
             ]
             for answer in answers:
                 assert answer.status == 404
@@ -258,65 +242,67 @@ def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(town: Town) -> 
     "number",
     ["0", "-1", "1.5", "a", "%00", "\uff11", "9" * 18, "9" * 19, "9" * 5_000, "1%2F2", "1;1", "1 OR 1"],
 )
-def test_unknown_and_invalid_snapshots_are_not_found(town: Town, number: str) -> None:
+def test_unknown_and_invalid_snapshots_are_not_found(exchange: Exchange, number: str) -> None:
     path = "".join(f"%{byte:02X}" if byte > 126 or byte == 32 else chr(byte) for byte in number.encode())
     for answer in (
-        town.post(f"read/{path}", dumps(["page", ["README.md"]])),
-        town.served.ask(f"/team/v1/catalogue/{path}", token=town.ada),
+        exchange.post(f"read/{path}", dumps(["page", ["README.md"]])),
+        exchange.served.ask(f"/team/v1/catalogue/{path}", token=exchange.ada),
     ):
         assert answer.status == 404
 
 
-def test_catalogue_names_nothing_of_a_fork_or_another_repository(town: Town) -> None:
-    answer = town.served.ask(f"/team/v1/catalogue/{town.snapshots['harbour']}", token=town.ada)
-    memory = unpacked_catalogue(town.snapshots["harbour"], answer.body)
+def test_catalogue_names_nothing_of_a_fork_or_another_repository(exchange: Exchange) -> None:
+    answer = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['harbour']}", token=exchange.ada)
+    memory = unpacked_catalogue(exchange.snapshots["harbour"], answer.body)
     found = memory.connect().execute("SELECT path FROM files").fetchall()
     assert ("src/harbour/tides.py",) in found
     assert not {("src/harbour/map.py",), ("src/lighthouse/lamp.py",)} & set(found)
     assert _SECRET.encode() not in memory.database.serialize("main")
-    whole = town.served.ask(f"/team/v1/catalogue/{town.snapshots['fork']}", token=town.bob)
+    whole = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['fork']}", token=exchange.bob)
     assert b"map.py" in unpacked_catalogue(1, whole.body).database.serialize("main")
 
 
-def test_chunks_of_a_fork_are_not_read_by_their_ids(town: Town) -> None:
-    every = [number for (number,) in execute(town.store.url, "SELECT id FROM cairn.chunks")]
-    (secret,) = town.post(
-        f"read/{town.snapshots['fork']}", dumps(["defining", [[_SECRET], 9, ChunkFilter()]]), town.bob
+def test_chunks_of_a_fork_are_not_read_by_their_ids(exchange: Exchange) -> None:
+    every = [number for (number,) in execute(exchange.url, "SELECT id FROM cairn.chunks")]
+    (secret,) = exchange.post(
+        f"read/{exchange.snapshots['fork']}", dumps(["defining", [[_SECRET], 9, ChunkFilter()]]), exchange.bob
     ).json
     hidden = secret["Hit"][0]
     assert hidden in every
-    assert hidden not in town.read("chunks", every)
-    assert len(town.read("chunks", every)) > 5
-    assert hidden not in {each.id for each in town.read("outlines", every).values()}
+    assert hidden not in exchange.read("chunks", every)
+    assert len(exchange.read("chunks", every)) > 5
+    assert hidden not in {each.id for each in exchange.read("outlines", every).values()}
     for name in ("places", "packed_tables"):
-        assert hidden not in town.read(name, every)
-    assert hidden not in town.read("static_vectors", every)[0].tolist()
+        assert hidden not in exchange.read(name, every)
+    assert hidden not in exchange.read("static_vectors", every)[0].tolist()
     vector = np.ones(256, np.int8)
-    assert hidden not in town.read("static_similarities", every, vector)
-    assert hidden not in {hit.chunk_id for hit in town.read("nearest_static", vector, 500, ChunkFilter())}
+    assert hidden not in exchange.read("static_similarities", every, vector)
+    assert hidden not in {hit.chunk_id for hit in exchange.read("nearest_static", vector, 500, ChunkFilter())}
     for first in ([], every):
-        assert town.read("containing", Literal("seven steps north"), 9, ChunkFilter(), 1e9, first).hits == ()
-    assert town.read("word_counts", [_SECRET, "treasure"], 100).matching == {_SECRET: 0, "treasure": 0}
-    assert town.read("documents", ["treasur", "buri"]) == {}
-    assert town.read("stems_starting", "treas", 1e9) == {}
-    assert town.read("names_matching", "b", "buried*") == []
-    assert town.read("definitions", [_SECRET], 9, 9) == []
-    assert town.read("symbols_naming", ["buried"], 9) == []
-    assert town.read("page", "src/harbour/map.py") == []
-    assert town.read("absent", ["treasure"]) == ["treasure"]
+        assert (
+            exchange.read("containing", Literal("seven steps north"), 9, ChunkFilter(), 1e9, first).hits == ()
+        )
+    assert exchange.read("word_counts", [_SECRET, "treasure"], 100).matching == {_SECRET: 0, "treasure": 0}
+    assert exchange.read("documents", ["treasur", "buri"]) == {}
+    assert exchange.read("stems_starting", "treas", 1e9) == {}
+    assert exchange.read("names_matching", "b", "buried*") == []
+    assert exchange.read("definitions", [_SECRET], 9, 9) == []
+    assert exchange.read("symbols_naming", ["buried"], 9) == []
+    assert exchange.read("page", "src/harbour/map.py") == []
+    assert exchange.read("absent", ["treasure"]) == ["treasure"]
 
 
-def test_locate_finds_only_visible_snapshots(town: Town) -> None:
+def test_locate_finds_only_visible_snapshots(exchange: Exchange) -> None:
     def located(token: str, *commits: str) -> Any:
-        return town.post("locate", json.dumps({"commits": commits}).encode(), token).json
+        return exchange.post("locate", json.dumps({"commits": commits}).encode(), token).json
 
-    fork, first, other = (town.commits[name] for name in ("fork", "harbour", "lighthouse"))
-    assert located(town.bob, fork, first)["repository"] == "fork"
-    found = located(town.ada, fork, first)
+    fork, first, other = (exchange.commits[name] for name in ("fork", "harbour", "lighthouse"))
+    assert located(exchange.bob, fork, first)["repository"] == "fork"
+    found = located(exchange.ada, fork, first)
     assert (found["repository"], found["commit"], found["behind"]) == ("harbour", first, 1)
-    assert located(town.ada, other) is None
-    assert located(town.ada, "0" * 40) is None
-    assert located(town.ada) is None
+    assert located(exchange.ada, other) is None
+    assert located(exchange.ada, "0" * 40) is None
+    assert located(exchange.ada) is None
 
 
 @pytest.mark.parametrize(
@@ -327,17 +313,19 @@ def test_locate_finds_only_visible_snapshots(town: Town) -> None:
         b'{"commits": {"a": 1}}', b'{"a": NaN}', b"\xff", b'{"commits": [], "commits": []}', b"[" * 5_000,
     ],
 )  # fmt: skip
-def test_wrong_commits_are_refused(town: Town, body: bytes) -> None:
-    answer = town.post("locate", body)
+def test_wrong_commits_are_refused(exchange: Exchange, body: bytes) -> None:
+    answer = exchange.post("locate", body)
     assert answer.status == 400, answer
     assert answer.json["error"]["code"] in ("invalidParams", "invalidJson")
 
 
-def test_locate_looks_up_a_limited_number_of_commits(town: Town) -> None:
+def test_locate_looks_up_a_limited_number_of_commits(exchange: Exchange) -> None:
     commits = [f"{number:040x}" for number in range(3_000)]
-    answer = town.post("locate", json.dumps({"commits": [*commits, town.commits["harbour"]]}).encode())
+    answer = exchange.post(
+        "locate", json.dumps({"commits": [*commits, exchange.commits["harbour"]]}).encode()
+    )
     assert (answer.status, answer.json) == (200, None)
-    assert town.post("locate", b" " * 4_000_001).status == 413
+    assert exchange.post("locate", b" " * 4_000_001).status == 413
 
 
 _WRONG = [
@@ -354,8 +342,8 @@ _WRONG = [
 
 
 @pytest.mark.parametrize("body", _WRONG)
-def test_wrong_reads_are_refused(town: Town, body: bytes) -> None:
-    answer = town.post(f"read/{town.snapshots['harbour']}", body)
+def test_wrong_reads_are_refused(exchange: Exchange, body: bytes) -> None:
+    answer = exchange.post(f"read/{exchange.snapshots['harbour']}", body)
     assert answer.status == 400, answer
     assert answer.json["error"]["code"] == "invalidParams"
 
@@ -377,10 +365,10 @@ _ODD_ARGUMENT = st.one_of(
 @given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
 @settings(max_examples=300)
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
-    town: Town, name: str, given: list[Any]
+    exchange: Exchange, name: str, given: list[Any]
 ) -> None:
     try:
-        answer = town.engine.read("ada", town.snapshots["harbour"], dumps([name, given]))
+        answer = exchange.engine.read("ada", exchange.snapshots["harbour"], dumps([name, given]))
     except WireError:
         return
     assert answer is not None
@@ -388,7 +376,7 @@ def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     assert b"kindle_lamp" not in answer
 
 
-def test_huge_limits_do_not_enlarge_answers(town: Town) -> None:
+def test_huge_limits_do_not_enlarge_answers(exchange: Exchange) -> None:
     for limit in (10**6, 2**31, 2**63, 10**30):
         for name, arguments in (
             ("keywords", [["ship"], ColumnWeights(), limit, ChunkFilter()]),
@@ -399,6 +387,6 @@ def test_huge_limits_do_not_enlarge_answers(town: Town) -> None:
             ("leading_chunks", [["README.md"], limit, ChunkFilter()]),
             ("containing", [Literal("ship"), limit, ChunkFilter(), float(limit), []]),
         ):
-            answer = town.post(f"read/{town.snapshots['harbour']}", dumps([name, arguments]))
+            answer = exchange.post(f"read/{exchange.snapshots['harbour']}", dumps([name, arguments]))
             assert answer.status in (200, 400), (name, limit, answer)
             assert len(answer.body) < 20_000
