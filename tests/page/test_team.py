@@ -152,7 +152,7 @@ def test_reader_who_loses_a_repository_sees_it_no_longer(town: Town, browsing: B
 
 def test_reader_whose_token_is_taken_away_has_no_session(town: Town, browsing: Browsing) -> None:
     browsing.faults.expect("401")
-    context = signed_in(town, browsing, town.store.token_until("bob", 3))
+    context = signed_in(town, browsing, town.store.expiring_token("bob", 3))
     page = town.site.open(context, search_path(QUESTION))
     assert HIDDEN in page.content()
 

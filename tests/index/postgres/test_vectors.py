@@ -1,3 +1,5 @@
+"""The cache of vectors of snapshots, against an index file and against the database."""
+
 from __future__ import annotations
 
 import threading
@@ -28,7 +30,8 @@ from cairn.team.local_server import LocalServer
 
 T = TypeVar("T")
 FILES = {
-    "tide.py": "def high_water(moon):\n    return moon.phase * 2\n\n\ndef low_water(moon):\n    return -moon.phase\n",
+    "tide.py": "def high_water(moon):\n    return moon.phase * 2\n\n\n"
+    "def low_water(moon):\n    return -moon.phase\n",
     "crane.py": "class Crane:\n    def lift(self, container):\n        self.load = container\n",
     "docs/port.md": "# Port\n\nShips wait for the tide.\n\n## Cranes\n\nCranes lift containers.\n",
 }
@@ -37,7 +40,7 @@ OTHER_FILES = {"lock.go": "package lock\n\nfunc Open(gate int) bool {\n\treturn 
 
 @frozen
 class Harbour:
-    """Two index files, and the same published as two repositories."""
+    """An index file, the same published as a repository, and another repository."""
 
     file: SqliteReader
     first: PostgresReader
@@ -61,7 +64,7 @@ def harbour(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFacto
 
 
 class Counted(Reads):
-    """Counts reads. Those of a thread that outlives the question begin with `begins`."""
+    """Counts reads. Those that may outlive the request begin with a call of `begins`."""
 
     def __init__(self, reads: Reads, begins: Callable[[], object] = lambda: None) -> None:
         self._reads = reads
@@ -73,8 +76,8 @@ class Counted(Reads):
         return self._reads.read(ask)
 
     @property
-    def apart(self) -> SingleReads:
-        single = self._reads.apart
+    def detached(self) -> SingleReads:
+        single = self._reads.detached
 
         def begin() -> Begun:
             self.count += 1
@@ -88,7 +91,7 @@ def gone() -> None:
     raise StoreUnavailableError("gone")
 
 
-def question() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+def query() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     return load_packaged().embed_queries_int8(["lift containers with a crane"])[0]
 
 
@@ -130,25 +133,21 @@ def test_database_and_memory_compare_alike(
     found = []
     for kept in (KeptVectors(), KeptVectors(most_bytes=0)):
         monkeypatch.setattr(postgres_reader, "_VECTORS", kept)
-        hits = reader.nearest_static(question(), 5, only, never)
+        hits = reader.nearest_static(query(), 5, only, never)
         ids, vectors = reader.static_vectors(chunks)
-        order = np.argsort(ids)
-        similar = reader.static_similarities(chunks, question())
         found.append(
             (
                 [hit.chunk_id for hit in hits],
+                vectors[np.argsort(ids)].tolist(),
                 pytest.approx([hit.score for hit in hits]),
-                dict(sorted(similar.items())),
-                vectors[order].tolist(),
+                pytest.approx(reader.static_similarities(chunks, query())),
             )
         )
-    assert found[0][0] == found[1][0]
-    assert [hit.score for hit in hits] == found[0][1]
-    assert found[0][2] == pytest.approx(found[1][2])
-    assert found[0][3] == found[1][3]
+    (ids, vectors, scores, similar), other = found
+    assert other == (ids, vectors, scores.expected, similar.expected)
 
 
-def test_vectors_used_longest_ago_are_forgotten(harbour: Harbour) -> None:
+def test_least_recently_used_vectors_are_evicted(harbour: Harbour) -> None:
     kept, first, second = KeptVectors(), harbour.first, harbour.second
     kept.of(second.memory, second.reads)
     least = kept.size
@@ -167,19 +166,12 @@ def test_too_many_vectors_are_not_read(harbour: Harbour) -> None:
     assert reads.count == 0
 
 
-def test_many_vectors_are_read_in_the_background(harbour: Harbour) -> None:
-    kept, reader = KeptVectors(read_behind_from=1), harbour.first
-    kept.of(reader.memory, reader.reads)
-    kept.wait(reader.memory)
-    assert kept.of(reader.memory, reader.reads) is not None
-
-
 def test_many_vectors_are_waited_for(harbour: Harbour) -> None:
     kept, reader = KeptVectors(read_behind_from=1), harbour.first
     assert kept.of(reader.memory, reader.reads, never) is not None
 
 
-def test_cancelled_question_does_not_wait_for_vectors(harbour: Harbour) -> None:
+def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
     kept, memory, may_begin = KeptVectors(read_behind_from=1), harbour.first.memory, threading.Event()
     reads = Counted(harbour.first.reads, may_begin.wait)
     assert kept.of(memory, reads) is None
