@@ -1,4 +1,4 @@
-"""The SQLite file: its tables, the one writer, its lock and its upkeep.
+"""The SQLite file: its tables, its one writer, its lock and its maintenance.
 
-Everything that is written is written here or through the writer's connection, in transactions.
+All writes happen here or through the writer's connection, in transactions.
 """

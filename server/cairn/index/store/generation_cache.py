@@ -1,4 +1,4 @@
-"""A cache of what was read of an index, by the index's generation."""
+"""A cache of values read from an index. It is valid for one generation of the index."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ V = TypeVar("V")
 
 @define(eq=False)
 class GenerationCache(Generic[K, V]):
-    """Values by key, `most` of them at most; safe from many threads at once.
+    """Thread-safe cache of at most `most` values by key.
 
-    Questions that follow each other, while somebody types or looks around, find the same chunks and files.
+    It helps because consecutive queries, as a user types or browses, find the same chunks and files.
     """
 
     most: int
@@ -24,12 +24,15 @@ class GenerationCache(Generic[K, V]):
     def get(
         self, version: Hashable, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
     ) -> dict[K, V]:
-        """The values of `keys` as they were in `version` of the index or later; `read` reads those not known.
+        """Return the values of `keys` in `version` of the index or later. `read` reads those that are not
+        cached.
 
-        Keys that `read` has no value for are left out, and asked for again.
+        Keys without a value are left out and are read again next time.
         """
         cached = self._known
-        if cached[0] != version:  # a thread that still fills the old values fills what is not read any more
+        if (
+            cached[0] != version
+        ):  # another thread may still fill the old dictionary, which is not read any more
             cached = self._known = (version, {})
         known, wanted = cached[1], list(keys)
         found = {key: value for key in wanted if (value := known.get(key)) is not None}

@@ -1,4 +1,4 @@
-"""Starts and ends processes that work for this one and speak with it in pickles, over their standard input and output."""
+"""Starts and ends child processes that exchange pickles with this one over standard input and output."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 _END_SECONDS = 5.0
-"""A process that was ended and is still there after so long is left to the system."""
+"""Longest wait for a killed process to end."""
 
 
 def start(program: str) -> subprocess.Popen[bytes]:
-    """Start an interpreter that runs `program`. Raises OSError where the system refuses."""
-    # With the same search path, and without the current directory, whose modules are somebody's workspace.
+    """Start an interpreter that runs `program`. Raises OSError on failure."""
+    # It has the same search path, but not the current directory, whose modules are the user's code.
     path = [entry for entry in sys.path if entry]
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {path!r}; {program}"]
     flags = 0
@@ -22,7 +22,7 @@ def start(program: str) -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process, which has nothing to lose, and free what the system keeps for it."""
+    """Kill the process, which has no state to save, and free its resources."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
