@@ -16,24 +16,24 @@ _ROWS, _DIMENSION = 200_000, 256
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_what_is_written_stays_when_it_is_let_go(tmp_path: Path, in_file: bool) -> None:
+def test_what_is_written_stays_when_it_is_release(tmp_path: Path, in_file: bool) -> None:
     memory = RowMemory.of(1_000, 7, tmp_path if in_file else None)
     rows = np.random.default_rng(1).integers(-128, 128, (1_000, 7)).astype(np.int8)
     memory.rows[:900] = rows[:900]
-    memory.let_go()
+    memory.release()
     memory.rows[900:] = rows[900:]
-    memory.let_go()
+    memory.release()
     assert np.array_equal(memory.rows, rows)
     assert sys.platform == "win32" or not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems take the pages when they need them")
-def test_what_is_let_go_is_no_memory_of_the_process(tmp_path: Path) -> None:
+def test_what_is_release_is_no_memory_of_the_process(tmp_path: Path) -> None:
     process = psutil.Process()
     memory = RowMemory.of(_ROWS, _DIMENSION, tmp_path)
     memory.rows[:] = 1
     held = process.memory_info().rss
-    memory.let_go()
+    memory.release()
     assert held - process.memory_info().rss > _ROWS * _DIMENSION / 2
     assert memory.rows.sum(dtype=np.int64) == _ROWS * _DIMENSION
 
@@ -48,5 +48,5 @@ def test_where_no_file_can_be_made_rows_are_in_plain_memory(
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     for memory in (missing, RowMemory.of(10, 3, tmp_path)):
         memory.rows[:] = 5
-        memory.let_go()
+        memory.release()
         assert memory.rows.sum() == 150

@@ -23,7 +23,6 @@ from cairn.startup.interpreter import give_back_memory
 _CHECK_DAYS = 7
 """Days between checks of the whole file for damage, which take 1.5 s for 77,000 chunks."""
 _PHASE_WITH_VECTORS = 3
-"""The retrieval phase from which vectors are used."""
 
 
 class Background:
@@ -54,7 +53,6 @@ class Background:
         """Whether to select the static table at the next step: loading it would delay the first files."""
 
     def select_models(self, settings: Settings) -> None:
-        """Use the installed models that the settings allow."""
         if settings == self._selected and self._vectors.has_model:
             return
         self._selected = settings
@@ -64,13 +62,11 @@ class Background:
         self._look_for_model_at = time.monotonic() + self._intervals.model
 
     def added(self, ids: list[int], settings: Settings) -> None:
-        """Queue new chunks for their vectors."""
         self._busy_at = self._written_at = time.monotonic()
         self._static.added(ids, settings.embedding)
         self._vectors.put_first(ids)
 
     def recipe(self, settings: Settings) -> StaticRecipe | None:
-        """Return what a worker process needs to make static vectors."""
         return self._static.recipe(settings.embedding)
 
     def put_first(self, paths: Iterable[str]) -> None:
@@ -106,7 +102,6 @@ class Background:
         return self._tidy(settings, interrupted, now)
 
     def close(self) -> None:
-        """End the processes that run beside the thread."""
         self._links.close()
 
     def next_step_at(self) -> float:
@@ -151,6 +146,5 @@ def _is_tidy(facts: Facts) -> bool:
 
 
 def _embedding(settings: Settings) -> EmbeddingSettings | None:
-    """Return the settings of vectors, or None if these are disabled."""
     enabled = settings.embedding.enabled and settings.retrieval.phase >= _PHASE_WITH_VECTORS
     return settings.embedding if enabled else None

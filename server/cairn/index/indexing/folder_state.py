@@ -23,14 +23,10 @@ _POLL_SECONDS = 0.01
 
 
 class Activity(enum.StrEnum):
-    """What the indexing thread does."""
-
     CHECKING = "checking"
-    """Checks an index whose writer died."""
     SCANNING = "scanning"
     READING = "reading"
     STATIC = "static"
-    """Makes static vectors."""
     HISTORY = "history"
     EMBEDDING = "embedding"
     TIDYING = "tidying"
@@ -58,7 +54,6 @@ class Progress:
     skipped: dict[str, int] = field(factory=dict)
     """Number of ignored files and directories by rule."""
     unreadable: list[str] = field(factory=list)
-    """Paths that could not be read, each with the system's reason."""
 
     def embedded_texts(self, count: int, seconds: float, queued: int) -> None:
         """Record that a step embedded `count` texts, possibly none, and that `queued` chunks still wait."""
@@ -70,7 +65,6 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds to the last vector; None if unknown."""
         return self.queued / self.texts_per_second if self.queued and self.texts_per_second else None
 
 

@@ -29,8 +29,6 @@ _NARROW = 9
 
 
 class GitHistory:
-    """The git history of one folder, written through its writing connection."""
-
     def __init__(self, db: apsw.Connection, root: Path) -> None:
         self._db = db
         self._root = root
@@ -93,7 +91,6 @@ class GitHistory:
         files: Mapping[str, int],
         commits: Mapping[str, tuple[int, str]],
     ) -> None:
-        """Store changes of `histories`; `files` has ids by path, `commits` ids and subjects by hash."""
         rows = [
             (
                 path,
@@ -137,6 +134,5 @@ def _words_of(subjects: Iterable[tuple[str, int]]) -> str:
 
 
 def stored_commits(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
-    """Yield the stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
         yield from unpacked_commits(cast(int, start), cast(bytes, packed))

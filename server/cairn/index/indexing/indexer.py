@@ -27,22 +27,16 @@ logger = logging.getLogger(__name__)
 
 
 class Role(enum.StrEnum):
-    """The role of this process for the folder."""
-
     STARTING = "starting"
     WRITER = "writer"
     READER = "reader"
     FAILED = "failed"
-    """It cannot write now and will try again."""
     STOPPED = "stopped"
 
 
 class Indexer:
-    """Keeps the index of one folder up to date in the background.
-
-    Only the process that has the folder's lock writes. The others read and wait for the lock, which the
-    system frees when that process dies.
-    """
+    """Keeps the index of one folder up to date in the background. Only the process that has the folder's lock
+    writes. The others read and wait for the lock, which the system frees when that process dies."""
 
     def __init__(
         self,
@@ -53,7 +47,6 @@ class Indexer:
         gate: QueryGate,
         intervals: Intervals,
     ) -> None:
-        """Prepare the thread, which `start` starts. The arguments are the fields of `FolderState`."""
         self._state = FolderState(root, settings, models, on_change, gate, intervals)
         self.root = root
         self.data = self._state.data
@@ -62,10 +55,8 @@ class Indexer:
         self.queue = self._state.queue
         self._reader = SqliteReader(self.data)
         self._remark: str | None = None
-        """What happened to the previous index."""
         self._damaged_at = float("-inf")
         self._sound = False
-        """Whether this process had the index open before, so that it need not be checked again."""
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
 
     @property
@@ -84,11 +75,9 @@ class Indexer:
         self.queue.forget_scan()
 
     def writer_is_alive(self) -> bool:
-        """Return whether some process keeps the index up to date now."""
         return is_held(self.data) if self.role is Role.READER else self.role is Role.WRITER
 
     def start(self) -> None:
-        """Start the indexing thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -125,12 +114,10 @@ class Indexer:
                 continue
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
-            except UNWRITABLE as problem:
-                self._fail(str(unwritable(self.data, problem)))
             except Exception as problem:
-                # SQLite rolls back a transaction when the disk is full. Rolling back again raises another
-                # error.
-                if isinstance(cause := problem.__context__, UNWRITABLE):
+                # SQLite rolls back a transaction when the disk is full. A second rollback raises its own error.
+                cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
+                if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))
                 else:
                     logger.exception("indexing %s failed", self.root)

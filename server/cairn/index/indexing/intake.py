@@ -49,19 +49,15 @@ class Intake:
     _on_compared: Callable[[], None] = lambda: None
     """Called in a reconcile when the changed files are known."""
     _on_written: Callable[[list[int]], None] = lambda ids: None
-    """Called with the ids of new chunks."""
     _step_aside: Callable[[], None] = lambda: None
     """Called between two files to wait for queries, unless only a few files were saved."""
     _recipe: Callable[[], StaticRecipe | None] = lambda: None
-    """Returns what worker processes need to make static vectors."""
     _rules: FileRules = field(init=False)
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
-    """The setting `index.workers`."""
     _overtaken: set[str] = field(factory=set, init=False)
     """Paths that were indexed since workers began to read, whose text of these may be older."""
     scan_seconds: float = field(default=0.0, init=False)
-    """Duration of the latest scan."""
 
     @_rules.default
     def _any_rules(self) -> FileRules:
@@ -138,7 +134,6 @@ class Intake:
             self._progress.files_total = self._progress.files_done = total
 
     def _present(self, path: str, report: ScanReport) -> list[FileEntry]:
-        """Return the present files to index at or below `path`."""
         target = self._root / path
         if target.is_dir() and not target.is_symlink():
             if not self._rules.decide_descent(path).indexed:

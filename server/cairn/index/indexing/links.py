@@ -23,7 +23,7 @@ from attrs import astuple, frozen
 
 from cairn.index.indexing.folder_state import Intervals
 from cairn.index.indexing.workers.process import work_for_another
-from cairn.index.indexing.workers.start import end, start
+from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import raise_generation, read_facts
 from cairn.index.store.writer import IndexWriter
@@ -43,8 +43,6 @@ _POLL_SECONDS = 0.1
 
 @frozen
 class LinkCounts:
-    """The counts for one state of the index."""
-
     links: int
     """The value of `Facts.links` in that state."""
     in_degrees: Collection[tuple[str, int]]
@@ -54,7 +52,6 @@ class LinkCounts:
 
 
 def count_links(db: apsw.Connection) -> LinkCounts:
-    """Count the imports and find the copies of all indexed files."""
     # Imported here because an unchanged folder needs no count.
     from cairn.workspace.copies import Sketched, find_copies
     from cairn.workspace.imports import ImportGraph
@@ -73,7 +70,6 @@ def count_links(db: apsw.Connection) -> LinkCounts:
 
 
 def store_links(db: apsw.Connection, counts: LinkCounts) -> None:
-    """Replace the counts in the index."""
     with db:
         imports_differ = _replace(db, "file_imports", set(counts.in_degrees))
         copies_differ = _replace(db, "copies", set(counts.copies))
@@ -163,13 +159,9 @@ class LinkCounter:
 
 def _ask(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
     """Return the counts that the process makes for `index`; None if it fails."""
-    assert process.stdin
-    assert process.stdout
     try:
-        pickle.dump(index, process.stdin)
-        process.stdin.flush()
-        return cast(LinkCounts, pickle.load(process.stdout))
-    except (OSError, EOFError, pickle.UnpicklingError):
+        return cast(LinkCounts, exchange(process, index))
+    except LOST:
         logger.warning("the process that counts imports ended; they are counted here")
         return None
     finally:

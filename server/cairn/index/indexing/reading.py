@@ -21,8 +21,6 @@ _TICK_NS = 20_000_000
 
 @frozen
 class ReadRequest:
-    """A file to read."""
-
     entry: FileEntry
     collection: str
     before: FileRecord | None
@@ -33,12 +31,9 @@ class ReadRequest:
 
 @frozen
 class Reading:
-    """The result of reading a file."""
-
     file: IndexedFile | FileRecord | None = None
     """The file with its chunks; its record if the text is unchanged; None if there is nothing to write."""
     skipped: str = ""
-    """The rule that excludes its content."""
     unreadable: str = ""
     """The path and the reason why the file could not be read or chunked."""
 
@@ -68,7 +63,6 @@ def read_file(root: Path, request: ReadRequest) -> Reading:
 
 
 def record_of(request: ReadRequest, content_hash: str) -> FileRecord:
-    """Return the record of a file that was just read."""
     entry = request.entry
     # A file just written may be written again within the same tick of the file system's clock. With an
     # invalid time, the next scan reads it again.

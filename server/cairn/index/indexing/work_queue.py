@@ -32,22 +32,18 @@ class Work:
     force: bool = False
     """Whether a rescan also indexes unchanged files again."""
     paths: set[str] = field(factory=set)
-    """Paths that may have changed."""
     forced: set[str] = field(factory=set)
     """Paths to index again, changed or not."""
     opened: set[str] = field(factory=set)
-    """Paths of newly opened files."""
     head_moved: bool = False
     """Whether there was a commit or a checkout."""
     check: bool = False
-    """Whether to check the index for damage."""
 
     def __bool__(self) -> bool:
         return any(attrs.astuple(self, recurse=False))
 
     @property
     def is_few_files(self) -> bool:
-        """Whether the work is only a few changed files."""
         return 0 < len(self.paths) <= BURST and not self.rescan and not self.forced
 
     def add(self, other: Work) -> None:
@@ -79,24 +75,20 @@ class WorkQueue:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing waits and all taken work is done."""
         with self._changed:
             return not (self._work or self._doing)
 
     def is_stopped(self) -> bool:
-        """Return whether the thread must end."""
         return self._stopped.is_set()
 
     # --- for any thread -----------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Make the thread end."""
         self._stopped.set()
         with self._changed:
             self._changed.notify_all()
 
     def add(self, work: Work) -> None:
-        """Add to the pending work."""
         with self._changed:
             self._work.add(work)
             self._changed.notify_all()
@@ -113,7 +105,6 @@ class WorkQueue:
             self.add(Work(paths=new, opened=new))
 
     def rescan(self) -> None:
-        """Compare the whole folder with the index again."""
         self.add(Work(rescan=True))
 
     def ask(self, kind: RequestKind, path: str) -> None:
@@ -145,7 +136,6 @@ class WorkQueue:
             return self._doing
 
     def done(self) -> None:
-        """Mark the taken work as done."""
         with self._changed:
             self._doing = Work()
             self._changed.notify_all()

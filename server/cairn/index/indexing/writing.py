@@ -55,7 +55,6 @@ class WritingSession:
         self._watcher: FolderWatcher | None = None
         self._watching = False
         self._saved_at = float("-inf")
-        """When saved files were last indexed."""
         self._rescan_at = float("inf")
         """When to scan again for changes from before the watcher was ready."""
         self._background.select_models(state.settings())  # so that the status names the vectors to come
@@ -93,7 +92,6 @@ class WritingSession:
             self._watcher.start()
 
     def _watched(self) -> None:
-        """Schedule a scan for the changes from before the watcher was ready."""
         self._rescan_at = time.monotonic() + self._intervals.after_watched
 
     def _not_watched(self, problem: str) -> None:
@@ -182,7 +180,6 @@ class WritingSession:
                 return
 
     def _scan_due(self) -> float:
-        """Return the monotonic time of the next scan for unreported changes."""
         if not self._state.settings().index.watch:
             return float("inf")  # the process answers one query, or the user disabled watching
         every, share = self._intervals.look_again, self._intervals.look_again_share

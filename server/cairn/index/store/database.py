@@ -53,10 +53,8 @@ by itself damage a database.
 
 
 def open_reader(path: Path) -> apsw.Connection | None:
-    """Open a read-only connection for one thread, valid while `file_identity` stays the same.
-
-    Return None while there is no index of this schema version.
-    """
+    """Open a read-only connection for one thread, valid while `file_identity` stays the same. Return None
+    while there is no index of this schema version."""
     identity = file_identity(path)
     if identity is None:
         return None
@@ -106,7 +104,6 @@ def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]
 
 
 def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
-    """Return the error for a data folder that cannot be used."""
     return IndexUnavailableError(
         f"The index cannot be written to {folder} ({problem}). "
         "Free space there, or set CAIRN_DATA_DIR to a writable folder."
@@ -132,13 +129,11 @@ def set_index_aside(path: Path, problem: Exception) -> str:
 
 
 def remove_set_aside(path: Path) -> None:
-    """Delete the files that `set_aside` renamed."""
     for damaged in path.parent.glob(f"{path.name}*.damaged-*"):
         damaged.unlink(missing_ok=True)
 
 
 def remove_previous(folder: Path) -> None:
-    """Delete the index of another schema version, if there is one."""
     for file in _files(folder / PREVIOUS_NAME):
         file.unlink(missing_ok=True)
 
@@ -204,10 +199,8 @@ def _closed_on_failure(connection: apsw.Connection) -> Iterator[apsw.Connection]
 
 
 def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:
-    """Raise one of DAMAGE if the database is inconsistent. Return false if interrupted before the end.
-
-    It takes 0.15 s for an index of 7.5 MB without vectors (aiohttp).
-    """
+    """Raise one of DAMAGE if the database is inconsistent. Return false if interrupted before the end. It
+    takes 0.15 s for an index of 7.5 MB without vectors (aiohttp)."""
     connection.set_progress_handler(interrupted, _CHECK_EVERY)
     try:
         verdict = connection.execute("PRAGMA quick_check(1)").get

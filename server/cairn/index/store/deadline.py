@@ -12,7 +12,6 @@ Cancelled = Callable[[], bool]
 
 
 def never() -> bool:
-    """Be the `Cancelled` of a request that cannot be cancelled."""
     return False
 
 
@@ -45,7 +44,6 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over, cancelled or not."""
         by_work, earliest, latest = self._ends
         now = time.perf_counter()
         # CPU time never exceeds wall time, and reading the thread's clock takes ten times as long.

@@ -13,10 +13,8 @@ V = TypeVar("V")
 
 @define(eq=False)
 class GenerationCache(Generic[K, V]):
-    """Thread-safe cache of at most `most` values by key.
-
-    It helps because consecutive queries, as a user types or browses, find the same chunks and files.
-    """
+    """Thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
+    types or browses, find the same chunks and files."""
 
     most: int
     _known: tuple[Hashable, dict[K, V]] = field(factory=lambda: (None, {}), init=False)
@@ -25,10 +23,7 @@ class GenerationCache(Generic[K, V]):
         self, version: Hashable, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
     ) -> dict[K, V]:
         """Return the values of `keys` in `version` of the index or later. `read` reads those that are not
-        cached.
-
-        Keys without a value are left out and are read again next time.
-        """
+        cached. Keys without a value are left out and are read again next time."""
         cached = self._known
         if (
             cached[0] != version

@@ -33,18 +33,15 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def path_words(path: str) -> tuple[str, str]:
-    """Return the words of a file's name and those of its folders."""
     folders, _, name = path.rpartition("/")
     return " ".join(split_words(name)), " ".join(split_words(folders))
 
 
-def _parts(identifier: str) -> str:
-    return " ".join(identifier_words(identifier)) if _COMPOUND.search(identifier) else ""
-
-
 def _parts_in(run: str) -> str:
     """Return the parts of the identifier in a run of letters and digits, which may begin with digits."""
-    return " ".join(filter(None, map(_parts, _IDENTIFIER.findall(run))))
+    return " ".join(
+        " ".join(identifier_words(name)) for name in _IDENTIFIER.findall(run) if _COMPOUND.search(name)
+    )
 
 
 _PARTS_IN = Remembered(_parts_in, 30_000)

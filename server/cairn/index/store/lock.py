@@ -1,8 +1,5 @@
 """The writer's lock on an index: a file lock of the operating system, freed when the process that has it
-dies.
-
-A JSON file beside the lock describes that process for users. Only the lock decides who writes.
-"""
+dies. A JSON file beside the lock describes that process for users. Only the lock decides who writes."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ def writer_lock(data: Path) -> filelock.BaseFileLock:
 
 
 def is_held(data: Path) -> bool:
-    """Return whether some process writes the index in `data` now."""
     if not (data / _NAME).exists():
         return False
     try:

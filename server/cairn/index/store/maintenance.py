@@ -1,7 +1,5 @@
-"""Maintenance of an index: deletes unused vectors, merges keyword indexes, and frees space.
-
-It runs in small steps while the indexing thread has nothing else to do, so a save never waits for it.
-"""
+"""Maintenance of an index: deletes unused vectors, merges keyword indexes, and frees space. It runs in small
+steps while the indexing thread has nothing else to do, so a save never waits for it."""
 
 from __future__ import annotations
 
@@ -31,13 +29,10 @@ _NOTHING_MERGED = 2
 
 
 def today() -> int:
-    """Return the number of days since 1970."""
     return int(time.time() // _DAY)
 
 
 class Maintenance:
-    """Maintains one index through its writing connection."""
-
     def __init__(self, db: apsw.Connection, today: Callable[[], int] = today) -> None:
         self._db = db
         self._today = today
@@ -72,7 +67,6 @@ class Maintenance:
             )
 
     def _collect(self, settings: IndexSettings) -> Iterator[None]:
-        """Delete unused vectors that are too old, and the oldest ones beyond the size limit."""
         before = self._today() - settings.keep_vectors_days
         room = settings.keep_vectors_mb * 1_000_000
         doomed: dict[int, list[int]] = {}

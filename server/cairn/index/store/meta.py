@@ -29,7 +29,6 @@ class Facts:
     compared: int = 0
     """The value of `links` at the latest search for copies."""
     scanned: int = 0
-    """Whether every present file is indexed."""
     files_total: int = 0
     chunks: int = 0
     model_id: int = 0
@@ -61,7 +60,6 @@ class Facts:
 
     @property
     def complete(self) -> bool:
-        """Whether every present file is indexed and has all its vectors."""
         return bool(
             self.scanned and (not self.has_static or self.static) and (not self.model_id or self.embedded)
         )
@@ -84,7 +82,6 @@ _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 
 
 def read_facts(db: apsw.Connection) -> Facts:
-    """Return the current facts."""
     return _facts(tuple(db.execute("SELECT key, value FROM meta")))
 
 
@@ -100,7 +97,6 @@ def _number(value: str) -> int:
 
 
 def set_facts(db: apsw.Connection, **facts: int) -> None:
-    """Set facts in the current transaction."""
     rows = [(name, int(value)) for name, value in facts.items()]
     db.executemany("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", rows)
 

@@ -17,9 +17,7 @@ class ChunkRow:
     """All values that the index stores of a chunk, without ids."""
 
     columns: tuple[str | int | bytes, ...]
-    """The values of CHUNK_COLUMNS."""
     hashes: tuple[bytes, bytes]
-    """The digests of the text and of the embedded text."""
     keywords: tuple[str, str, str]
     """The text, the parts of its compound names, and the words of its definitions and title."""
     operators: str
@@ -46,20 +44,16 @@ class ChunkRow:
 
     @property
     def identity(self) -> tuple[str | bytes, ...]:
-        """The values of IDENTITY_COLUMNS."""
         described = self.columns[1 - len(IDENTITY_COLUMNS) :]
         return (self.hashes[0], *map(str, described))
 
 
 def symbol_words(chunk: Chunk) -> str:
-    """Return the words of a chunk's definitions and title."""
     return " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
 
 
 @frozen
 class PackedSymbols:
-    """The stored form of a file's symbol table."""
-
     language: str
     packed: bytes
     words: str

@@ -1,7 +1,5 @@
-"""Requests of other processes to the writing process: rows in the index, which it reads within a second.
-
-The index file is all that the processes of one workspace share, so this needs no second channel.
-"""
+"""Requests of other processes to the writing process: rows in the index, which it reads within a second. The
+index file is all that the processes of one workspace share, so this needs no second channel."""
 
 from __future__ import annotations
 
@@ -23,8 +21,6 @@ _CHECK_MARK = "check"
 
 
 class RequestKind(enum.StrEnum):
-    """What the writer can be asked to do."""
-
     REINDEX = "reindex"
     """Index a file, a directory or, with an empty path, the whole folder again."""
     RECONCILE = "reconcile"
@@ -42,8 +38,6 @@ class RequestKind(enum.StrEnum):
 
 @frozen
 class WaitingRequest:
-    """A request that the writer has not dropped yet."""
-
     id: int
     kind: RequestKind
     path: str

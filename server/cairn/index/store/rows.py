@@ -28,7 +28,6 @@ def chunk_to_row(chunk: Chunk) -> tuple[str | int | bytes, ...]:
 
 
 def chunk_identity(chunk: Chunk) -> tuple[str | bytes, ...]:
-    """Return the values of IDENTITY_COLUMNS."""
     return (bytes.fromhex(chunk.content_hash), *_described(chunk))
 
 
@@ -40,7 +39,6 @@ def _described(chunk: Chunk) -> tuple[str, ...]:
 
 
 def chunk_from_row(row: Sequence[object]) -> Chunk:
-    """Return the Chunk of a row made by `chunk_to_row`."""
     values = dict(zip(CHUNK_COLUMNS, row, strict=True))
     values["text"] = zlib.decompress(cast(bytes, values["text"])).decode("utf-8", "surrogatepass")
     values["type"] = ChunkType(str(values["type"]))

@@ -157,7 +157,6 @@ SCHEMA_VERSION = zlib.crc32(f"{CONTENT_VERSION} {SCHEMA}".encode()) & 0x7FFFFFFF
 """The value of SQLite's `user_version`, which has 31 bits; it changes with the tables."""
 
 KEYWORD_TABLES = ("chunks_fts", "operators", "paths_fts", "subjects_fts", "names")
-"""The FTS5 tables."""
 
 STATIC_TABLE = "static_vectors"
 """The table of static vectors, if these are enabled; the rowid is the chunk's id."""

@@ -53,7 +53,6 @@ class IndexedFile:
     """The imports in the format of `cairn.workspace.imports`."""
     symbols: SymbolTable | PackedSymbols | None = None
     sketch: bytes = b""
-    """A sketch of the lines, by which copies of files are found."""
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
@@ -91,22 +90,17 @@ class IndexedFile:
 
 
 Names = tuple[int, str]
-"""The id of a symbol table, and its names."""
 
 
 @frozen
 class _Change:
-    """The change of one file in the index."""
-
     file_id: int = 0
     new: Sequence[ChunkRow] = ()
-    """Chunks to be inserted."""
     names: Names | None = None
     """The names to be inserted if the symbol table is new."""
     path_words: tuple[str, str] | None = None
     """The words of its name and folders if the file is new."""
     gone: int = 0
-    """Number of deleted chunks."""
     counters: tuple[str, ...] = ()
     """Facts to increment besides `content`."""
 
@@ -147,7 +141,6 @@ class IndexWriter:
         self.db.close()
 
     def abandon(self) -> None:
-        """Close without writing anything, after a failure."""
         self.db.close(True)
 
     @contextmanager
@@ -170,7 +163,6 @@ class IndexWriter:
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def facts(self) -> Facts:
-        """Return the current facts."""
         return read_facts(self.db)
 
     def note(self, **facts: int) -> None:
@@ -183,16 +175,13 @@ class IndexWriter:
                 raise_generation(self.db)
 
     def files(self) -> dict[str, FileRecord]:
-        """Return the record of every file by path."""
         return {row[0]: FileRecord(*row) for row in self.db.execute(_SELECT_RECORDS)}
 
     def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
-        """Return the records of those `paths` that are indexed."""
         named = f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))"
         return {row[0]: FileRecord(*row) for row in self.db.execute(named, (json.dumps(list(paths)),))}
 
     def count_files(self) -> int:
-        """Return the number of files in the index."""
         return int(self.db.execute("SELECT count(*) FROM files").get or 0)
 
     def files_below(self, path: str) -> list[str]:
@@ -203,7 +192,6 @@ class IndexWriter:
         return [str(row[0]) for row in rows]
 
     def chunk_digests(self, path: str) -> frozenset[bytes]:
-        """Return the digests of the texts of a file's chunks."""
         digests = "SELECT content_hash FROM chunks WHERE file_id = (SELECT id FROM files WHERE path = ?)"
         return frozenset(cast(bytes, digest) for (digest,) in self.db.execute(digests, (path,)))
 
@@ -218,10 +206,7 @@ class IndexWriter:
 
     def write(self, files: Sequence[IndexedFile], removed: Iterable[str], *, anew: bool = False) -> list[int]:
         """Put `files` into the index and delete the paths `removed` in one transaction; return the ids of new
-        chunks.
-
-        Unchanged chunks of a known file keep their rows, unless `anew`.
-        """
+        chunks. Unchanged chunks of a known file keep their rows, unless `anew`."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self.db:
             changes = [change for path in removed for change in self._remove(path)]

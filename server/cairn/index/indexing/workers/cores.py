@@ -18,10 +18,8 @@ _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc"
 
 
 def most_workers(wanted: int = 0) -> int:
-    """Return `wanted`; if it is 0, one for each core of this process, or on battery for every second core.
-
-    1 means that the writing thread reads the files and there are no worker processes.
-    """
+    """Return `wanted`; if it is 0, one for each core of this process, or on battery for every second core. 1
+    means that the writing thread reads the files and there are no worker processes."""
     if wanted:
         return wanted
     cores = _own_cores()
@@ -30,7 +28,6 @@ def most_workers(wanted: int = 0) -> int:
 
 
 def _own_cores() -> int:
-    """Return the number of cores that this process may use."""
     count = getattr(os, "process_cpu_count", os.cpu_count)() or 1
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
@@ -41,10 +38,8 @@ def _own_cores() -> int:
 
 
 class Turns:
-    """A context manager that limits how many threads work at once to the number of idle cores.
-
-    It updates the limit every two seconds, for example while a build runs.
-    """
+    """A context manager that limits how many threads work at once to the number of idle cores. It updates the
+    limit every two seconds, for example while a build runs."""
 
     def __init__(self, most: int, busy_seconds: Callable[[], float]) -> None:
         """Allow at most `most` threads; `busy_seconds` returns the CPU seconds of other programs so far."""

@@ -14,7 +14,7 @@ from typing import cast
 
 from cairn.index.indexing.reading import Reading, ReadRequest, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
-from cairn.index.indexing.workers.start import end, start
+from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
 
@@ -46,7 +46,6 @@ class WorkerPool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a worker is ready for files."""
         return any(each.done() for each in self._started)
 
     def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, Reading]]:
@@ -89,13 +88,9 @@ class WorkerPool:
         """Return the results of this thread's worker; None if it died."""
         try:
             process = self._process()
-            assert process.stdin
-            assert process.stdout
             with self._turns:
-                pickle.dump((self._root, self._recipe, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
-                process.stdin.flush()
-                return cast(list[Reading], pickle.load(process.stdout))
-        except (OSError, EOFError, pickle.UnpicklingError):
+                return cast(list[Reading], exchange(process, (self._root, self._recipe, batch)))
+        except LOST:
             self._drop()
             return None
 

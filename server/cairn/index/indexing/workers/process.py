@@ -1,12 +1,11 @@
-"""A worker process, which reads pickled requests from standard input and writes pickled results to output.
-
-It ends at the end of its input, which the system closes when the parent process ends for any reason.
-"""
+"""A worker process, which reads pickled requests from standard input and writes pickled results to output. It
+ends at the end of its input, which the system closes when the parent process ends for any reason."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
 import pickle
 import signal
@@ -63,17 +62,15 @@ def serve(prepare: Prepare = prepare) -> None:
 
     gc.disable()
     with contextlib.suppress(EOFError, BrokenPipeError):
-        _send(answers.write, answers.flush, True)
-        batches = 0
-        while True:
+        _send(answers, True)
+        for batches in itertools.count(1):
             root, recipe, batch = pickle.load(requests)
-            _send(answers.write, answers.flush, [prepare(root, recipe, request) for request in batch])
-            batches += 1
+            _send(answers, [prepare(root, recipe, request) for request in batch])
             if batches % _COLLECT_EVERY == 0:
                 gc.collect()
     os._exit(0)  # an ordinary exit would flush a pipe that may be closed
 
 
-def _send(write: Callable[[bytes], object], flush: Callable[[], object], answer: object) -> None:
-    write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
-    flush()
+def _send(answers: BinaryIO, answer: object) -> None:
+    answers.write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+    answers.flush()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import subprocess
 import sys
+from typing import Any
 
+LOST = (OSError, EOFError, pickle.UnpicklingError)
+"""Errors of an exchange with a process that has ended."""
 _END_SECONDS = 5.0
-"""Longest wait for a killed process to end."""
 
 
 def start(program: str) -> subprocess.Popen[bytes]:
@@ -30,3 +33,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
+
+
+def exchange(process: subprocess.Popen[bytes], request: object) -> Any:
+    """Send a request and return the answer. Raises one of LOST if the process ends meanwhile."""
+    assert process.stdin
+    assert process.stdout
+    pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
+    process.stdin.flush()
+    return pickle.load(process.stdout)
