@@ -115,7 +115,7 @@ class Indexer:
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
             except Exception as problem:
-                # SQLite rolls back a transaction when the disk is full. A second rollback raises its own error.
+                # SQLite rolls back a transaction when the disk is full. A second rollback then fails.
                 cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
                 if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))
