@@ -1,4 +1,4 @@
-"""What is made of a whole index is made anew with every change of a small one, and now and then of a large one."""
+"""A value computed from an index is updated with each change of a small index, and less often of a large one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.index.store.meta import Facts
 
 
 class Rig:
-    """A value that counts how often it was made, of an index whose content and size are told."""
+    """A cached value that counts its computations, for an index of a given size and content."""
 
     def __init__(self, chunks: int) -> None:
         self.chunks, self.content, self.made = chunks, 0, 0
@@ -33,12 +33,12 @@ class Rig:
         return self.get()
 
 
-def test_of_a_small_index_it_is_made_with_every_change_and_no_more() -> None:
+def test_small_index_updates_the_value_with_each_change() -> None:
     rig = Rig(MANY_CHUNKS - 1)
     assert [rig.get(), rig.get(), rig.after_a_change(), rig.get(), rig.after_a_change()] == [1, 1, 2, 2, 3]
 
 
-def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_index_keeps_a_recent_value(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(kept.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
@@ -48,7 +48,7 @@ def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPa
     assert rig.get(identity="another") == 3
 
 
-def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_value_takes_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(kept.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
@@ -65,7 +65,7 @@ def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest
     assert rig.get() == 2
 
 
-def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_index_computes_the_value_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(kept.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
@@ -81,13 +81,13 @@ def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPat
     maker = threading.Thread(target=rig.get, args=(waits,))
     maker.start()
     assert begun.wait(60)
-    assert rig.get() == 1, "who comes meanwhile goes on with the one before"
+    assert rig.get() == 1, "other threads use the previous value meanwhile"
     go_on.set()
     maker.join()
     assert (rig.get(), rig.made) == (2, 2)
 
 
-def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
+def test_failed_computation_is_repeated() -> None:
     rig = Rig(10)
 
     def fails() -> int:
@@ -98,7 +98,7 @@ def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
     assert rig.get() == 1
 
 
-def test_of_a_small_index_who_waits_for_another_thread_takes_what_it_made() -> None:
+def test_small_index_shares_the_value_of_another_thread() -> None:
     rig = Rig(10)
     begun, go_on = threading.Event(), threading.Event()
 
