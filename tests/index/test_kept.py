@@ -1,4 +1,4 @@
-"""A value computed from an index is updated with each change of a small index, and less often of a large one."""
+"""A value computed from an index follows each change of a small index, and fewer of a large one."""
 
 from __future__ import annotations
 
