@@ -110,7 +110,7 @@ def numbers(db: apsw.Connection, sql: str) -> list[int]:
     return [int(str(row[0])) for row in db.execute(sql)]
 
 
-def broken_promises(db: apsw.Connection, facts_chunks: int) -> list[str]:
+def violated_invariants(db: apsw.Connection, facts_chunks: int) -> list[str]:
     """Return the invariants that the tables of an index violate."""
 
     def ids(sql: str) -> set[int]:
@@ -119,7 +119,7 @@ def broken_promises(db: apsw.Connection, facts_chunks: int) -> list[str]:
     chunks = ids("SELECT id FROM chunks")
     has_static = db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
     counted = db.execute("SELECT coalesce(sum(chunks), 0) FROM files").get
-    promises = {
+    invariants = {
         "the fact counts the chunks": len(chunks) == facts_chunks,
         "files count their chunks": counted == len(chunks),
         "each chunk has its keywords": ids("SELECT id FROM chunks_fts_docsize") == chunks,
@@ -129,8 +129,8 @@ def broken_promises(db: apsw.Connection, facts_chunks: int) -> list[str]:
     }
     for model in numbers(db, "SELECT id FROM models"):
         keys = ids(f"SELECT id FROM embeddings WHERE model_id = {model}")
-        promises[f"vectors of model {model} have keys"] = keys == ids(f"SELECT rowid FROM vectors_{model}")
-    return [promise for promise, holds in promises.items() if not holds]
+        invariants[f"vectors of model {model} have keys"] = keys == ids(f"SELECT rowid FROM vectors_{model}")
+    return [invariant for invariant, holds in invariants.items() if not holds]
 
 
 def _is_sound(db: apsw.Connection) -> bool:

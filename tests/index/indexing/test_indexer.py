@@ -17,7 +17,6 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import MadeUpModels, Repository, numbers, small_table
 
-from cairn.chunking.model import content_key
 from cairn.index.indexing import background
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
@@ -27,9 +26,10 @@ from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import database
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
-from cairn.index.store.meta import CHECK_IS_DUE
+from cairn.index.store.meta import CHECK_IS_DUE, Facts
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
+from cairn.paths import workspace_dir
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 BARE = Settings(index=IndexSettings(watch=False, history=False), embedding=EmbeddingSettings(enabled=False))
@@ -65,6 +65,7 @@ class Folder:
         self.models = MadeUpModels()
         self.intervals = QUICK
         self.started: list[Indexer] = []
+        self.reader = SqliteReader(workspace_dir(root))
 
     def indexer(self, settings: Settings = BARE, gate: QueryGate | None = None) -> Indexer:
         gate = gate or QueryGate()
@@ -84,6 +85,24 @@ class Folder:
         (self.root / path).write_text(text)
         return path
 
+    def save(self, indexer: Indexer, path: str, text: str = "# Crane\n") -> None:
+        """Write a file, report it, and wait until it is indexed."""
+        indexer.queue.changed([self.write(path, text)])
+        wait_until(lambda: indexer.idle)
+
+    def paths(self) -> set[str]:
+        with self.database() as db:
+            return {str(row[0]) for row in db.execute("SELECT path FROM files")}
+
+    def database(self) -> closing[apsw.Connection]:
+        return closing(connect_read_only(workspace_dir(self.root) / DATABASE_NAME))
+
+    def facts(self) -> Facts:
+        return self.reader.facts()
+
+    def chunk_ids(self, path: str) -> list[int]:
+        return [stored.id for stored in self.reader.page(path)]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, bare_data_dir: Path) -> Iterator[Folder]:
@@ -93,15 +112,6 @@ def folder(tmp_path: Path, bare_data_dir: Path) -> Iterator[Folder]:
     yield folder
     for indexer in folder.started:
         indexer.stop()
-
-
-def paths(indexer: Indexer) -> set[str]:
-    with closing(connect_read_only(indexer.data / DATABASE_NAME)) as db:
-        return {str(row[0]) for row in db.execute("SELECT path FROM files")}
-
-
-def chunk_ids(indexer: Indexer, path: str) -> list[int]:
-    return [stored.id for stored in SqliteReader(indexer.data).page(path)]
 
 
 def pause(indexer: Indexer) -> None:
@@ -120,8 +130,8 @@ def stops_soon(indexer: Indexer) -> bool:
 
 def test_idle_indexer_has_indexed_everything(folder: Folder) -> None:
     indexer = folder.run()
-    assert paths(indexer) == {"ships.md", "tides.md"}
-    facts = SqliteReader(indexer.data).facts()
+    assert folder.paths() == {"ships.md", "tides.md"}
+    facts = folder.facts()
     assert (facts.scanned, facts.files_total, facts.complete) == (1, 2, True)
     assert (indexer.problem, indexer.writer_is_alive()) == (None, True)
     assert stops_soon(indexer)
@@ -133,41 +143,14 @@ def test_reported_and_opened_files_are_indexed(folder: Folder) -> None:
     (folder.root / "ships.md").unlink()
     indexer.queue.changed(["ships.md", folder.write("docs/crane.md", "# Crane\n")])
     wait_until(lambda: indexer.idle)
-    assert paths(indexer) == {"tides.md", "docs/crane.md"}
+    assert folder.paths() == {"tides.md", "docs/crane.md"}
     folder.write("unreported.md", "# Unreported\n")
     indexer.queue.rescan()
     wait_until(lambda: indexer.idle)
-    assert "unreported.md" in paths(indexer)
+    assert "unreported.md" in folder.paths()
     indexer.queue.opened([folder.write("opened.md", "# Opened\n")])
     wait_until(lambda: indexer.idle)
-    assert "opened.md" in paths(indexer)
-
-
-def test_indexer_is_not_idle_before_reported_files_are_indexed(folder: Folder) -> None:
-    indexer = folder.run()
-    missed: list[str] = []
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-
-    def save(worker: int) -> None:
-        reader = SqliteReader(indexer.data)
-        for number in range(25):
-            path = f"{worker}-{number}.md"
-            indexer.queue.changed([folder.write(path, f"# {path}\n")])
-            wait_until(lambda: indexer.idle)
-            if reader.contents([path]).get(path, ("",))[0] != content_key(f"# {path}\n"):
-                missed.append(path)
-
-    threads = [threading.Thread(target=save, args=(worker,)) for worker in range(4)]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert missed == []
-    assert len(paths(indexer)) == 102
+    assert "opened.md" in folder.paths()
 
 
 class Releases(threading.Condition):
@@ -188,12 +171,12 @@ class Releases(threading.Condition):
 
 def test_indexer_is_not_idle_between_taking_and_doing_work(folder: Folder) -> None:
     indexer = folder.indexer()
-    reader, reported, too_early = SqliteReader(indexer.data), set[str](), list[str]()
+    reported, too_early = set[str](), list[str]()
 
     def look() -> None:
         before = set(reported)  # more may be reported while this looks
         if indexer.idle:
-            too_early.extend(before - reader.contents(before).keys())
+            too_early.extend(before - folder.reader.contents(before).keys())
 
     indexer.queue._changed = Releases(look)
     indexer.start()
@@ -205,18 +188,17 @@ def test_indexer_is_not_idle_between_taking_and_doing_work(folder: Folder) -> No
             reported.add(path)
         wait_until(lambda: indexer.idle)
     assert too_early == []
-    assert len(reader.contents(reported)) == 5
+    assert len(folder.reader.contents(reported)) == 5
 
 
 def test_query_after_a_save_waits_for_it(folder: Folder) -> None:
     folder.intervals = evolve(folder.intervals, saves=60.0)
     indexer = folder.run()
-    reader = SqliteReader(indexer.data)
     for number in range(20):
         path = folder.write(f"{number}.md", f"# {number}\n")
         indexer.queue.changed([path])
         indexer.wait_for_saves()
-        assert reader.contents([path])
+        assert folder.reader.contents([path])
 
 
 def test_queries_do_not_wait_for_scans_or_many_files(folder: Folder) -> None:
@@ -252,10 +234,10 @@ def test_reindex_request_indexes_a_file_a_folder_or_everything(folder: Folder) -
     names = ("ships.md", "tides.md", "docs/crane.md")
 
     def reindexed(path: str) -> set[str]:
-        before = {name: chunk_ids(indexer, name) for name in names}
+        before = {name: folder.chunk_ids(name) for name in names}
         indexer.request(RequestKind.REINDEX, path)
         wait_until(lambda: indexer.idle)
-        return {name for name in names if chunk_ids(indexer, name) != before[name]}
+        return {name for name in names if folder.chunk_ids(name) != before[name]}
 
     assert reindexed("ships.md") == {"ships.md"}
     assert reindexed("docs") == {"docs/crane.md"}
@@ -264,12 +246,12 @@ def test_reindex_request_indexes_a_file_a_folder_or_everything(folder: Folder) -
 
 def test_reconcile_request_keeps_unchanged_files(folder: Folder) -> None:
     indexer = folder.run()
-    before = chunk_ids(indexer, "ships.md")
+    before = folder.chunk_ids("ships.md")
     folder.write("crane.md", "# Crane\n")
     indexer.request(RequestKind.RECONCILE)
     wait_until(lambda: indexer.idle)
-    assert paths(indexer) == {"ships.md", "tides.md", "crane.md"}
-    assert chunk_ids(indexer, "ships.md") == before
+    assert folder.paths() == {"ships.md", "tides.md", "crane.md"}
+    assert folder.chunk_ids("ships.md") == before
 
 
 def test_request_before_the_first_scan_obeys_the_rules(folder: Folder) -> None:
@@ -277,8 +259,8 @@ def test_request_before_the_first_scan_obeys_the_rules(folder: Folder) -> None:
     indexer.request(RequestKind.REINDEX, "ships.md")
     indexer.start()
     wait_until(lambda: indexer.idle)
-    assert paths(indexer) == {"tides.md"}
-    with closing(connect_read_only(indexer.data / DATABASE_NAME)) as db:
+    assert folder.paths() == {"tides.md"}
+    with folder.database() as db:
         assert db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get == 1
 
 
@@ -288,17 +270,16 @@ def test_second_process_reads_leaves_requests_and_takes_over(folder: Folder) -> 
     reader.start()
     wait_until(lambda: reader.role is Role.READER)
     assert reader.writer_is_alive()
-    before = chunk_ids(writer, "ships.md")
+    before = folder.chunk_ids("ships.md")
     reader.request(RequestKind.REINDEX, "ships.md")
     wait_until(lambda: reader.idle)
-    assert chunk_ids(writer, "ships.md") != before
+    assert folder.chunk_ids("ships.md") != before
     reader.request(RequestKind.PAUSE)
     wait_until(lambda: writer.progress.activity is Activity.PAUSED)
     writer.stop()
     wait_until(lambda: reader.role is Role.WRITER and reader.idle)
-    reader.queue.changed([folder.write("crane.md", "# Crane\n")])
-    wait_until(lambda: reader.idle)
-    assert "crane.md" in paths(reader)
+    folder.save(reader, "crane.md", "# Crane\n")
+    assert "crane.md" in folder.paths()
 
 
 def test_request_waits_in_the_index_while_it_is_done(folder: Folder) -> None:
@@ -307,17 +288,16 @@ def test_request_waits_in_the_index_while_it_is_done(folder: Folder) -> None:
     indexer = folder.indexer(gate=gate)
     # The gate is passed between two files, so the request is for the whole folder.
     assert leave_request(indexer.data, RequestKind.REINDEX, "") is not None
-    reader = SqliteReader(indexer.data)
     indexer.start()
     assert gate.reached.wait(60)
-    assert reader.has_requests()
+    assert folder.reader.has_requests()
     gate.open.set()
-    wait_until(lambda: not reader.has_requests())
+    wait_until(lambda: not folder.reader.has_requests())
 
 
 def test_interrupted_request_is_left_to_the_next_writer(folder: Folder) -> None:
     first = folder.run()
-    before = {name: chunk_ids(first, name) for name in ("ships.md", "tides.md")}
+    before = {name: folder.chunk_ids(name) for name in ("ships.md", "tides.md")}
     first.stop()
     leave_request(first.data, RequestKind.REINDEX, "")
     gate = ClosedGate()
@@ -329,30 +309,30 @@ def test_interrupted_request_is_left_to_the_next_writer(folder: Folder) -> None:
     wait_until(cut_short.queue.is_stopped)
     gate.open.set()
     stopping.join()
-    assert SqliteReader(first.data).has_requests()
-    last = folder.run()
-    assert not SqliteReader(first.data).has_requests()
+    assert folder.reader.has_requests()
+    folder.run()
+    assert not folder.reader.has_requests()
     for name, ids in before.items():
-        assert chunk_ids(last, name) != ids
+        assert folder.chunk_ids(name) != ids
 
 
 # --- pausing ---------------------------------------------------------------------------------------
 
 
 def test_paused_indexer_indexes_saves_without_vectors(folder: Folder) -> None:
-    indexer, facts = folder.run(EMBEDDING), SqliteReader(folder.started[0].data).facts
-    wait_until(lambda: facts().embedded)
+    indexer = folder.run(EMBEDDING)
+    wait_until(lambda: folder.facts().embedded)
     pause(indexer)
-    assert facts().paused
+    assert folder.facts().paused
     done = len(folder.models.embedded)
     indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
     wait_until(lambda: indexer.idle and indexer.progress.activity is Activity.PAUSED)
-    assert "crane.md" in paths(indexer)
-    assert (len(folder.models.embedded), facts().embedded, facts().queued) == (done, 0, 1)
+    assert "crane.md" in folder.paths()
+    assert (len(folder.models.embedded), folder.facts().embedded, folder.facts().queued) == (done, 0, 1)
     indexer.request(RequestKind.RESUME)
-    wait_until(lambda: facts().embedded)
+    wait_until(lambda: folder.facts().embedded)
     assert len(folder.models.embedded) == done + 1
-    wait_until(lambda: not facts().paused)
+    wait_until(lambda: not folder.facts().paused)
 
 
 def test_paused_indexer_does_not_scan_for_changes(folder: Folder) -> None:
@@ -365,18 +345,18 @@ def test_paused_indexer_does_not_scan_for_changes(folder: Folder) -> None:
     indexer.request(RequestKind.RESUME)
     indexer.look_again()
     wait_until(lambda: indexer.idle)
-    assert "crane.md" in paths(indexer)
+    assert "crane.md" in folder.paths()
 
 
 def test_indexer_continues_after_many_pauses(folder: Folder) -> None:
-    indexer, facts = folder.run(EMBEDDING), SqliteReader(folder.started[0].data).facts
+    indexer = folder.run(EMBEDDING)
     for number in range(40):
         indexer.request(RequestKind.PAUSE)
         if number % 2:
             wait_until(lambda: indexer.progress.activity is Activity.PAUSED)
         indexer.request(RequestKind.RESUME)
         indexer.queue.changed([folder.write("crane.md", f"# Crane {number}\n")])
-    wait_until(lambda: indexer.idle and facts().embedded and not facts().paused)
+    wait_until(lambda: indexer.idle and folder.facts().embedded and not folder.facts().paused)
 
 
 # --- failures --------------------------------------------------------------------------------------
@@ -391,7 +371,7 @@ def test_data_folder_replaced_by_a_file_is_a_problem_that_passes(folder: Folder)
     assert not indexer.idle
     indexer.data.unlink()
     wait_until(lambda: indexer.role is Role.WRITER and indexer.idle)
-    assert paths(indexer) == {"ships.md", "tides.md", "crane.md"}
+    assert folder.paths() == {"ships.md", "tides.md", "crane.md"}
     assert indexer.problem is None
 
 
@@ -410,7 +390,7 @@ def test_removed_database_is_created_again(folder: Folder, replaced: bool) -> No
             path.unlink()
     wait_until(lambda: any("was removed" in problem for problem in problems))
     wait_until(lambda: indexer.role is Role.WRITER and indexer.idle and indexer.problem is None)
-    assert paths(indexer) == {"ships.md", "tides.md"}
+    assert folder.paths() == {"ships.md", "tides.md"}
 
 
 def hiding(failure: Exception) -> Exception:
@@ -437,7 +417,7 @@ def test_indexer_reports_a_failure_and_tries_again(
     indexer = folder.run()
     problems: list[str] = []
     indexer._state.on_change = lambda: problems.append(f"{indexer.role} {indexer.problem}")
-    before = chunk_ids(indexer, "ships.md")
+    before = folder.chunk_ids("ships.md")
     write, failures = IndexWriter.write, iter([failure, failure])
 
     def fail_twice(self: IndexWriter, *arguments: Any, **options: Any) -> list[int]:
@@ -452,8 +432,8 @@ def test_indexer_reports_a_failure_and_tries_again(
     assert any(problem.startswith("failed") and message in problem for problem in problems)
     remark = message if isinstance(failure, apsw.CorruptError) else "None"
     assert remark in str(indexer.problem)
-    assert paths(indexer) == {"ships.md", "tides.md", "crane.md"}
-    assert chunk_ids(indexer, "ships.md") != before
+    assert folder.paths() == {"ships.md", "tides.md", "crane.md"}
+    assert folder.chunk_ids("ships.md") != before
 
 
 def test_indexer_waits_longer_after_each_failure(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,7 +462,7 @@ def test_indexer_stops_unstarted_asleep_or_paused(folder: Folder) -> None:
     paused = folder.run()
     pause(paused)
     assert stops_soon(paused)
-    assert not SqliteReader(paused.data).facts().paused
+    assert not folder.facts().paused
 
 
 def test_indexer_stops_while_it_reads_and_continues_later(folder: Folder) -> None:
@@ -497,11 +477,11 @@ def test_indexer_stops_while_it_reads_and_continues_later(folder: Folder) -> Non
     wait_until(indexer.queue.is_stopped)
     gate.open.set()
     stopping.join()
-    assert not SqliteReader(indexer.data).facts().scanned
-    assert len(paths(indexer)) < 22
-    again = folder.run()
-    assert len(paths(again)) == 22
-    assert SqliteReader(again.data).facts().scanned
+    assert not folder.facts().scanned
+    assert len(folder.paths()) < 22
+    folder.run()
+    assert len(folder.paths()) == 22
+    assert folder.facts().scanned
 
 
 def test_indexer_stops_while_it_embeds_and_continues_later(folder: Folder) -> None:
@@ -521,8 +501,8 @@ def test_indexer_stops_while_it_embeds_and_continues_later(folder: Folder) -> No
     assert stops_soon(indexer)
     done = len(folder.models.embedded)
     assert 0 < done < 202
-    again = folder.run(EMBEDDING)
-    wait_until(lambda: SqliteReader(again.data).facts().complete)
+    folder.run(EMBEDDING)
+    wait_until(lambda: folder.facts().complete)
     assert len(folder.models.embedded) == 202
 
 
@@ -549,13 +529,12 @@ def test_background_work_completes_the_index(folder: Folder) -> None:
     folder.models.table = small_table()
     Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))
-    reader = SqliteReader(indexer.data)
 
     def is_made() -> bool:
-        with closing(connect_read_only(indexer.data / DATABASE_NAME)) as db:
+        with folder.database() as db:
             touched = numbers(db, "SELECT count FROM file_history")
             imported = db.execute("SELECT path, in_degree FROM file_imports").fetchall()
-        facts = reader.facts()
+        facts = folder.facts()
         return bool(facts.static and facts.complete) and touched == [1] * 4 and imported == [("port.py", 1)]
 
     wait_until(is_made)
@@ -563,7 +542,7 @@ def test_background_work_completes_the_index(folder: Folder) -> None:
     indexer.queue.changed(["ships.md"])
 
     def is_tidied() -> bool:
-        with closing(connect_read_only(indexer.data / DATABASE_NAME)) as db:
+        with folder.database() as db:
             return numbers(db, "SELECT count(*) FROM embeddings WHERE unreferenced NOT NULL") == [1]
 
     wait_until(is_tidied)
@@ -581,14 +560,13 @@ def test_next_process_does_not_repeat_maintenance(folder: Folder, monkeypatch: p
     monkeypatch.setattr(Maintenance, "run", counted)
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)
     indexer = folder.run()
-    reader = SqliteReader(indexer.data)
-    wait_until(lambda: reader.facts().tidied == reader.facts().content)
+    wait_until(lambda: folder.facts().tidied == folder.facts().content)
     indexer.stop()
     again = folder.run()
     wait_until(lambda: again.progress.activity is Activity.IDLE)
     assert len(runs) == 1
     again.queue.changed([folder.write("crane.md", "# Crane\n")])
-    wait_until(lambda: reader.facts().tidied == reader.facts().content and again.idle)
+    wait_until(lambda: folder.facts().tidied == folder.facts().content and again.idle)
     assert len(runs) == 2
 
 
@@ -605,8 +583,7 @@ def test_large_index_of_a_dead_writer_is_checked_in_the_background(
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)
     again = folder.run()
     wait_until(lambda: "was damaged" in str(again.problem))
-    reader = SqliteReader(again.data)
-    wait_until(lambda: reader.facts().scanned and bool(reader.facts().chunks))
+    wait_until(lambda: folder.facts().scanned and bool(folder.facts().chunks))
 
 
 def test_interrupted_check_is_not_repeated_soon(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -626,8 +603,7 @@ def test_interrupted_check_is_not_repeated_soon(folder: Folder, monkeypatch: pyt
     again = folder.run()
     wait_until(lambda: bool(checks))
     for number in range(3):
-        again.queue.changed([folder.write(f"crane{number}.md", "# Crane\n")])
-        wait_until(lambda: again.idle)
+        folder.save(again, f"crane{number}.md", "# Crane\n")
     assert len(checks) == 1
 
 
@@ -648,9 +624,9 @@ def test_indexer_finds_a_model_installed_later(folder: Folder) -> None:
     folder.models.name = None
     indexer = folder.run(EMBEDDING)
     wait_until(lambda: indexer.progress.activity is Activity.IDLE)
-    assert not SqliteReader(indexer.data).facts().model_id
+    assert not folder.facts().model_id
     folder.models.name = "m"
-    wait_until(lambda: SqliteReader(indexer.data).facts().embedded)
+    wait_until(lambda: folder.facts().embedded)
 
 
 def test_changed_settings_apply_from_the_next_step(folder: Folder) -> None:
@@ -658,15 +634,14 @@ def test_changed_settings_apply_from_the_next_step(folder: Folder) -> None:
     indexer = Indexer(folder.root, lambda: settings, folder.models, lambda: None, QueryGate(), QUICK)
     folder.started.append(indexer)
     indexer.start()
-    reader = SqliteReader(indexer.data)
-    wait_until(lambda: reader.facts().complete)
+    wait_until(lambda: folder.facts().complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
     indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
-    wait_until(lambda: reader.facts().model_id == 2 and reader.facts().complete)
+    wait_until(lambda: folder.facts().model_id == 2 and folder.facts().complete)
     assert len(folder.models.embedded) == 5
     settings = BARE
     indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
-    wait_until(lambda: not reader.facts().model_id)
+    wait_until(lambda: not folder.facts().model_id)
 
 
 def test_background_work_ends_in_spite_of_queries(folder: Folder) -> None:
@@ -685,7 +660,7 @@ def test_background_work_ends_in_spite_of_queries(folder: Folder) -> None:
     indexer = folder.indexer(EMBEDDING, gate)
     indexer.start()
     try:
-        wait_until(lambda: indexer.idle and SqliteReader(indexer.data).facts().complete)
+        wait_until(lambda: indexer.idle and folder.facts().complete)
     finally:
         asking.set()
         for user in users:

@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.index.index_builders import broken_promises, indexed
+from tests.index.index_builders import violated_invariants, indexed
 
 from cairn.errors import QueryCancelledError
 from cairn.index.reader import connection
@@ -255,7 +255,7 @@ def test_changed_file_is_stored_like_a_new_one(versions: list[list[str]]) -> Non
             assert tuple(stored.chunk for stored in reader.page("port.md")) == file.chunks
             for name in {name for names in versions for name in names}:
                 assert len(reader.keywords([name], EVEN, 50, ALL, never)) == names.count(name)
-            assert broken_promises(writer.db, reader.facts().chunks) == []
+            assert violated_invariants(writer.db, reader.facts().chunks) == []
         writer.close()
 
 

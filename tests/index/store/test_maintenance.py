@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.index.index_builders import (
     DIMENSION,
-    broken_promises,
+    violated_invariants,
     embed_rest,
     functions,
     indexed,
@@ -84,7 +84,7 @@ class Index:
 def index(tmp_path: Path) -> Iterator[Index]:
     index = Index(tmp_path)
     yield index
-    assert broken_promises(index.writer.db, index.writer.facts().chunks) == []
+    assert violated_invariants(index.writer.db, index.writer.facts().chunks) == []
     index.writer.close()
 
 

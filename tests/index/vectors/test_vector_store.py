@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.index.index_builders import (
     DIMENSION,
     MadeUpModels,
-    broken_promises,
+    violated_invariants,
     embed_rest,
     functions,
     indexed,
@@ -151,7 +151,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def tables_agree(self) -> None:
-        assert broken_promises(self.writer.db, self.writer.facts().chunks) == []
+        assert violated_invariants(self.writer.db, self.writer.facts().chunks) == []
 
     @invariant()
     def waiting_chunks_are_counted(self) -> None:
