@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.index.index_builders import violated_invariants, indexed
+from tests.index.index_builders import indexed, violated_invariants
 
 from cairn.errors import QueryCancelledError
 from cairn.index.reader import connection

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.index.index_builders import (
     DIMENSION,
-    violated_invariants,
     embed_rest,
     functions,
     indexed,
     made_up,
     numbers,
+    violated_invariants,
 )
 
 from cairn.index.reader.filters import ChunkFilter

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,15 @@ def test_busy_index_says_to_try_again(
         with pytest.raises(IndexUnavailableError, match="Try again"):
             leave_request(tmp_path, RequestKind.PAUSE, "")
     assert leave_request(tmp_path, RequestKind.PAUSE, "") is not None
+
+
+def test_other_threads_run_while_a_request_waits(writer: IndexWriter, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        with writer.db:
+            writer.db.execute("INSERT INTO requests(kind, path) VALUES ('pause', '')")
+            request = threads.submit(leave_request, tmp_path, RequestKind.PAUSE, "")
+            time.sleep(0.1)  # meanwhile it begins to wait for this transaction
+        assert request.result() is not None
 
 
 def test_request_of_a_newer_version_causes_a_scan(writer: IndexWriter) -> None:

@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.index.index_builders import (
     DIMENSION,
     MadeUpModels,
-    violated_invariants,
     embed_rest,
     functions,
     indexed,
@@ -24,6 +23,7 @@ from tests.index.index_builders import (
     numbers,
     small_table,
     twins,
+    violated_invariants,
 )
 
 from cairn.index.reader.filters import ChunkFilter

@@ -44,8 +44,7 @@ class WaitingRequest:
 
 
 def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
-    """Leave one request for each path; return the latest one's id, or None while there is no index in
-    `folder`.
+    """Leave one request for each path; return the latest id, or None while `folder` has no index.
 
     Raises IndexUnavailableError if the folder cannot be written, or if the index is damaged or busy for
     seconds.
@@ -55,10 +54,10 @@ def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
         if db is None:
             return None
         with contextlib.closing(db):
-            db.transaction_mode = "IMMEDIATE"
-            with db:
-                rows = [(kind.value, path) for path in paths]
-                db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
+            db.execute("BEGIN IMMEDIATE")  # `with db` would keep the GIL while it waits for the lock
+            rows = [(kind.value, path) for path in paths]
+            db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
+            db.execute("COMMIT")
             return int(db.last_insert_rowid())
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
