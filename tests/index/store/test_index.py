@@ -139,21 +139,6 @@ def test_similarities_equal_the_scores_of_the_search(writer: IndexWriter, reader
     assert reader.similarities(list(near), query, "m@1") == pytest.approx(near, abs=1e-6)
 
 
-def test_page_has_the_text_of_the_file(writer: IndexWriter, reader: IndexReader) -> None:
-    text = "\n\n".join(f"def f{n}():\n    '''Number {n}.'''\n" + "    x = 1\n" * 50 for n in range(8))
-    writer.write([indexed("src/many.py", text)], ())
-    page = reader.page("src/many.py")
-    assert len(page) > 1
-    assert "".join(stored.chunk.text for stored in page) == text
-
-
-def test_definitions_in_exact_spelling_come_first(writer: IndexWriter, reader: IndexReader) -> None:
-    files = [indexed("a.py", "def Route():\n    pass\n"), indexed("b.py", "def route():\n    pass\n")]
-    writer.write(files, ())
-    hits = reader.defining(["route"], 10, ALL)
-    assert [reader.chunks([hit.chunk_id])[hit.chunk_id].path for hit in hits] == ["b.py", "a.py"]
-
-
 def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(300)], ())
     with pytest.raises(QueryCancelledError):

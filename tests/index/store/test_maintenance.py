@@ -93,6 +93,8 @@ def test_unused_vector_is_deleted_after_its_time(index: Index) -> None:
     index.write("b.py", 2)
     index.remove("a.py")
     assert index.tidy()
+    index.day = TODAY + 9
+    assert index.tidy()
     assert sorted(index.dates(), key=str) == [TODAY, None]
     index.day = TODAY + 30
     assert index.tidy()
@@ -101,15 +103,6 @@ def test_unused_vector_is_deleted_after_its_time(index: Index) -> None:
     assert index.tidy()
     assert index.vectors() == 2
     assert index.store.waiting(index.model) == []
-
-
-def test_unused_vector_keeps_the_date_of_its_last_use(index: Index) -> None:
-    index.write("a.py", 1)
-    index.remove("a.py")
-    index.tidy()
-    index.day = TODAY + 9
-    index.tidy()
-    assert index.dates() == [TODAY]
 
 
 def test_returning_text_gets_its_vector_back(index: Index) -> None:
@@ -152,10 +145,6 @@ def test_vectors_of_an_unused_model_are_dated(index: Index) -> None:
     assert (index.vectors(), len(numbers(index.writer.db, f"SELECT rowid FROM vectors_{other}"))) == (0, 3)
     index.store.use_model("m@1", DIMENSION)
     assert index.writer.facts().queued == len(index.store.waiting(index.model)) == 3
-
-
-def test_vectors_are_dated_when_no_model_is_used(index: Index) -> None:
-    index.write("a.py", 2)
     index.store.use_no_model()
     index.tidy()
     assert index.dates() == [TODAY]

@@ -74,6 +74,14 @@ class Desk:
         return len(VectorStore(self.writer.db).without_static())
 
 
+def embedded_elsewhere(base: Path, *files: IndexedFile) -> None:
+    """Create the index of another folder, with vectors."""
+    other = Desk(base / "workspaces" / "other")
+    other.write(*files)
+    other.finish()
+    other.writer.close()
+
+
 def after(steps: int) -> Callable[[], bool]:
     """Return an `interrupted` that becomes true after this many steps."""
     left = iter([False] * steps)
@@ -152,15 +160,8 @@ def test_removed_chunks_are_not_embedded(desk: Desk) -> None:
     assert (desk.writer.facts().queued, desk.writer.facts().embedded) == (0, 1)
 
 
-def test_equal_texts_are_embedded_once(desk: Desk) -> None:
-    assert len(desk.write(twins("src/a.py"))) == 2
-    desk.finish()
-    assert len(desk.models.embedded) == 1
-    assert desk.waiting() == 0
-
-
-def test_model_is_not_used_when_all_is_embedded(desk: Desk) -> None:
-    desk.write(functions("src/a.py", 3))
+def test_every_text_is_embedded_once(desk: Desk) -> None:
+    desk.write(functions("src/a.py", 3), twins("src/b.py"))
     desk.finish()
     done = desk.writer.facts()
     assert (done.embedded, done.queued, desk.progress.queued) == (1, 0, 0)
@@ -168,7 +169,7 @@ def test_model_is_not_used_when_all_is_embedded(desk: Desk) -> None:
     desk.writer.write((), ["src/a.py"])
     desk.write(functions("src/a.py", 3))
     desk.finish()
-    assert len(desk.models.embedded) == 3
+    assert len(desk.models.embedded) == 4
 
 
 def test_save_does_not_search_all_chunks_for_missing_vectors(
@@ -218,38 +219,27 @@ def test_progress_counts_the_remaining_chunks(desk: Desk) -> None:
 
 
 def test_vectors_of_other_folders_are_copied(desk: Desk, tmp_path: Path) -> None:
-    other = Desk(tmp_path / "workspaces" / "other")
-    other.write(functions("src/a.py", 5), twins("src/b.py"))
-    other.finish()
+    embedded_elsewhere(tmp_path, functions("src/a.py", 5), twins("src/b.py"))
     desk.write(functions("src/a.py", 6), twins("src/b.py"))
     desk.finish()
     assert len(desk.models.embedded) == 1
     texts = VectorStore(desk.writer.db).texts(numbers(desk.writer.db, "SELECT id FROM chunks"))
-    other.models.embedded.clear()
-    made = other.models.embed([text.text for text in texts], 0)
+    made = MadeUpModels().embed([text.text for text in texts], 0)
     reader = SqliteReader(desk.writer.folder)
     for text, vector in zip(texts, made, strict=True):
-        assert reader.similarities([text.chunk_id], vector, "m@000000000000")[text.chunk_id] == pytest.approx(
-            1, abs=1e-6
-        )
-    other.writer.close()
+        similar = reader.similarities([text.chunk_id], vector, "m@000000000000")
+        assert similar[text.chunk_id] == pytest.approx(1, abs=1e-6)
 
 
 def test_copied_vectors_count_as_embedded(desk: Desk, tmp_path: Path) -> None:
-    other = Desk(tmp_path / "workspaces" / "other")
-    other.write(twins("src/b.py"))
-    other.finish()
-    other.writer.close()
+    embedded_elsewhere(tmp_path, twins("src/b.py"))
     desk.write(functions("src/a.py", 6), twins("src/b.py"))
     desk.step(after(0))
     assert desk.writer.facts().queued == desk.waiting() == 6
 
 
 def test_copied_vectors_are_those_of_the_selected_model(desk: Desk, tmp_path: Path) -> None:
-    other = Desk(tmp_path / "workspaces" / "other")
-    other.write(functions("src/a.py", 5))
-    other.finish()
-    other.writer.close()
+    embedded_elsewhere(tmp_path, functions("src/a.py", 5))
     desk.write(functions("src/b.py", 2))
     desk.step(after(0))
     desk.write(functions("src/a.py", 5))
@@ -335,15 +325,16 @@ def test_save_keeps_the_count_of_missing_static_vectors(
 
 
 def test_next_process_makes_missing_static_vectors(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    VectorStore(writer.db).use_static("small", 8, f"{SETTINGS.code_tokens}/{SETTINGS.text_tokens}")
+    writer.write([functions("a.py", 8)], ())
+    writer.close()
     desk = Desk(tmp_path, MadeUpModels(table=small_table()))
-    desk.writer.write([functions("a.py", 8)], ())
+    desk.write(functions("b.py", 2))
+    assert desk.writer.facts().static_queued == 8
+    desk.finish_static()
+    assert desk.without_static() == 0
     desk.writer.close()
-    again = Desk(tmp_path, MadeUpModels(table=small_table()))
-    again.write(functions("b.py", 2))
-    assert again.writer.facts().static_queued == 8
-    again.finish_static()
-    assert again.without_static() == 0
-    again.writer.close()
 
 
 def test_index_is_complete_with_its_announced_static_vectors(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import never
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.store.writer import IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
@@ -50,6 +50,11 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
     writer = IndexWriter(tmp_path)
     yield writer
     writer.close()
+
+
+@pytest.fixture
+def store(writer: IndexWriter) -> VectorStore:
+    return VectorStore(writer.db)
 
 
 class Life(RuleBasedStateMachine):
@@ -168,9 +173,8 @@ TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=25, stateful_step_count=15)
 
 
-def test_equal_texts_share_one_vector(writer: IndexWriter) -> None:
+def test_equal_texts_share_one_vector(writer: IndexWriter, store: VectorStore) -> None:
     writer.write([twins("src/a.py"), indexed("docs/b.md", "# Ships\n")], ())
-    store = VectorStore(writer.db)
     model = store.use_model("m@1", DIMENSION)
     texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
     assert len({text.key for text in texts}) < len(texts)
@@ -179,9 +183,8 @@ def test_equal_texts_share_one_vector(writer: IndexWriter) -> None:
     assert len(numbers(writer.db, f"SELECT rowid FROM vectors_{model}")) == len({text.key for text in texts})
 
 
-def test_texts_keep_the_requested_order_without_missing_chunks(writer: IndexWriter) -> None:
+def test_texts_keep_the_requested_order(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 4)], ())
-    store = VectorStore(writer.db)
     wanted = [ids[2], 10_000, ids[0], ids[3]]
     assert [text.chunk_id for text in store.texts(wanted)] == [ids[2], ids[0], ids[3]]
     model = store.use_model("m@1", DIMENSION)
@@ -191,9 +194,8 @@ def test_texts_keep_the_requested_order_without_missing_chunks(writer: IndexWrit
     assert store.waiting_among(wanted, model) == [ids[2], ids[3]]
 
 
-def test_models_keep_separate_vectors(writer: IndexWriter) -> None:
+def test_models_keep_separate_vectors(writer: IndexWriter, store: VectorStore) -> None:
     chunks = len(writer.write([functions("a.py", 5)], ()))
-    store = VectorStore(writer.db)
     first = store.use_model("m@1", DIMENSION)
     embed_rest(store, first)
     writer.note(embedded=1, queued=0)
@@ -205,8 +207,7 @@ def test_models_keep_separate_vectors(writer: IndexWriter) -> None:
     assert (writer.facts().model_id, writer.facts().queued, writer.facts().embedded) == (0, 0, 0)
 
 
-def test_selecting_the_current_model_changes_nothing(writer: IndexWriter) -> None:
-    store = VectorStore(writer.db)
+def test_selecting_the_current_model_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
     store.use_model("m@1", DIMENSION)
     store.use_static("table", 8)
     writer.note(embedded=1)
@@ -216,9 +217,8 @@ def test_selecting_the_current_model_changes_nothing(writer: IndexWriter) -> Non
     assert writer.facts() == before
 
 
-def test_another_static_table_drops_the_vectors(writer: IndexWriter) -> None:
+def test_another_static_table_drops_the_vectors(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     store.use_static("first", 8)
     store.store_static(ids, np.ones((3, 8), np.int8), queued=0)
     store.use_static("second", 16)
@@ -230,9 +230,8 @@ def test_another_static_table_drops_the_vectors(writer: IndexWriter) -> None:
     writer.write((), ["a.py"])  # the trigger that needs the table is gone
 
 
-def test_other_token_limits_drop_static_vectors(writer: IndexWriter) -> None:
+def test_other_token_limits_drop_static_vectors(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     for number, embedded in enumerate(("64/128", "16/128", "64/128")):
         store.use_static("table", 8, embedded)
         assert (writer.facts().static_queued, len(store.without_static())) == (3, 3), number
@@ -241,9 +240,8 @@ def test_other_token_limits_drop_static_vectors(writer: IndexWriter) -> None:
         assert store.without_static() == []
 
 
-def test_invalid_batch_of_vectors_changes_nothing(writer: IndexWriter) -> None:
+def test_invalid_batch_of_vectors_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 2)], ())
-    store = VectorStore(writer.db)
     model = store.use_model("m@1", DIMENSION)
     keys = [text.key for text in store.texts(ids)]
     store.use_static("first", 8)
@@ -257,9 +255,8 @@ def test_invalid_batch_of_vectors_changes_nothing(writer: IndexWriter) -> None:
     assert not writer.db.in_transaction
 
 
-def test_reader_finds_the_stored_vectors(writer: IndexWriter, tmp_path: Path) -> None:
+def test_reader_finds_the_stored_vectors(writer: IndexWriter, store: VectorStore, tmp_path: Path) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     embed_rest(store, store.use_model("m@1", DIMENSION))
     reader = SqliteReader(tmp_path)
     for text in store.texts(ids):
@@ -268,10 +265,8 @@ def test_reader_finds_the_stored_vectors(writer: IndexWriter, tmp_path: Path) ->
         assert best.score == pytest.approx(1.0, abs=1e-6)
 
 
-def test_waiting_chunks_have_the_data_of_their_files(writer: IndexWriter) -> None:
-    files: list[IndexedFile] = [indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")]
-    ids = writer.write(files, ())
-    store = VectorStore(writer.db)
+def test_waiting_chunks_have_the_data_of_their_files(writer: IndexWriter, store: VectorStore) -> None:
+    ids = writer.write([indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")], ())
     model = store.use_model("m@1", DIMENSION)
     found = [(w.chunk_id, w.path, w.kind, w.mtime_ns) for w in store.waiting(model)]
     assert sorted(found) == [(ids[0], "docs/a.md", "docs", 7), (ids[1], "tests/b.py", "tests", 0)]
