@@ -72,7 +72,7 @@ class Indexer:
     def only_read(self) -> None:
         """Use the index as it is. Call this instead of `start`."""
         self.role = Role.READER
-        self.queue.forget_scan()
+        self.queue.drop_rescan()
 
     def writer_is_alive(self) -> bool:
         return is_held(self.data) if self.role is Role.READER else self.role is Role.WRITER
@@ -100,7 +100,7 @@ class Indexer:
         """Queue a request, or leave it for the writing process. Raises IndexUnavailableError on failure."""
         if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
             return
-        self.queue.ask(kind, path)
+        self.queue.add_request(kind, path)
 
     # --- the thread --------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Indexer:
                     self._fail(f"Indexing {self.root.name} failed ({problem}). Cairn will try again soon.")
             if time.monotonic() - began > longest:  # it worked for a while
                 wait = first
-            self.queue.rest(wait)
+            self.queue.sleep(wait)
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
@@ -142,13 +142,13 @@ class Indexer:
     def _read_for_a_while(self) -> None:
         """Watch the index and leave requests for the writing process, for `Intervals.takeover`."""
         if self.role is not Role.READER:
-            self.queue.forget_scan()
+            self.queue.drop_rescan()
             self._become(Role.READER)
         deadline = time.monotonic() + self._state.intervals.takeover
         generation = self._reader.generation()
         while not self.queue.is_stopped() and (left := deadline - time.monotonic()) > 0:
             if self.queue.wait(left, self.queue.paused) and not self._leave_requests():
-                self.queue.rest(left)
+                self.queue.sleep(left)
         if self._reader.generation() != generation:
             self._state.on_change()
 

@@ -142,7 +142,7 @@ class LinkCounter:
         except OSError as problem:
             logger.warning("no process can be started to count imports: %s", problem)
             return False
-        self._answer = self._thread.submit(_ask, self._process, Path(self._writer.db.filename))
+        self._answer = self._thread.submit(_counted_apart, self._process, Path(self._writer.db.filename))
         return True
 
     def _due(self, written_at: float) -> float:
@@ -157,7 +157,7 @@ class LinkCounter:
         self._took = self._ended - self._began
 
 
-def _ask(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
+def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
     """Return the counts that the process makes for `index`; None if it fails."""
     try:
         return cast(LinkCounts, exchange(process, index))

@@ -107,7 +107,7 @@ class WorkQueue:
     def rescan(self) -> None:
         self.add(Work(rescan=True))
 
-    def ask(self, kind: RequestKind, path: str) -> None:
+    def add_request(self, kind: RequestKind, path: str) -> None:
         """Add a request of this or another process."""
         anew = kind is RequestKind.REINDEX
         if kind in (RequestKind.PAUSE, RequestKind.RESUME):
@@ -131,7 +131,7 @@ class WorkQueue:
         """Take all work, with requests of other processes. The caller adds it again if it fails."""
         with self._changed:
             for request in requests:
-                self.ask(request.kind, request.path)
+                self.add_request(request.kind, request.path)
             self._doing, self._work = self._work, Work()
             return self._doing
 
@@ -149,7 +149,7 @@ class WorkQueue:
             self._work.paths = set()
             return paths
 
-    def forget_scan(self) -> None:
+    def drop_rescan(self) -> None:
         """Drop an unforced rescan, because the process that writes does it."""
         with self._changed:
             self._work.rescan = self._work.force
@@ -161,14 +161,14 @@ class WorkQueue:
                 lambda: self.is_stopped() or bool(self._work) or self.paused != paused, seconds
             )
 
-    def rest(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         """Wait `seconds`, or for the end, regardless of work."""
         self._stopped.wait(seconds)
 
-    def let_settle(self, pause: float, longest: float) -> None:
+    def wait_for_burst(self, pause: float, longest: float) -> None:
         """Wait for the end of a burst of changes: `pause` seconds without a change, or `longest` in all."""
         seen, waited = 0, 0.0
         while len(self._work.paths) > max(seen, BURST) and waited < longest:
             seen = len(self._work.paths)
-            self.rest(pause)
+            self.sleep(pause)
             waited += pause

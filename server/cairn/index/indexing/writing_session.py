@@ -50,7 +50,7 @@ class WritingSession:
             step_aside=state.gate.step_aside,
             recipe=lambda: self._background.recipe(state.settings()),
         )
-        self._asked = False
+        self._has_requests = False
         """Whether another process left a request while vectors are being made."""
         self._watcher: FolderWatcher | None = None
         self._watching = False
@@ -103,17 +103,17 @@ class WritingSession:
         """Do the most urgent work, or sleep until there is some."""
         if not self._queue.paused and time.monotonic() >= self._scan_due():
             self._queue.rescan()
-        self._queue.let_settle(self._intervals.burst_pause, self._intervals.longest_burst)
+        self._queue.wait_for_burst(self._intervals.burst_pause, self._intervals.longest_burst)
         if _was_removed(self._writer):
             raise IndexUnavailableError(
                 f"The index in {self._state.data} was removed while it was in use. Cairn is rebuilding it."
             )
         if take_check_mark(self._state.data):
-            self._queue.ask(RequestKind.CHECK, "")
+            self._queue.add_request(RequestKind.CHECK, "")
         requests = waiting_requests(self._writer.db)
         work = self._queue.take(requests)
         paused = self._queue.paused
-        self._asked = False
+        self._has_requests = False
         settings = self._state.settings()
         try:
             self._writer.note(paused=paused)
@@ -161,7 +161,7 @@ class WritingSession:
             self._background.put_first(work.opened)
 
     def _between_steps(self) -> None:
-        self._asked = bool(waiting_requests(self._writer.db))
+        self._has_requests = bool(waiting_requests(self._writer.db))
         self._state.gate.step_aside(urgent=lambda: bool(self._queue))
         self._state.on_change()
 
@@ -198,7 +198,7 @@ class WritingSession:
         self._state.on_change()
 
     def _interrupted(self) -> bool:
-        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._asked
+        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._has_requests
 
 
 def _was_removed(writer: IndexWriter) -> bool:

@@ -78,13 +78,13 @@ class WorkerPool:
             self._process()
 
     def _read(self, batch: Sequence[ReadRequest]) -> list[Reading]:
-        answers = self._ask(batch)
+        answers = self._exchange(batch)
         if answers is not None:
             return answers
         # A file crashed the worker. Each file is tried alone, so that only that one is lost.
-        return [reading for request in batch for reading in (self._ask([request]) or [_lost(request)])]
+        return [reading for request in batch for reading in (self._exchange([request]) or [_lost(request)])]
 
-    def _ask(self, batch: Sequence[ReadRequest]) -> list[Reading] | None:
+    def _exchange(self, batch: Sequence[ReadRequest]) -> list[Reading] | None:
         """Return the results of this thread's worker; None if it died."""
         try:
             process = self._process()
