@@ -21,15 +21,15 @@ from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, scan
 
 _FIRST_SECONDS, _BATCH_SECONDS = 0.25, 1.0
-"""Longest time before the first batch is written, so that keyword search works early, and before a later one.
-The time doubles from batch to batch in between."""
+"""Longest time to the first batch, so that keyword search works early, and between later batches. It doubles
+from batch to batch."""
 _BATCH_CHUNKS = 2_000
 """A batch is also written once it has this many chunks: one transaction of about 120 ms. Batches of 500 take
 1.5 times the CPU, because FTS5 writes a segment for each and merges them."""
 
 _FIRST_FILES, _FIRST_FILE_BYTES = 100, 20_000
-"""The first scan of a folder stops after this many files, at its top, to index those that are not larger. So
-the first answer for a folder of 78,000 files came after 2.5 s instead of 3.7."""
+"""The first scan pauses after this many files to index those up to this size in bytes. The first answer for a
+folder of 78,000 files came after 2.5 s instead of 3.7."""
 _WORTH_WORKERS_BYTES = 2_000_000
 """Bytes from which worker processes are started, which takes time. The break-even is not measured yet."""
 
@@ -56,7 +56,7 @@ class Intake:
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
     _overtaken: set[str] = field(factory=set, init=False)
-    """Paths that were indexed since workers began to read, whose text of these may be older."""
+    """Paths indexed since the workers began to read, whose results for these may be outdated."""
     scan_seconds: float = field(default=0.0, init=False)
 
     @_rules.default

@@ -22,7 +22,7 @@ import apsw
 from attrs import astuple, frozen
 
 from cairn.index.indexing.folder_state import Intervals
-from cairn.index.indexing.workers.process import work_for_another
+from cairn.index.indexing.workers.process import set_up_child_process
 from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import raise_generation, read_facts
@@ -170,7 +170,7 @@ def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts 
 
 def serve() -> None:
     """Read the path of an index, count, and write the counts. The process ends when its input does."""
-    requests, answers = work_for_another()
+    requests, answers = set_up_child_process()
     path = pickle.load(requests)
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     db = open_reader(path)

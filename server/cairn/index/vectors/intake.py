@@ -19,8 +19,7 @@ from cairn.settings.tree import EmbeddingSettings
 from cairn.startup.interpreter import give_back_memory
 from cairn.workspace.collections import FileKind
 
-# Modules that need numpy are imported where vectors are made, so that opening a complete index does not load
-# it.
+# Modules that need numpy are imported where vectors are made: opening a complete index does not need it.
 if TYPE_CHECKING:
     from cairn.embedding.packaged import PackagedModel
     from cairn.embedding.shared import SharedModel

@@ -47,7 +47,7 @@ class RowStore:
     """An append-only matrix of vectors and their ids."""
 
     def __init__(self, rows: int, dimension: int, folder: Path | None = None) -> None:
-        """Make room for somewhat more than `rows`; many rows are in a file in `folder`."""
+        """Make room for a quarter more than `rows`; many rows are in a file in `folder`."""
         capacity = rows + max(BLOCK, int(rows * _ROOM))
         self.count = 0
         self.ids = np.empty(capacity, np.int64)

@@ -40,7 +40,7 @@ def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Re
     return evolve(reading, file=file.prepared(recipe.vectors if recipe else None, request.indexed))
 
 
-def work_for_another() -> tuple[BinaryIO, BinaryIO]:
+def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
     """Set up signals and priority of a child process; return its pipes for requests and for results."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent process
     if sys.platform != "win32":
@@ -54,7 +54,7 @@ def work_for_another() -> tuple[BinaryIO, BinaryIO]:
 
 def serve(prepare: Prepare = prepare) -> None:
     """Handle requests to the end of the input. The first pickle sent is True, after all imports."""
-    requests, answers = work_for_another()
+    requests, answers = set_up_child_process()
     with made_to_last():
         import cairn.chunking.chunker
         import cairn.chunking.references.packing
