@@ -122,10 +122,8 @@ class Background:
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if not facts.checked_on:
-            self._writer.note(
-                checked_on=today()
-            )  # this process or one that ended cleanly has just created it
+        if not facts.checked_on:  # a new index, made by this process or one that ended cleanly
+            self._writer.note(checked_on=today())
         elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):
                 self._writer.note(checked_on=today())
