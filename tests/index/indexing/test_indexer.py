@@ -17,7 +17,7 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import MadeUpModels, Repository, numbers, small_table
 
-from cairn.index.indexing import background
+from cairn.index.indexing import background, intake
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
@@ -465,11 +465,15 @@ def test_indexer_stops_unstarted_asleep_or_paused(folder: Folder) -> None:
     assert not folder.facts().paused
 
 
-def test_indexer_stops_while_it_reads_and_continues_later(folder: Folder) -> None:
+def test_indexer_stops_while_it_reads_and_continues_later(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
+    settings = evolve(BARE, index=evolve(BARE.index, workers=2))
     for number in range(20):
         folder.write(f"{number}.md", f"# Part {number}\n")
     gate = ClosedGate()
-    indexer = folder.indexer(gate=gate)
+    indexer = folder.indexer(settings, gate)
     indexer.start()
     assert gate.reached.wait(60)
     stopping = threading.Thread(target=indexer.stop)
@@ -479,7 +483,7 @@ def test_indexer_stops_while_it_reads_and_continues_later(folder: Folder) -> Non
     stopping.join()
     assert not folder.facts().scanned
     assert len(folder.paths()) < 22
-    folder.run()
+    folder.run(settings)
     assert len(folder.paths()) == 22
     assert folder.facts().scanned
 

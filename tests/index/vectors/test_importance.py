@@ -69,9 +69,8 @@ def test_recent_edits_do_not_count_after_a_checkout() -> None:
     assert order(waiting(*paths, edited=("src/z.py", "src/old.py")))[0] == "docs/guide.md"
 
 
-CHUNKS = st.builds(
-    Waiting, st.integers(), st.text(max_size=20), st.sampled_from(FileKind), st.integers(-1, 2**62)
-)
+NAMES = st.text("aZ/. é\x00", max_size=20)
+CHUNKS = st.builds(Waiting, st.integers(), NAMES, st.sampled_from(FileKind), st.integers(-1, 2**62))
 
 
 @settings(max_examples=30)

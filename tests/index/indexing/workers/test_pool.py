@@ -25,6 +25,7 @@ from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.reading import ReadRequest, read_file
 from cairn.index.indexing.workers import cores
+from cairn.index.indexing.workers import pool as pool_module
 from cairn.index.indexing.workers.cores import Turns, most_workers
 from cairn.index.indexing.workers.pool import WorkerPool
 from cairn.index.store.deadline import never
@@ -78,7 +79,9 @@ def requests(root: Path) -> Iterator[ReadRequest]:
         yield ReadRequest(FileEntry(path.name, status.st_size, status.st_mtime_ns), "project-source", None)
 
 
-def test_pool_reads_files_in_order(root: Path) -> None:
+@pytest.mark.parametrize("batch", [1, 64])
+def test_pool_reads_files_in_order(root: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr(pool_module, "_BATCH_FILES", batch)
     with closing(WorkerPool(root, 2)) as pool:
         readings = [reading for _, reading in pool.read(requests(root))]
     files = [reading.file for reading in readings]
