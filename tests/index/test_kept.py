@@ -16,8 +16,9 @@ from cairn.index.store.meta import Facts
 class Rig:
     """A cached value that counts its computations, for an index of a given size and content."""
 
-    def __init__(self, chunks: int) -> None:
-        self.chunks, self.content, self.made = chunks, 0, 0
+    def __init__(self) -> None:
+        self.chunks, self.content, self.made = MANY_CHUNKS, 0, 0
+        self.now = 1_000.0
         self.kept: Kept[int] = Kept()
 
     def make(self) -> int:
@@ -33,44 +34,40 @@ class Rig:
         return self.get()
 
 
-def test_small_index_updates_the_value_with_each_change() -> None:
-    rig = Rig(MANY_CHUNKS - 1)
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    rig = Rig()
+    monkeypatch.setattr(kept.time, "monotonic", lambda: rig.now)
+    return rig
+
+
+def test_small_index_updates_the_value_with_each_change(rig: Rig) -> None:
+    rig.chunks = MANY_CHUNKS - 1
     assert [rig.get(), rig.get(), rig.after_a_change(), rig.get(), rig.after_a_change()] == [1, 1, 2, 2, 3]
 
 
-def test_large_index_keeps_a_recent_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
+def test_large_index_keeps_a_recent_value(rig: Rig) -> None:
     assert [rig.get(), rig.after_a_change(), rig.after_a_change()] == [1, 1, 1]
-    now += 10.1
+    rig.now += 10.1
     assert rig.get() == 2
     assert rig.get(identity="another") == 3
 
 
-def test_slow_value_takes_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
-
+def test_slow_value_takes_a_hundredth_of_the_time(rig: Rig) -> None:
     def slowly() -> int:
-        nonlocal now
-        now += 2.0
+        rig.now += 2.0
         return rig.make()
 
     assert rig.get(slowly) == 1
-    now += 199.0
+    rig.now += 199.0
     assert rig.after_a_change() == 1
-    now += 2.0
+    rig.now += 2.0
     assert rig.get() == 2
 
 
-def test_large_index_computes_the_value_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
+def test_large_index_computes_the_value_on_one_thread(rig: Rig) -> None:
     rig.get()
-    rig.content, now = 1, now + 10.0
+    rig.content, rig.now = 1, rig.now + 10.0
     begun, go_on = threading.Event(), threading.Event()
 
     def waits() -> int:
@@ -87,9 +84,7 @@ def test_large_index_computes_the_value_on_one_thread(monkeypatch: pytest.Monkey
     assert (rig.get(), rig.made) == (2, 2)
 
 
-def test_failed_computation_is_repeated() -> None:
-    rig = Rig(10)
-
+def test_failed_computation_is_repeated(rig: Rig) -> None:
     def fails() -> int:
         raise OSError("no")
 
@@ -98,8 +93,8 @@ def test_failed_computation_is_repeated() -> None:
     assert rig.get() == 1
 
 
-def test_small_index_shares_the_value_of_another_thread() -> None:
-    rig = Rig(10)
+def test_small_index_shares_the_value_of_another_thread(rig: Rig) -> None:
+    rig.chunks = 10
     begun, go_on = threading.Event(), threading.Event()
 
     def waits() -> int:

@@ -258,8 +258,10 @@ def test_filters_allow_what_sqlite_vec_allows(
 
 
 def test_filter_follows_the_index(desk: Desk, query: Int8) -> None:
-    desk.write("a.py", 12)
     only = ChunkFilter(paths=("*.py",))
+    desk.writer.write([functions("a.py", 12)], ())
+    assert desk.found(query, 50, only) == []
+    assert len(desk.follow()) == 12
     assert desk.found(query, 50, only) == desk.expected(query, 50)
     desk.write("b.py", 5, "tide")
     assert desk.found(query, 50, only) == desk.expected(query, 50)
@@ -267,14 +269,6 @@ def test_filter_follows_the_index(desk: Desk, query: Int8) -> None:
     desk.follow()
     assert desk.found(query, 50, only) == desk.expected(query, 50)
     assert len(desk.known) == 5
-
-
-def test_filter_finds_vectors_made_after_its_first_use(desk: Desk, query: Int8) -> None:
-    desk.writer.write([functions("a.py", 6)], ())
-    only = ChunkFilter(paths=("*.py",))
-    assert desk.found(query, 50, only) == []
-    assert len(desk.follow()) == 6
-    assert desk.found(query, 50, only) == desk.expected(query, 50)
 
 
 # --- following the index -------------------------------------------------------------------------------
@@ -334,9 +328,8 @@ def test_another_static_table_has_another_matrix(desk: Desk) -> None:
     assert desk.found(rows[0], 1) == [3]
 
 
-def test_deleted_rows_can_be_added_again(desk: Desk) -> None:
+def test_deleted_rows_can_be_added_again(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 50))
-    query = vectors(1, seed=1)[0]
     assert desk.found(query, 60) == desk.expected(query, 60)
     desk.remove(list(range(1, 10)))
     assert desk.found(query, 60) == desk.expected(query, 60)
@@ -345,11 +338,10 @@ def test_deleted_rows_can_be_added_again(desk: Desk) -> None:
 
 
 def test_replaced_index_has_another_matrix(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, query: Int8, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
     desk.give(range(1, 10))
-    query = vectors(1, seed=1)[0]
     desk.found(query)
     (tmp_path / "other").mkdir()
     other = Desk(tmp_path / "other")
@@ -364,9 +356,8 @@ def test_replaced_index_has_another_matrix(
 
 
 @in_memory_and_in_a_file
-def test_matrix_follows_another_process(desk: Desk) -> None:
+def test_matrix_follows_another_process(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 30))
-    query = vectors(1, seed=1)[0]
     desk.found(query)
     rows = vectors(2, seed=77)
     code = f"""
@@ -386,9 +377,8 @@ with writer.db:
     assert desk.found(query, 50) == desk.expected(query, 50)
 
 
-def test_compaction_of_the_table_changes_no_answer(desk: Desk) -> None:
+def test_compaction_of_the_table_changes_no_answer(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 6_000))
-    query = vectors(1, seed=1)[0]
     desk.remove([each for each in range(1, 6_000) if each % 3])
     before = desk.found(query, 100)
     blocks = numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks")
