@@ -47,6 +47,10 @@ class Folder:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text)
 
+    def write_all(self, *paths: str) -> None:
+        for path in paths:
+            self.write(path, f"# {path}\n")
+
     def reconcile(self) -> set[str]:
         self.intake.reconcile(IndexSettings())
         return self.paths()
@@ -87,8 +91,7 @@ def ordinary_user(folder: Folder) -> Iterator[None]:
 
 def test_reconcile_writes_only_changed_files(folder: Folder) -> None:
     names = ("same", "touched", "edited")
-    for name in names:
-        folder.write(f"{name}.md", f"# {name}\n")
+    folder.write_all(*(f"{name}.md" for name in names))
     folder.reconcile()
     before = {name: folder.chunk_ids(f"{name}.md") for name in names}
     os.utime(folder.root / "touched.md", (1, 1))
@@ -101,9 +104,7 @@ def test_reconcile_writes_only_changed_files(folder: Folder) -> None:
 
 
 def test_update_follows_changed_files_and_directories(folder: Folder) -> None:
-    folder.write("a.md", "# A\n")
-    folder.write("docs/b.md", "# B\n")
-    folder.write("docs/deep/c.md", "# C\n")
+    folder.write_all("a.md", "docs/b.md", "docs/deep/c.md")
     assert folder.reconcile() == {"a.md", "docs/b.md", "docs/deep/c.md"}
     (folder.root / "docs").rename(folder.root / "manual")
     assert folder.update("docs", "manual") == {"a.md", "manual/b.md", "manual/deep/c.md"}
@@ -144,8 +145,7 @@ def test_long_scan_writes_batches(folder: Folder, monkeypatch: pytest.MonkeyPatc
 def test_first_files_are_indexed_before_the_scan_ends(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(150):
-        folder.write(f"{number:03}.md", f"# The harbour {number}\n")
+    folder.write_all(*(f"{number:03}.md" for number in range(150)))
     folder.write("below/deep.md", "# The quay\n")
     folder.write("000.md", "word " * 5_000)
     seen: list[set[str]] = []
@@ -165,8 +165,7 @@ def test_first_files_are_indexed_before_the_scan_ends(
 
 
 def test_urgent_file_ends_the_batch(folder: Folder) -> None:
-    for number in range(3):
-        folder.write(f"{number}.md", "# Part\n")
+    folder.write_all(*(f"{number}.md" for number in range(3)))
     folder.new_intake(is_urgent=lambda: True).reconcile(IndexSettings())
     assert folder.batches == 3
 
@@ -179,11 +178,9 @@ def test_incomplete_scan_removes_nothing(folder: Folder) -> None:
 
 
 def test_unreadable_files_are_named_and_stay_indexed(folder: Folder, request: pytest.FixtureRequest) -> None:
-    folder.write("open.md", "# Open\n")
-    folder.write("closed/known.md", "# Known\n")
+    folder.write_all("open.md", "closed/known.md")
     folder.reconcile()
-    folder.write("secret.md", "# Secret\n")
-    folder.write("new.md", "# New\n")
+    folder.write_all("secret.md", "new.md")
     request.getfixturevalue("ordinary_user")
     (folder.root / "secret.md").chmod(0)
     (folder.root / "closed").chmod(0)
@@ -205,8 +202,7 @@ def test_intake_reports_new_chunks_and_lets_queries_run_between_files(folder: Fo
     reported: list[int] = []
     asides: list[None] = []
     intake = folder.new_intake(on_written=reported.extend, step_aside=lambda: asides.append(None))
-    for number in range(5):
-        folder.write(f"{number}.md", f"# {number}\n")
+    folder.write_all(*(f"{number}.md" for number in range(5)))
     intake.reconcile(IndexSettings())
     assert len(asides) == 5
     assert sorted(reported) == sorted(i for number in range(5) for i in folder.chunk_ids(f"{number}.md"))
@@ -219,8 +215,7 @@ def test_intake_reports_new_chunks_and_lets_queries_run_between_files(folder: Fo
 
 
 def test_forced_intake_writes_unchanged_files(folder: Folder) -> None:
-    for name in ("a", "b"):
-        folder.write(f"{name}.md", f"# {name}\n")
+    folder.write_all(*(f"{name}.md" for name in ("a", "b")))
     folder.reconcile()
     before = {name: folder.chunk_ids(f"{name}.md") for name in ("a", "b")}
     folder.intake.update(["a.md"], force=True)
@@ -231,23 +226,20 @@ def test_forced_intake_writes_unchanged_files(folder: Folder) -> None:
 
 
 def test_progress_ends_with_every_file_done(folder: Folder) -> None:
-    for number in range(4):
-        folder.write(f"{number}.md", f"# {number}\n")
+    folder.write_all(*(f"{number}.md" for number in range(4)))
     folder.reconcile()
     progress = folder.progress
     assert (progress.scanning, progress.files_done, progress.files_total) == (False, 4, 4)
     facts = folder.writer.facts()
     assert (facts.scanned, facts.files_total) == (1, 4)
     (folder.root / "0.md").unlink()
-    folder.write("new.md", "# New\n")
-    folder.write("newer.md", "# Newer\n")
+    folder.write_all("new.md", "newer.md")
     folder.update("0.md", "new.md", "newer.md")
     assert (progress.files_done, progress.files_total, folder.writer.facts().files_total) == (5, 5, 5)
 
 
 def test_incomplete_scan_leaves_the_index_incomplete(folder: Folder) -> None:
-    for number in range(4):
-        folder.write(f"{number}.md", f"# {number}\n")
+    folder.write_all(*(f"{number}.md" for number in range(4)))
     read = list[None]()
     stopping = folder.new_intake(stopped=lambda: len(read) == 2, step_aside=lambda: read.append(None))
     stopping.reconcile(IndexSettings())
@@ -258,8 +250,7 @@ def test_incomplete_scan_leaves_the_index_incomplete(folder: Folder) -> None:
 
 
 def test_file_removed_before_it_is_read_is_not_a_problem(folder: Folder) -> None:
-    folder.write("a.md", "# A\n")
-    folder.write("b.md", "# B\n")
+    folder.write_all("a.md", "b.md")
     removing = folder.new_intake(step_aside=lambda: (folder.root / "b.md").unlink(missing_ok=True))
     removing.reconcile(IndexSettings())
     assert folder.paths() == {"a.md"}
@@ -279,8 +270,7 @@ def test_changed_manifest_renames_collections(folder: Folder) -> None:
 
 
 def test_file_that_cannot_be_chunked_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder.write("good.md", "# Good\n")
-    folder.write("bad.md", "# Bad\n")
+    folder.write_all("good.md", "bad.md")
     real = IndexedFile.of
 
     def fails_on_bad(record: FileRecord, text: str) -> IndexedFile:
@@ -298,6 +288,5 @@ def test_file_that_cannot_be_chunked_is_named(folder: Folder, monkeypatch: pytes
 def test_update_uses_the_settings_of_the_latest_scan(folder: Folder) -> None:
     folder.write("a.md", "# A\n")
     folder.intake.reconcile(IndexSettings(exclude=("private/",)))
-    folder.write("private/b.md", "# B\n")
-    folder.write("c.md", "# C\n")
+    folder.write_all("private/b.md", "c.md")
     assert folder.update("private/b.md", "private", "c.md") == {"a.md", "c.md"}
