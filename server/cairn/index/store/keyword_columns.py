@@ -54,8 +54,7 @@ def compound_parts(text: str) -> Iterable[str]:
 
 
 def operator_words(text: str) -> list[str]:
-    """Return a word for each distinct pair of punctuation characters, and for each operator of three
-    characters.
+    """Return a word for each distinct pair of punctuation, and for each operator of three characters.
 
     The characters of a pair may have a space between them. With pairs, a query finds `=>` also in `)=>{`, and
     there are 2,100 different words; whole runs made 18,000. In a table of their own without positions they

@@ -41,7 +41,7 @@ class RowMemory:
                     _fill(file, capacity * dimension)
                     mapped = mmap.mmap(file.fileno(), capacity * dimension)
             except OSError as problem:
-                logger.warning("static vectors stay in memory, no file can be made for them: %s", problem)
+                logger.warning("no file can be created for static vectors, they stay in memory: %s", problem)
             else:
                 return cls(np.frombuffer(mapped, np.int8).reshape(capacity, dimension), mapped)
         return cls(np.empty((capacity, dimension), np.int8))

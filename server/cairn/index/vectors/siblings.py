@@ -44,7 +44,7 @@ class Siblings:
                     (json.dumps([key.hex() for key in missing]),),
                 ).fetchall()
             except apsw.Error as problem:  # it is being rebuilt, and the texts will be embedded here
-                logger.info("another index gave no vectors: %s", problem)
+                logger.info("vectors of another index cannot be read: %s", problem)
                 continue
             found.update((bytes(cast(bytes, key)), bytes(cast(bytes, vector))) for key, vector in rows)
             missing.difference_update(found)
