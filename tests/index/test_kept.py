@@ -1,4 +1,4 @@
-"""What is made of a whole index is made anew with every change of a small one, and now and then of a large one."""
+"""A value computed from an index follows each change of a small index, and fewer of a large one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from cairn.index.store.meta import Facts
 
 
 class Rig:
-    """A value that counts how often it was made, of an index whose content and size are told."""
+    """A cached value that counts its computations, for an index of a given size and content."""
 
-    def __init__(self, chunks: int) -> None:
-        self.chunks, self.content, self.made = chunks, 0, 0
+    def __init__(self) -> None:
+        self.chunks, self.content, self.made = MANY_CHUNKS, 0, 0
+        self.now = 1_000.0
         self.kept: Kept[int] = Kept()
 
     def make(self) -> int:
@@ -33,44 +34,40 @@ class Rig:
         return self.get()
 
 
-def test_of_a_small_index_it_is_made_with_every_change_and_no_more() -> None:
-    rig = Rig(MANY_CHUNKS - 1)
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    rig = Rig()
+    monkeypatch.setattr(kept.time, "monotonic", lambda: rig.now)
+    return rig
+
+
+def test_small_index_updates_the_value_with_each_change(rig: Rig) -> None:
+    rig.chunks = MANY_CHUNKS - 1
     assert [rig.get(), rig.get(), rig.after_a_change(), rig.get(), rig.after_a_change()] == [1, 1, 2, 2, 3]
 
 
-def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
+def test_large_index_keeps_a_recent_value(rig: Rig) -> None:
     assert [rig.get(), rig.after_a_change(), rig.after_a_change()] == [1, 1, 1]
-    now += 10.1
+    rig.now += 10.1
     assert rig.get() == 2
     assert rig.get(identity="another") == 3
 
 
-def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
-
+def test_slow_value_takes_a_hundredth_of_the_time(rig: Rig) -> None:
     def slowly() -> int:
-        nonlocal now
-        now += 2.0
+        rig.now += 2.0
         return rig.make()
 
     assert rig.get(slowly) == 1
-    now += 199.0
+    rig.now += 199.0
     assert rig.after_a_change() == 1
-    now += 2.0
+    rig.now += 2.0
     assert rig.get() == 2
 
 
-def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
-    rig = Rig(MANY_CHUNKS)
+def test_large_index_computes_the_value_on_one_thread(rig: Rig) -> None:
     rig.get()
-    rig.content, now = 1, now + 10.0
+    rig.content, rig.now = 1, rig.now + 10.0
     begun, go_on = threading.Event(), threading.Event()
 
     def waits() -> int:
@@ -81,15 +78,13 @@ def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPat
     maker = threading.Thread(target=rig.get, args=(waits,))
     maker.start()
     assert begun.wait(60)
-    assert rig.get() == 1, "who comes meanwhile goes on with the one before"
+    assert rig.get() == 1, "other threads use the previous value meanwhile"
     go_on.set()
     maker.join()
     assert (rig.get(), rig.made) == (2, 2)
 
 
-def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
-    rig = Rig(10)
-
+def test_failed_computation_is_repeated(rig: Rig) -> None:
     def fails() -> int:
         raise OSError("no")
 
@@ -98,8 +93,8 @@ def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
     assert rig.get() == 1
 
 
-def test_of_a_small_index_who_waits_for_another_thread_takes_what_it_made() -> None:
-    rig = Rig(10)
+def test_small_index_shares_the_value_of_another_thread(rig: Rig) -> None:
+    rig.chunks = 10
     begun, go_on = threading.Event(), threading.Event()
 
     def waits() -> int:
