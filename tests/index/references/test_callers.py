@@ -296,7 +296,7 @@ def test_whoever_uses_a_macro_calls_what_it_calls(opened: Open) -> None:
 def test_a_macro_that_is_written_everywhere_is_not_followed(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cairn.index.references.graph._MOST_NAMING", 2)
+    monkeypatch.setattr("cairn.index.references.graph._MOST_FILES", 2)
     calling = {f"{name}.c": f"int {name}(void) {{\n    return knot(2);\n}}\n" for name in ("moor", "dock")}
     files = {
         "rope.c": "int tie(int n) {\n    return n;\n}\n",

@@ -41,10 +41,11 @@ _LONGEST_MS = 10.0
 are counted."""
 
 _ENDINGS = (
-    "", "s", "e", "es", "ed", "ing", "er", "ers", "or", "ors", "ion", "ions", "ation", "ations", "y", "ity", "ities", "ly",
-    "al", "ally", "able", "ability", "ible", "ibility", "ment", "ments", "ive", "ance", "ence", "ant", "ent", "ency", "ness",
-    "ate", "ates", "ated", "ating", "ator", "ators", "ize", "izes", "ized", "izing", "izer", "ization", "alize", "alized",
-    "alizing", "alizer", "alization", "ic", "ical", "ous", "ful", "est", "ings", "ements", "ication", "ications", "ified",
+    "", "s", "e", "es", "ed", "ing", "er", "ers", "or", "ors", "ion", "ions", "ation", "ations", "y", "ity",
+    "ities", "ly", "al", "ally", "able", "ability", "ible", "ibility", "ment", "ments", "ive", "ance", "ence",
+    "ant", "ent", "ency", "ness", "ate", "ates", "ated", "ating", "ator", "ators", "ize", "izes", "ized",
+    "izing", "izer", "ization", "alize", "alized", "alizing", "alizer", "alization", "ic", "ical", "ous",
+    "ful", "est", "ings", "ements", "ication", "ications", "ified",
 )  # fmt: skip
 _porter = Stemmer.Stemmer("porter")
 """Stems as FTS5's tokenizer does."""

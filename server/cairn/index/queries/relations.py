@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cairn.errors import CairnError
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.kept import MANY_CHUNKS, due_again
+from cairn.index.reader.content_cache import MANY_CHUNKS, due_again
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.workspace.imports import ImportGraph
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cairn.index.reader import kept
-from cairn.index.reader.kept import MANY_CHUNKS, Kept
+from cairn.index.reader.content_cache import MANY_CHUNKS, ContentCache
 from cairn.index.store.meta import Facts
 
 
@@ -18,7 +18,7 @@ class Rig:
 
     def __init__(self, chunks: int) -> None:
         self.chunks, self.content, self.made = chunks, 0, 0
-        self.kept: Kept[int] = Kept()
+        self.kept: ContentCache[int] = ContentCache()
 
     def make(self) -> int:
         self.made += 1
