@@ -1,4 +1,4 @@
-"""The token by which this machine's user is known to a team's server."""
+"""The token that identifies this machine's user to a team's server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FILE = "team-token"
 
 
 def team_token() -> str:
-    """The token of the environment, or of the file `team-token` beside the user's settings.
+    """Return the token of the environment, or of the file `team-token` beside the user's settings.
 
-    Raises InvalidRequestError where there is none, for what cannot be one, and for a file that others can read.
+    Raises InvalidRequestError for a missing or malformed token, and for a file that others can read.
     """
     if token := os.environ.get(VARIABLE, "").strip():
         return _usable(token, VARIABLE)
@@ -41,7 +41,8 @@ def team_token() -> str:
 
 
 def _usable(token: str, place: str) -> str:
-    """The token, which is sent in a header. Raises InvalidRequestError for what would make another one of it, without quoting it."""
+    """Return the token, which goes into an HTTP header. Raises InvalidRequestError, without quoting it, where
+    it would alter the header."""
     if not re.fullmatch(r"[!-~]{1,500}", token):
         raise InvalidRequestError("team.url", f"is set without a token: {place} has something else in it")
     return token

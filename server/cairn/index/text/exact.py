@@ -206,7 +206,7 @@ def _verified(
         )
         for chunk_id, start_line, packed in rows:
             data = zlib.decompress(cast(bytes, packed))
-            # Comparing bytes excludes most chunks cheaply, but only in ASCII: other letters may fold to ASCII.
+            # Comparing bytes excludes most chunks cheaply. Letters outside ASCII may fold to ASCII.
             if is_ascii and data.isascii() and needle not in data.lower():
                 continue
             text = data.decode("utf-8", "surrogatepass")
