@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cairn.index.reader import kept
+from cairn.index.reader import content_cache
 from cairn.index.reader.content_cache import MANY_CHUNKS, ContentCache
 from cairn.index.store.meta import Facts
 
@@ -26,7 +26,7 @@ class Rig:
 
     def get(self, make: Callable[[], int] | None = None, identity: str = "this") -> int:
         facts = Facts(content=self.content, chunks=self.chunks)
-        return self.kept.get(identity, facts, make or self.make)
+        return self.content_cache.get(identity, facts, make or self.make)
 
     def after_a_change(self) -> int:
         self.content += 1
@@ -40,7 +40,7 @@ def test_of_a_small_index_it_is_made_with_every_change_and_no_more() -> None:
 
 def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
+    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
     assert [rig.get(), rig.after_a_change(), rig.after_a_change()] == [1, 1, 1]
     now += 10.1
@@ -50,7 +50,7 @@ def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPa
 
 def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
+    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
 
     def slowly() -> int:
@@ -67,7 +67,7 @@ def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest
 
 def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    monkeypatch.setattr(kept.time, "monotonic", lambda: now)
+    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
     rig.get()
     rig.content, now = 1, now + 10.0

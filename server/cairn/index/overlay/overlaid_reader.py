@@ -296,7 +296,6 @@ class OverlaidReader(IndexReader):
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """Return the index's hits together with those unsaved chunks whose text already has a vector."""
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.passing(only) if unsaved else []
         hits = self._saved.nearest(vector, model, limit, _without(only, hidden), cancelled)
@@ -383,7 +382,6 @@ class OverlaidReader(IndexReader):
         return self._saved.languages()
 
     def stats(self) -> IndexStats:
-        """Return the index's statistics, with collections that consist of unsaved text."""
         stats = super().stats()
         with self.overlay.shown() as (unsaved, _):
             collections = unsaved.stats().collections if unsaved else ()

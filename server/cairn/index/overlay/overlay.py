@@ -71,7 +71,7 @@ class _Document:
 
     @cached_property
     def size(self) -> int:
-        """The size in bytes that the document would have on disk."""
+        """The size in bytes on disk."""
         return len(self.text.encode())
 
 
@@ -105,12 +105,11 @@ class UnsavedReader(SqliteReader):
         return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
     def passing(self, only: ChunkFilter) -> list[int]:
-        """Return the ids of the chunks that pass."""
         condition, values = passes(self, "id", only)
         return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
 
     def keys_of(self, ids: Sequence[int] | None) -> list[tuple[int, str]]:
-        """Return the ids of these chunks (None for all), each with the key of its embedded text."""
+        """Return the ids of these chunks (all for None), each with the key of its embedded text."""
         which = "WHERE id IN (SELECT value FROM json_each(?))" if ids is not None else ""
         given = (json.dumps(list(ids)),) if ids is not None else ()
         rows = self.select(f"SELECT id, hex(embedding_key) FROM chunks {which}", given)
@@ -159,7 +158,6 @@ class Overlay:
         """The inputs of the last flush. While they stay the same, a flush does nothing."""
         self._rules = FileRules(root, IndexSettings())
         self._rules_of: tuple[object, ...] = ()
-        """The inputs of the rules."""
         self._shown: dict[str, tuple[str, str]] = {}
         """The content hash and the collection of each file in the overlay, by path."""
         self._writer: IndexWriter | None = None
@@ -168,11 +166,9 @@ class Overlay:
         self._documents_lock = threading.Lock()
         self._flush_lock = threading.Lock()
         self._reading_lock = threading.RLock()
-        """Acquired by each user of the one connection to the index in memory."""
         self.reader = UnsavedReader(
             lambda: self._writer.db if self._writer else None, self._reading_lock, str(root)
         )
-        """Reads the index in memory, by its own ids."""
 
     def changed(self, path: str, text: str) -> None:
         """Note the text of the open document at `path` (relative, with `/`) for the next query."""
@@ -183,7 +179,6 @@ class Overlay:
                 self._version += 1
 
     def closed(self, path: str) -> None:
-        """Note that the document is no longer open: the index of the saved file counts again."""
         with self._documents_lock:
             if self._documents.pop(path, None) is not None:
                 self._version += 1
@@ -201,7 +196,6 @@ class Overlay:
             self._version += 1
 
     def text_of(self, path: str) -> str | None:
-        """Return the current text of the open document at `path`; None where none is open."""
         with self._documents_lock:
             document = self._documents.get(path)
         return None if document is None else document.text
@@ -228,11 +222,9 @@ class Overlay:
             yield (self.reader, self.hidden) if self.hidden else (None, ())
 
     def flush(self, indexed: IndexReader) -> None:
-        """Apply the documents' current texts where they differ from `indexed`, the folder's index.
-
-        Runs before each query. It costs nothing while no document is open, and a look at the index while none
-        changed.
-        """
+        """Apply the documents' current texts where they differ from `indexed`, the folder's index. Runs
+        before each query. It costs nothing while no document is open, and a look at the index while none
+        changed."""
         if not self._documents and not self._files and not self.hidden:
             return
         with self._flush_lock:
@@ -298,7 +290,6 @@ class Overlay:
         return rules.decide_descent(directory).indexed and rules.decide_file(path, empty_file).indexed
 
     def _collection(self, path: str) -> str:
-        """Return the collection that a file without an index entry would belong to."""
         directories = [parent.as_posix() for parent in Path(path).parents]
         places = [f"{directory}/{name}".removeprefix("./") for directory in directories for name in MANIFESTS]
         present = [place for place in places if (self._root / place).is_file()]
@@ -325,10 +316,7 @@ class Overlay:
             self.generation += 1
 
     def _has_vectors_of_ours(self, facts: Facts) -> bool:
-        """Whether the index has vectors that are comparable with those of unsaved text.
-
-        They are not where another version of Cairn, with another static table, writes the index.
-        """
+        """Whether the index's vectors come from this static table: other versions may have another one."""
         table = self._models.static_table() if facts.has_static else None
         return table is not None and facts.static_key == static_key(table.id)
 

@@ -20,16 +20,12 @@ from cairn.index.store.deadline import Cancelled
 
 @frozen
 class FileFacts:
-    """The stored properties of a file beside its text."""
-
     kind: str
     collection: str
     size: int
-    """The size in bytes."""
 
 
 def file_facts(reader: IndexReader, path: str) -> FileFacts | None:
-    """Return the stored properties of the file at `path`; None where it is not indexed."""
     rows = [
         row
         for source in reader.sources
@@ -58,10 +54,8 @@ def introducing_files(
 
 
 def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Cancelled) -> list[str]:
-    """Return paths that end with one of the `fragments`, lie in a folder of that name, or end the fragment.
-
-    A fragment matches both literally, since `[slug].tsx` is a file name, and as a glob.
-    """
+    """Return paths that end with one of the `fragments`, lie in a folder of that name, or end the fragment. A
+    fragment matches both literally, since `[slug].tsx` is a file name, and as a glob."""
     # `f.path` is qualified because json_each also has a column `path`.
     sql = """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
             WHERE instr('/' || f.path || '/', '/' || named.value || '/')
@@ -80,7 +74,6 @@ def files_called(reader: IndexReader, stems: Collection[str], cancelled: Cancell
 
 
 def file_stem(path: str) -> str:
-    """Return the name of a file up to its first dot."""
     return path.rpartition("/")[2].partition(".")[0]
 
 
@@ -115,7 +108,6 @@ def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[Col
 def _paths(
     reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Cancelled | None = None
 ) -> list[str]:
-    """Return the paths that the query finds in all sources, each once."""
     found: dict[str, None] = {}
     for source in reader.sources:
         found.update((path, None) for (path,) in source.select(sql, values, cancelled))
@@ -153,15 +145,12 @@ def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
 
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
-    """Return the `limit` paths with the highest scores."""
     return [path for _, path in nsmallest(limit, ((-score, path) for path, score in scores.items()))]
 
 
 def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
-    """Return the files whose name matches one of the globs in any case, unsaved ones included.
-
-    It reads every path: 2 ms for 1,400 files.
-    """
+    """Return the files whose name matches one of the globs in any case, unsaved ones included. It reads every
+    path: 2 ms for 1,400 files."""
     paths = {path for (path,) in reader.select("SELECT path FROM files WHERE is_text")}
     is_readme = readme_rule(patterns)
     return sorted(filter(is_readme, paths.union(reader.hidden)))

@@ -13,8 +13,6 @@ from cairn.workspace.history import Commit
 
 @frozen
 class Touch:
-    """A commit that touched a file."""
-
     commit: Commit
     files: int
     """The number of files of the folder that it touched."""
@@ -44,7 +42,6 @@ def commits_of(reader: IndexReader, path: str, limit: int) -> TouchedFile:
 
 
 def _commits(reader: IndexReader, numbers: Iterable[int]) -> dict[int, Commit]:
-    """Return the commits with these ids that the index still keeps."""
     found: dict[int, Commit] = {}
     for number in numbers:
         if number not in found:

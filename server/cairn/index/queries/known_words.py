@@ -48,13 +48,10 @@ _ENDINGS = (
     "ful", "est", "ings", "ements", "ication", "ications", "ified",
 )  # fmt: skip
 _porter = Stemmer.Stemmer("porter")
-"""Stems like FTS5's tokenizer."""
 
 
 @frozen
 class KnownWord:
-    """A word of the index in its spelling there."""
-
     text: str
     documents: int
     """The number of chunks and paths that contain it in any inflection."""
@@ -168,10 +165,8 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
 
 
 def unlikeness(word: str, meant: str) -> tuple[int, bool, int]:
-    """Return how unlikely `word` is a misspelling of `meant`, as a sort key.
-
-    Swapped letters are the most frequent error, then missing letters.
-    """
+    """Return how unlikely `word` is a misspelling of `meant`, as a sort key. Swapped letters are the most
+    frequent error, then missing letters."""
     from rapidfuzz.distance import OSA  # loading it takes 20 ms, and only typing errors need it
 
     return OSA.distance(word, meant), sorted(word) != sorted(meant), -len(meant)
@@ -228,7 +223,6 @@ def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
 
 
 def _inflections(term: str) -> Iterator[str]:
-    """Yield words that may have this stem."""
     if not term.endswith("i"):
         yield from (term + ending for ending in _ENDINGS)
         yield from (term + term[-1] + ending for ending in ("ed", "er", "ers", "ing"))

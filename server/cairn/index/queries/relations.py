@@ -126,7 +126,6 @@ def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tupl
 
 
 def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
-    """Return the files that import the one at `path`, as indexed."""
     with _graphs_lock:
         return _import_graph(reader).importers(path)
 
@@ -145,7 +144,6 @@ class _KnownGraph:
     paths: int
     links: int
     imports: dict[str, str]
-    """The stored imports by path."""
     graph: ImportGraph
     due: float
     """When to refresh the graph of a large index."""
@@ -156,11 +154,9 @@ _graphs_lock = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph:
-    """Return the graph of the whole index.
-
-    It takes 0.1 s for 13,000 files after files came or went; otherwise only changed files are updated. For a
-    large index it takes seconds, so a thread refreshes it, and the last one is returned meanwhile.
-    """
+    """Return the graph of the whole index. It takes 0.1 s for 13,000 files after files came or went;
+    otherwise only changed files are updated. For a large index it takes seconds, so a thread refreshes it,
+    and the last one is returned meanwhile."""
     facts, index = reader.facts(), reader.identity()
     known = _graphs.get(reader.memory)
     if known is not None and known.index == index:
@@ -205,11 +201,9 @@ def _refresh_graph(reader: IndexReader, before: _KnownGraph) -> None:
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
-    """Return how often other files changed in the same commits of at most nine files, 0 to 1.
-
-    The value is the cosine of the two files' commits: 1 where neither ever changed without the other. A
-    single common commit proves nothing, so files with only one are left out.
-    """
+    """Return how often other files changed in the same commits of at most nine files, 0 to 1. The value is
+    the cosine of the two files' commits: 1 where neither ever changed without the other. A single common
+    commit proves nothing, so files with only one are left out."""
     histories = reader.select("SELECT path, touches FROM file_history WHERE count > 1")
     paths: list[str] = [each for each, _ in histories]
     if path not in paths:

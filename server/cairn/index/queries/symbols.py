@@ -20,11 +20,8 @@ _MEMBERS = ("method", "field", "variable", "constant")
 
 def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[str]:
     """Return the shortest names that begin with `letters`, contain them, or contain each letter in this
-    order.
-
-    The case does not matter. `letters` must not contain the separators of words in names. Where many names
-    begin with `letters`, no others are searched for.
-    """
+    order. The case does not matter. `letters` must not contain the separators of words in names. Where many
+    names begin with `letters`, no others are searched for."""
     found: dict[str, None] = {}
     for source in reader.sources if letters else ():
         names = source.names_matching(letters, "", cancelled)
@@ -39,8 +36,7 @@ def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[
 
 
 def defining(reader: IndexReader, names: Sequence[str], cancelled: Cancelled) -> list[FoundName]:
-    """Return up to 300 chunks, up to 60 for one name, that define these names in any case, in the names'
-    order."""
+    """Return up to 300 chunks that define these names in any case, in their order; up to 60 for one name."""
     return reader.definitions(names, _MOST_PLACES, _MOST_OF_EACH, cancelled)
 
 

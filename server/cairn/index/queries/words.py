@@ -41,12 +41,10 @@ class FoundWord:
     """A word of a query, together with the words that count as it, and their postings."""
 
     place: int
-    """The position of the word in the query."""
     idf: float
     """The inverse document frequency times `weight`, above 0."""
     held: Postings
     weight: float = 1.0
-    """The weight of the word in the query."""
 
 
 @frozen(eq=False)
@@ -54,18 +52,14 @@ class FoundWords:
     """The words of a query in one index."""
 
     words: Sequence[FoundWord] = ()
-    """The words, rarest first, without those that are too frequent to matter."""
     every: int = 0
     """The number of chunks in the index."""
     columns: ChunkColumns = NO_CHUNKS
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
-    """Chunks that must not be found."""
 
     def best(self, limit: int, allowed: Ids | None = None) -> Ids:
         """Return the `limit` best chunks, int64[n], best first; of equal ones the lower id comes first.
-
-        `allowed` are the only chunks that may be found, ascending; None allows all.
-        """
+        `allowed` are the only chunks that may be found, ascending; None allows all."""
         if allowed is not None and len(allowed) <= _FEW:
             ids, worth = allowed, self.scores(allowed)
         else:
@@ -124,7 +118,6 @@ class FoundWords:
         return ids, worth[ids - lowest]
 
     def _damping(self, chunks: Ids | NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the damping of each chunk's term frequencies by its length, float32[n]."""
         damping = self.columns.tokens_of(chunks).astype(np.float32)
         damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
         damping += np.float32(_K1 * (1 - _B))
@@ -166,10 +159,8 @@ def find_words(
 
 
 def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
-    """Return the words of one query in several indexes with their idf in all of them together.
-
-    By its own index's idf, a word would weigh most where it is rarest: in the indexes of other topics.
-    """
+    """Return the words of one query in several indexes with their idf in all of them together. By its own
+    index's idf, a word would weigh most where it is rarest: in the indexes of other topics."""
     every = sum(each.every for each in found)
     holding = Counter[int]()
     for each in found:

@@ -20,11 +20,9 @@ from cairn.index.text.bm25 import register
 
 @define(eq=False)
 class CatalogueMemory(IndexMemory):
-    """The per-process memory of one snapshot: its catalogue, its chunks' columns, and the caches of any
-    index."""
+    """The memory of a process for one snapshot."""
 
     snapshot: int = field(kw_only=True)
-    """The snapshot's number."""
     database: apsw.Connection = field(kw_only=True)
     """The connection that keeps the catalogue alive."""
     name: str = field(kw_only=True)

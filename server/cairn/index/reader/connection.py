@@ -44,8 +44,6 @@ _WORDS_KEPT_SECONDS = 60.0
 
 
 class _ThreadLocal(threading.local):
-    """The connections of one thread."""
-
     db: apsw.Connection | None = None
     identity: object = None
     """The `file_identity` of the index behind `db`; None for the empty index."""
@@ -66,7 +64,6 @@ class IndexMemory:
     tables: GenerationCache[int, PackedTable] = field(
         factory=partial(GenerationCache, _MOST_TABLES), init=False
     )
-    """Symbol tables by id."""
     derived: dict[str, ContentCache[Any]] = field(factory=dict, init=False)
     """Values that other packages derived from the index's content, by name."""
     named: GenerationCache[tuple[str, ...], str] = field(
@@ -110,16 +107,13 @@ class ConnectedReader:
     folder: Path
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
     root: str = field(default="", kw_only=True)
-    """The real path of the indexed folder, by which a filter distinguishes folders; "" where there is only
-    one."""
+    """The real path of the indexed folder, which tells a filter's folders apart; "" for a single folder."""
 
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
         """Yield the calling thread's connection. Interrupt its statement once `cancelled()` returns True.
-
         Raises QueryCancelledError then, OutOfTimeError where only the time of a Deadline was over, and
-        IndexUnavailableError where the index cannot be read.
-        """
+        IndexUnavailableError where the index cannot be read."""
         db = self._connection()
         if cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)

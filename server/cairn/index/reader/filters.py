@@ -13,7 +13,6 @@ from cairn.index.store.meta import read_facts
 from cairn.workspace.ignore_patterns import Selection, place_of_pattern
 
 EVERY_FILE = "**"
-"""The pattern that names all files."""
 
 
 @frozen
@@ -23,10 +22,8 @@ class ChunkFilter:
     types: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Gitignore-style patterns."""
     folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Patterns by the real path of a folder, instead of `paths`. Without patterns, no chunk of the folder
-    passes."""
+    """Patterns by the real path of a folder, instead of `paths`. No chunk of other folders passes."""
     collections: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     """Paths of files whose chunks are not found and do not count towards a limit."""

@@ -106,7 +106,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def columns(self) -> ChunkColumns:
-        """Return the file and the length of each chunk."""
+        pass
 
     @abstractmethod
     def keywords(
@@ -146,10 +146,8 @@ class IndexReader(ConnectedReader, ABC):
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
         """Return up to `limit` chunks that contain `literal` verbatim, and all such chunks of `first`.
-
         `first` are chunks that pass `only`; they are searched before any other. The result is incomplete
-        where the time was over. Raises QueryCancelledError on cancellation.
-        """
+        where the time was over. Raises QueryCancelledError on cancellation."""
 
     # --- chunks -------------------------------------------------------------------------------------
 
@@ -218,10 +216,8 @@ class IndexReader(ConnectedReader, ABC):
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        """Return up to `most` definitions of these names in any case, up to `of_each` of one name.
-
-        Those of the first names come first.
-        """
+        """Return up to `most` definitions of these names in any case, up to `of_each` of one name. Those of
+        the first names come first."""
 
     @abstractmethod
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
@@ -230,9 +226,7 @@ class IndexReader(ConnectedReader, ABC):
     @abstractmethod
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         """Return names that begin with `first` and match the LIKE pattern in any case, the shortest first.
-
-        They are chosen from some thousands of matches.
-        """
+        They are chosen from some thousands of matches."""
 
     @abstractmethod
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
@@ -288,10 +282,8 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the chunks that have a static vector, int64[n], and these vectors, int8[n, dimension].
-
-        The second array is int8[0, 0] where no chunk has one.
-        """
+        """Return the chunks that have a static vector, int64[n], and these vectors, int8[n, dimension]. The
+        second array is int8[0, 0] where no chunk has one."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """Return the cosine similarity of these chunks' vectors of the model to `vector`."""
@@ -322,7 +314,6 @@ class IndexReader(ConnectedReader, ABC):
         return {path: (content_hash, collection) for path, content_hash, collection in rows}
 
     def facts(self) -> Facts:
-        """Return the current facts about the index; all zero while there is none."""
         with self.reading() as db:
             return read_facts(db)
 
@@ -356,7 +347,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """Count what `languages` caches."""
+        pass
 
     def _counted(self) -> IndexStats:
         collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))

@@ -14,8 +14,6 @@ NAMES_WEIGHT = 2.5
 
 @frozen(eq=False)
 class Postings:
-    """The chunks that contain a word or phrase, and how often."""
-
     ids: NDArray[np.int32]
     """int32[n], ascending. An index has never more than 2³¹ chunks."""
     counts: NDArray[np.uint8]

@@ -16,8 +16,6 @@ from cairn.protocol.chunk_type import ChunkType
 
 @frozen
 class StoredChunk:
-    """A chunk and its place in the index."""
-
     id: int
     path: str
     kind: str
@@ -32,16 +30,13 @@ STORED_COLUMNS = f"""c.id, f.path, f.kind, f.collection, lower(hex(c.content_has
 
 
 def stored_chunk(row: Sequence[Any]) -> StoredChunk:
-    """Build the chunk from a row of STORED_COLUMNS."""
     chunk_id, path, kind, collection, content_hash, *columns = row
     return StoredChunk(chunk_id, path, kind, collection, chunk_from_row(columns), content_hash)
 
 
 class Outline(NamedTuple):
-    """The properties of a chunk that ranking reads; the text is not among them.
-
-    A search reads hundreds of outlines, and a tuple takes a fifth of the time of an attrs class to create.
-    """
+    """The properties of a chunk that ranking reads; the text is not among them. A search reads hundreds of
+    outlines, and a tuple takes a fifth of the time of an attrs class to create."""
 
     id: int
     path: str
@@ -95,8 +90,6 @@ class LanguageStats:
 
 @frozen
 class IndexStats:
-    """The content of the index at one generation."""
-
     facts: Facts = field(factory=Facts)
     files_indexed: int = 0
     collections: tuple[CollectionStats, ...] = ()
@@ -112,7 +105,6 @@ class ColumnWeights:
 
     @property
     def sql(self) -> str:
-        """The arguments of FTS5's bm25."""
         return f"{self.text}, {self.identifiers}, {self.symbol}"
 
 
@@ -146,15 +138,12 @@ class DefinitionPlace:
     parent: str
     has_signature: bool
     position: int
-    """The chunk's position in its file."""
     in_degree: int
     """The number of files that import the chunk's file."""
 
 
 @frozen
 class KeywordCounts:
-    """Row counts of one keyword table."""
-
     rows: int = 0
     matching: Mapping[str, int] = field(factory=dict)
     """For each word or FTS5 expression the number of rows that match, up to a bound."""

@@ -22,9 +22,7 @@ MAYBE = 0.45
 
 def as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
     """Return the confidence (0 for no call) that the reference calls the function, and the reason.
-
-    `is_itself` is False where the reference names the type whose constructor the function is.
-    """
+    `is_itself` is False where the reference names the type whose constructor the function is."""
     symbol, sure = meaning.symbol, meaning.confidence
     language = symbol.table.language
     if reference.kind in CALLS:
@@ -52,14 +50,12 @@ def place_of(symbol: Symbol) -> Place:
 
 
 def defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 0.9) -> Edge:
-    """Return the edge that leads from a symbol's definition."""
     place = place_of(symbol)
     kind = ReferenceKind.INHERIT
     return Edge(place.path, place.line, place.character, place.name, kind, place, target, confidence, via)
 
 
 def through_another(edge: Edge, between: Place) -> Edge:
-    """Return the indirect edge through the function `between`."""
     return evolve(edge, confidence=edge.confidence * 0.8, via=f"calls `{between.qualified}`, which calls it")
 
 

@@ -57,7 +57,6 @@ class _Wanted:
     """A definition whose references count."""
 
     place: Place
-    """The target of the resulting edges."""
     is_itself: bool = True
     is_overridden: bool = False
 
@@ -129,10 +128,8 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the calls of the targets, including calls through macros.
-
-        A macro that very many files use, such as `pr_info`, is not followed.
-        """
+        """Return the calls of the targets, including calls through macros. A macro that very many files use,
+        such as `pr_info`, is not followed."""
         direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
@@ -162,10 +159,8 @@ class ReferenceGraph:
         return self._to(targets, limit, _EVERY)
 
     def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_FILES) -> Edges:
-        """Return the references from tests that reach a target directly or through one function.
-
-        That function must not be mentioned in more than `most_files` files.
-        """
+        """Return the references from tests that reach a target directly or through one function. That
+        function must not be mentioned in more than `most_files` files."""
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
         between = {
@@ -183,7 +178,7 @@ class ReferenceGraph:
         return best_first(found, limit, complete)
 
     def callees(self, source: Place, limit: int) -> Edges:
-        """Return the calls in a function, in the order of its text."""
+        """Return the calls in a function, in textual order."""
         table = self._tables.table(source.path)
         if table is None:
             return Edges()
@@ -245,7 +240,6 @@ class ReferenceGraph:
         reference: Reference,
         kinds: Collection[ReferenceKind],
     ) -> Edge | None:
-        """Return the edge of a reference to a wanted definition; None where it means something else."""
         meanings = self._resolver.resolve(path, table, reference)
         meaning = next((each for each in meanings if each.symbol in wanted), None)
         if meaning is None:
@@ -260,10 +254,8 @@ class ReferenceGraph:
         return self._edge(path, table, reference, target.place, sure, via) if sure else None
 
     def _wanted(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Wanted]]:
-        """Return, by name, the definitions that a reference to a target can mean.
-
-        They are the targets, the types that target constructors make, and the methods that targets override.
-        """
+        """Return, by name, the definitions that a reference to a target can mean. They are the targets, the
+        types that target constructors make, and the methods that targets override."""
         symbols = {
             each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)
         }

@@ -40,13 +40,10 @@ class ValueKind(Enum):
 
 @frozen
 class Value:
-    """The value of an expression."""
-
     kind: ValueKind
     symbols: tuple[Symbol, ...] = ()
     """The types of an instance, or the types or functions themselves."""
     paths: tuple[str, ...] = ()
-    """The files of a module."""
     is_collection: bool = False
     confidence: float = SURE
 
@@ -61,13 +58,11 @@ def parent_of(symbol: Symbol) -> int:
 
 
 def meanings(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Meaning]:
-    """Return all symbols as meanings of equal confidence and reason."""
     return [Meaning(each, confidence, via) for each in symbols]
 
 
 def ambiguous(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
-    """Return equally likely symbols, which share the confidence; all declarations of one thing count as one
-    symbol."""
+    """Return equally likely symbols, which share the confidence. Declarations of one thing count as one."""
     owners = {
         (each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path)
         for each in symbols

@@ -13,12 +13,10 @@ class Place:
 
     path: str
     number: int = field(repr=False)
-    """The definition's number within its file."""
     name: str
     qualified: str
     """The name with those of the enclosing definitions: `Application.handle`."""
     kind: str
-    """For example `function`, `class` or `method`."""
     start_line: int
     end_line: int
     """Exclusive."""
@@ -30,13 +28,10 @@ class Place:
 
 @frozen
 class Edge:
-    """A reference from one place to a definition."""
-
     path: str
     line: int
     character: int
     name: str
-    """The name as the file writes it."""
     kind: ReferenceKind
     enclosing: Place | None
     """The innermost function or type around the reference; None at the top level of its file."""
@@ -54,5 +49,4 @@ class Edges:
 
     found: tuple[Edge, ...] = ()
     complete: bool = True
-    """Whether every reference was examined. A name that thousands of files contain is not followed to its
-    end."""
+    """Whether every reference was examined: very common names are not followed to their end."""

@@ -28,8 +28,7 @@ _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
 _REEXPORTED = 0.45
-"""Confidence for a module that another one only re-exports. Language servers do not follow it and accept
-anything."""
+"""Confidence for the target of a module that only re-exports another. Language servers do not follow it."""
 
 
 @define(eq=False)
@@ -61,14 +60,13 @@ class Modules:
         return []
 
     def _is_reexported(self, path: str, imported: Import) -> bool:
-        """Whether an imported file exports the result of `require`: `module.exports =
-        require("./lib/express")`."""
+        """Whether an imported file exports the result of `require`: `module.exports = require("lib")`."""
         tables = map(self.tables.table, self.tables.targets(path, imported.spec))
         exports = (import_of(table, DEFAULT) for table in tables if table is not None)
         return any(each is not None and not each.member for each in exports)
 
     def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
-        """Return what a name in an import statement means."""
+        """Return what a name within an import statement means."""
         found: list[Meaning] = []
         for each in table.imports:
             if name in (each.member, each.name) and each.spec:

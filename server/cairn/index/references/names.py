@@ -39,8 +39,7 @@ class Names:
         return self._found[key]
 
     def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
-        """Return the file's definitions of a name by enclosing definition: each test may define its own
-        `handler`."""
+        """Return the file's definitions of a name by enclosing definition; each test may have a `handler`."""
         if (path, name) not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
             for number in table.defining(name):

@@ -46,7 +46,7 @@ class Resolver:
         self.values = Values(self.tables, self.modules, self.types, self.names)
 
     def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """Return what the reference may mean, the likeliest first; empty for a target outside the workspace."""
+        """Return what the reference may mean, likeliest first; empty for a target outside the workspace."""
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(path, table, reference.name)
         elif reference.receiver:
@@ -111,7 +111,6 @@ class Resolver:
         return self._guesses[key]
 
     def _members(self, family: str, name: str, is_called: bool) -> list[Symbol]:
-        """Return everything that a member of that name can be in a language family."""
         key = (family, name, is_called)
         if key not in self._named:
             self._named[key] = [

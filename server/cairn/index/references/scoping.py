@@ -15,19 +15,15 @@ class Visibility(Enum):
     """The files whose definitions a name can mean without an import."""
 
     FILE = 0
-    """Its own file only."""
     FOLDER = 1
     """The files of the same folder and package."""
     NAMESPACE = 2
     """The files of the same package or namespace."""
     WORKSPACE = 3
-    """Every file."""
 
 
 @frozen
 class Scoping:
-    """The scope rules of one language."""
-
     visibility: Visibility = Visibility.FILE
     selves: frozenset[str] = field(default="self this", converter=_words)
     """The names by which code refers to its own object or type."""

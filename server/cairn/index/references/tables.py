@@ -40,8 +40,7 @@ class Symbol:
         return self.table.kind(self.number)
 
     def is_known_in(self, path: str) -> bool:
-        """Whether the file at `path` can name it. Files that include a header know even its private
-        definitions."""
+        """Whether the file at `path` can name it. Private definitions of headers are known to other files."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
@@ -59,7 +58,6 @@ class SymbolTables:
     _targets: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
     def table(self, path: str) -> PackedTable | None:
-        """Return the symbol table of a file; None where it has none."""
         if path not in self._by_path:
             self._read(self.reader.symbols_at([path]))
             self._by_path.setdefault(path, None)

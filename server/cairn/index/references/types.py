@@ -104,7 +104,6 @@ class Types:
         ][:MOST_SHARED]
 
     def of_member(self, member: Symbol) -> Symbol | None:
-        """Return the type that a member belongs to."""
         table = member.table
         for number in table.scopes(parent_of(member)):
             if table.kind(number) in TYPES:

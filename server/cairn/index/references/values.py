@@ -21,7 +21,6 @@ from cairn.index.references.types import Types
 _DEEPEST = 8
 """Steps to follow at most from an expression to its type."""
 _END_OF_FILE = 1 << 30
-"""A line number higher than any other."""
 _RUN_BY_NAME = frozenset({"ruby", "scala", "elixir"})
 """Languages in which mentioning a method of an object calls it."""
 _CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
@@ -155,7 +154,6 @@ class Values:
         return (self.modules.beside(path, table, name) or UNKNOWN_VALUE), 1
 
     def _step(self, value: Value, part: str, depth: int) -> Value:
-        """Return the value of a member of a value."""
         name, suffix = _suffix(part)
         if value.kind is ValueKind.MODULE:
             symbols = self.modules.known(value.paths, name)
@@ -199,7 +197,6 @@ class Values:
         return value
 
     def _called(self, value: Value, depth: int) -> Value:
-        """Return the value of calling an instance like a function."""
         for owner in value.symbols:
             for name in _CALLED:
                 if members := self.types.members(owner, name):
@@ -290,7 +287,6 @@ class Values:
         return None
 
     def _known(self, path: str, table: PackedTable, name: str) -> dict[int, list[Variable]]:
-        """Return the file's variables of that name by scope."""
         if (path, name) not in self._variables:
             known: defaultdict[int, list[Variable]] = defaultdict(list)
             for each in table.variables(name):
@@ -299,7 +295,6 @@ class Values:
         return self._variables[path, name]
 
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
-        """Return the value of a type's field."""
         for each in (owner, *self.types.ancestors(owner)):
             for variable in self._known(each.path, each.table, name).get(each.number, ()):
                 if variable.type:

@@ -46,8 +46,6 @@ class NotSharedError(CairnError):
 
 @frozen
 class Shared:
-    """The part of a clone's answers that comes from the team's index."""
-
     reader: RemoteReader
     located: Located
     differing: int
@@ -55,11 +53,8 @@ class Shared:
 
 
 class TeamClone:
-    """Watches one clone on a thread of its own until stopped.
-
-    The thread calls `on_shared` with each snapshot to read from then on, and `on_alone` with the reason while
-    there is none.
-    """
+    """Watches one clone on a thread of its own until stopped. The thread calls `on_shared` with each snapshot
+    to read from then on, and `on_alone` with the reason while there is none."""
 
     def __init__(
         self,
@@ -189,7 +184,6 @@ class TeamClone:
         self._wake.set()
 
     def look_again(self) -> None:
-        """Compare the whole clone with the team's index again."""
         self._stale = True
         self._wake.set()
 

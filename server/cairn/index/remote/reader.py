@@ -41,8 +41,6 @@ _MOST_POSTINGS = 2_000
 
 @define(eq=False)
 class RemoteMemory(CatalogueMemory):
-    """The memory of a process for one snapshot of a server."""
-
     languages: frozenset[str] = field(kw_only=True)
     postings: dict[str, Postings] = field(factory=dict, init=False)
 
@@ -56,7 +54,6 @@ class RemoteReader(CatalogueReader):
 
     @classmethod
     def of(cls, ask: Ask, memory: RemoteMemory, root: str = "") -> RemoteReader:
-        """Return the reader of the snapshot that `ask` reaches."""
         return cls(Path(f"snapshot {memory.snapshot}"), memory=memory, root=root, ask=ask)
 
     def _read(self, name: str, *given: object, cancelled: Cancelled = never) -> Any:

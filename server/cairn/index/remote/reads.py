@@ -22,12 +22,10 @@ Read = Callable[..., Any]
 
 
 def _plain(name: str) -> Read:
-    """Return the read of a method that takes only the client's arguments."""
     return lambda reader, *given: getattr(reader, name)(*given)
 
 
 def _cancellable(name: str) -> Read:
-    """Return the read of a method whose last argument is the cancel flag."""
     return lambda reader, *given: getattr(reader, name)(*given, never)
 
 

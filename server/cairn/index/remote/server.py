@@ -17,7 +17,6 @@ from cairn.index.remote.wire import dumps, loads
 
 PATH = "/team/v1"
 _SECONDS = 10.0
-"""The timeout of one answer."""
 _CONNECT_SECONDS = 2.0
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, OSError)
 _MOST_BYTES = 500_000_000
@@ -77,11 +76,9 @@ class TeamServer:
             raise self._unexpected_answer() from problem
 
     def catalogue(self, snapshot: int) -> bytes:
-        """Return the packed catalogue of a snapshot."""
         return self._request("GET", f"/catalogue/{snapshot}", b"")
 
     def read(self, snapshot: int, name: str, given: list[Any]) -> Any:
-        """Return the answer of the server's reader of a snapshot."""
         answer = self._request("POST", f"/read/{snapshot}", dumps([name, given]))
         try:
             return loads(answer)
@@ -96,9 +93,7 @@ class TeamServer:
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
         """Return the body of the answer, with one retry where a reused connection was closed meanwhile.
-
-        Raises TeamUnavailableError where there is no answer, and for an error response.
-        """
+        Raises TeamUnavailableError where there is no answer, and for an error response."""
         is_reused = self._local.open is not None
         try:
             return self._send(method, path, body)

@@ -14,10 +14,8 @@ FILE = "team-token"
 
 
 def team_token() -> str:
-    """Return the token of the environment, or of the file `team-token` beside the user's settings.
-
-    Raises InvalidRequestError for a missing or malformed token, and for a file that others can read.
-    """
+    """Return the token of the environment, or of the file `team-token` beside the user's settings. Raises
+    InvalidRequestError for a missing or malformed token, and for a file that others can read."""
     if token := os.environ.get(VARIABLE, "").strip():
         return _usable(token, VARIABLE)
     path = user_file().with_name(FILE)
@@ -41,8 +39,7 @@ def team_token() -> str:
 
 
 def _usable(token: str, place: str) -> str:
-    """Return the token, which goes into an HTTP header. Raises InvalidRequestError, without quoting it, where
-    it would alter the header."""
+    """Return the token. Raises InvalidRequestError, without quoting it, if it would alter an HTTP header."""
     if not re.fullmatch(r"[!-~]{1,500}", token):
         raise InvalidRequestError("team.url", f"is set without a token: {place} has something else in it")
     return token

@@ -20,7 +20,6 @@ class ChunkArrays:
     """The columns of one index, shared by all threads. Rows of later saves are appended."""
 
     _known: tuple[object, ChunkColumns] | None = None
-    """The identity of the index, and its columns."""
     _reading: threading.Lock = field(factory=threading.Lock)
 
     def columns(self, db: apsw.Connection, identity: object) -> ChunkColumns:
@@ -37,7 +36,6 @@ class ChunkArrays:
 
 
 def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColumns:
-    """Return the columns up to the id `last`."""
     file_of, tokens = before.file_of, before.tokens
     if last >= len(file_of):
         file_of, tokens = (np.zeros(int(last * _ROOM) + 1, column.dtype) for column in (file_of, tokens))
@@ -63,11 +61,8 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
 
 
 def _sums(varints: bytes, lengths: Ids) -> Ids:
-    """Return the sum of each row's numbers, int64[rows]: SQLite varints of at most three bytes.
-
-    All bytes of a number but the last have their highest bit set; they come first and contain the higher
-    digits.
-    """
+    """Return the sum of each row's numbers, int64[rows]: SQLite varints of at most three bytes. All bytes of
+    a number but the last have their highest bit set; they come first and contain the higher digits."""
     every = np.frombuffer(varints, np.uint8)
     continues = every >= 128
     shift = np.where(continues, np.where(np.append(continues[1:], False), 14, 7), 0)

@@ -21,10 +21,8 @@ checked (6 µs each): of a million chunks, a query finds a few thousand."""
 
 
 def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
-    """Return SQL and its values for the ids of the chunks that pass.
-
-    The SQL is "" where the filter excludes hidden files at most, unless `even_all` is set.
-    """
+    """Return SQL and its values for the ids of the chunks that pass. The SQL is "" where the filter excludes
+    hidden files at most, unless `even_all` is set."""
     conditions = _conditions(reader, only)
     if not (conditions or even_all):
         return "", []
@@ -36,9 +34,7 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
 
 def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
     """Return SQL and its values for the ids of the files all of whose chunks pass, hidden files included.
-
-    Return None where the filter depends on more than a chunk's file.
-    """
+    Return None where the filter depends on more than a chunk's file."""
     if only.types or only.languages:
         return None
     conditions = _conditions(reader, only)
@@ -68,9 +64,7 @@ def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str
 
 def _conditions(reader: ConnectedReader, only: ChunkFilter) -> list[tuple[str, str]]:
     """Return the conditions on a chunk `c` and its file `f`, each with the JSON list of allowed values.
-
-    Hidden files are not among the conditions.
-    """
+    Hidden files are not among the conditions."""
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
     conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
     patterns = only.paths_in(reader.root)

@@ -67,7 +67,6 @@ def count_places(db: apsw.Connection, token: str) -> Postings:
 
 
 def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
-    """Read chunk by chunk, as there are few."""
     rows = db.execute(
         f"SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid > ?",
         (quoted, above),
@@ -83,7 +82,6 @@ def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
 @frozen(eq=False)
 class _Entry:
     upto: int
-    """The highest chunk id that was examined."""
     postings: Postings
 
 
@@ -98,11 +96,8 @@ class PostingsCache:
 
     def get(self, db: apsw.Connection, identity: object, text: str, rows: int, upto: int) -> Postings:
         """Return the postings of a word or phrase, which about `rows` chunks of the index behind `db`
-        contain.
-
-        `upto` is the highest chunk id of that index. Deleted chunks may remain in the result, but no other
-        table has them. An interrupted query leaves the cache unchanged.
-        """
+        contain. `upto` is the highest chunk id of that index. Deleted chunks may remain in the result, but no
+        other table has them. An interrupted query leaves the cache unchanged."""
         with self._lock:
             if identity != self._identity:
                 self._identity, self._bytes = identity, 0

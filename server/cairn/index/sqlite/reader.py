@@ -57,8 +57,6 @@ _MOST_NAMES = 400
 
 @frozen(eq=False)
 class _WordMemory:
-    """The arrays of one index that all threads of the process share."""
-
     postings: PostingsCache
     columns: ChunkArrays
 

@@ -24,7 +24,6 @@ _DRIFT = 0.1
 @define
 class _Counts:
     generation: int = -1
-    """The index generation at which `rows` was counted."""
     rows: int = 0
     rows_then: int = 0
     """The number of rows when the first of `counts` was counted."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class VectorQueries(IndexReader):
-    """The part of a reader that compares vectors."""
-
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -172,11 +170,9 @@ class VectorQueries(IndexReader):
     def _static_rows(
         self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the static vectors in memory, or None where sqlite-vec is faster.
-
-        Without `deadline`, do not wait until many vectors are read. Reading them is never interrupted, since
-        the next query would have to start again.
-        """
+        """Return the static vectors in memory, or None where sqlite-vec is faster. Without `deadline`, do not
+        wait until many vectors are read. Reading them is never interrupted, since the next query would have
+        to start again."""
         if not facts.has_static:
             return None
         memory = self.memory
@@ -212,9 +208,7 @@ def _vectors(db: apsw.Connection, ids: Sequence[int]) -> tuple[NDArray[np.int64]
 
 def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str], int]:
     """Return `admitted`, or for a few hidden chunks, the number of extra neighbours to request instead.
-
-    Beyond MAX_NEIGHBOURS of these, listing the chunks that pass was measured to be faster (60,000 chunks).
-    """
+    Beyond MAX_NEIGHBOURS of these, listing the chunks that pass was measured to be faster (60,000 chunks)."""
     where, values = admitted(reader, only)
     if where or not only.hidden:
         return where, values, 0

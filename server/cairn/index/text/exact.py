@@ -51,10 +51,8 @@ def find(
     first: Iterable[int] = (),
 ) -> ExactMatches:
     """Return at most `limit` chunks that contain the literal, besides any number of those in `first`.
-
     `deadline` must be the connection's progress handler. Raises apsw.InterruptError on cancellation. Once the
-    time is over, returns the chunks found so far with `cut`.
-    """
+    time is over, returns the chunks found so far with `cut`."""
     hits: dict[int, TextHit] = {}
     cut = False
     if not literal.text or literal.text.isspace():
@@ -99,10 +97,7 @@ class _Word(NamedTuple):
 def _proposals(
     db: apsw.Connection, literal: Literal, passes: Passes, word_list: Callable[[], WordList]
 ) -> Iterator[Iterable[int]]:
-    """Yield ids of chunks that may contain the literal, those that contain it in whole words first.
-
-    Ids may occur twice.
-    """
+    """Yield ids of chunks that may contain the literal, first those with whole words; ids may repeat."""
     written = literal.text.replace("\0", " ")
     data = written.encode("utf-8", "surrogatepass")
     tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
@@ -191,10 +186,7 @@ def _ids(
 def _verified(
     db: apsw.Connection, literal: Literal, ids: Iterable[int], deadline: Deadline
 ) -> Iterator[TextHit]:
-    """Yield those of the chunks that contain the literal.
-
-    Raises apsw.InterruptError soon after `deadline` turns true.
-    """
+    """Yield the chunks that contain the literal. Raises apsw.InterruptError soon after `deadline` is true."""
     needle = literal.folded.encode("utf-8", "surrogatepass")
     is_ascii = needle.isascii()
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))

@@ -16,13 +16,9 @@ _MOST_COUNTED = 50
 
 @frozen
 class Literal:
-    """A text to search for."""
-
     text: str
     case: bool = False
-    """Whether upper and lower case must match."""
     word: bool = False
-    """Whether only whole words match."""
     folded: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -31,8 +27,6 @@ class Literal:
 
 @frozen
 class TextHit:
-    """A chunk that contains the literal."""
-
     chunk_id: int
     score: float
     line: int
@@ -44,7 +38,6 @@ class TextHit:
 class ExactMatches:
     hits: tuple[TextHit, ...] = ()
     cut: bool = False
-    """Whether there may be more."""
 
 
 def best_first(hits: Iterable[TextHit], cut: bool) -> ExactMatches:

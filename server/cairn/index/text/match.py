@@ -12,5 +12,4 @@ def quoted_word(text: str) -> str:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return the expression that matches any of the words or phrases."""
     return " OR ".join(map(quoted_word, words))

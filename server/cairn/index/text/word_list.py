@@ -44,7 +44,7 @@ _SUFFIXES = (
 )  # fmt: skip
 """What Porter's stemmer removes from a word, piece by piece: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
-"""Letters that the stemmer removes at most; `ibilities` and `izations` have 9."""
+"""Letters that the stemmer removes at most: `ibilities` has 9."""
 _ENDINGS = frozenset({"", "e", "i", "l", "le"})
 """Replacements that the stemmer may append: it makes `able` of `abiliti`."""
 _FEWEST_LETTERS = 3
@@ -73,15 +73,13 @@ class Words:
     """The words of the chunks between two ids, each between newlines. Some may no longer exist."""
 
     upto: int
-    """The higher id, inclusive."""
     text: bytes
     """UTF-8 in bytewise order. A string would take two or four bytes a letter because of a few words: 146 MB
     instead of 73 for four million words."""
     size: int = 0
-    """The packed size in the index, in bytes."""
+    """The packed size in bytes."""
 
     def containing(self, stable: str) -> Iterator[str]:
-        """Yield the words that contain `stable`, in order."""
         wanted = _encoded(stable)
         place = self.text.find(wanted)
         while place >= 0:
@@ -124,10 +122,7 @@ class WordList:
 
     def terms_with(self, part: str, begins: bool, limit: int) -> list[str] | None:
         """Return the stems of all words that contain `part`, or with `begins` begin with it, and perhaps
-        others.
-
-        Return None for more than `limit` stems, or where the list cannot answer.
-        """
+        others. Return None for more than `limit` stems, or where the list cannot answer."""
         stable = stable_part(part)
         if not self.lists or len(stable) < _FEWEST_LETTERS:
             return None
@@ -158,7 +153,6 @@ def _may_contain(term: str, part: str, stable: str, begins: bool) -> bool:
 
 
 def newest_chunk(db: apsw.Connection) -> int:
-    """Return the highest id that a chunk ever had."""
     return int(db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0)
 
 
@@ -197,13 +191,11 @@ class WordListIntake:
         return self._walk is not None or newest_chunk(self._db) - max(self._uptos(), default=0) > FEW_NEW
 
     def step(self) -> None:
-        """Do the next step of the work that is due."""
         self._walk = self._walk or self._collect()
         if next(self._walk, self) is self:
             self._walk = None
 
     def _uptos(self) -> list[int]:
-        """Return the `upto` of each stored list, the lowest first."""
         return [int(str(upto)) for (upto,) in self._db.execute("SELECT upto FROM vocabulary ORDER BY upto")]
 
     def _collect(self) -> Iterator[None]:
