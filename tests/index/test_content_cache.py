@@ -1,9 +1,9 @@
-"""What is made of a whole index is made anew with every change of a small one, and now and then of a large one."""
+"""Values derived from a whole index follow every change of a small index, and some changes of a large one."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,102 +14,99 @@ from cairn.index.store.meta import Facts
 
 
 class Rig:
-    """A value that counts how often it was made, of an index whose content and size are told."""
+    """A cached value that counts how often it was made, and the index behind it."""
 
     def __init__(self, chunks: int) -> None:
         self.chunks, self.content, self.made = chunks, 0, 0
-        self.kept: ContentCache[int] = ContentCache()
+        self.cache: ContentCache[int] = ContentCache()
+        self.begun, self.may_end = threading.Event(), threading.Event()
 
     def make(self) -> int:
         self.made += 1
         return self.made
 
-    def get(self, make: Callable[[], int] | None = None, identity: str = "this") -> int:
-        facts = Facts(content=self.content, chunks=self.chunks)
-        return self.content_cache.get(identity, facts, make or self.make)
+    def make_slowly(self) -> int:
+        self.begun.set()
+        assert self.may_end.wait(60)
+        return self.make()
 
-    def after_a_change(self) -> int:
+    def get(self, make: Callable[[], int] | None = None, identity: str = "this") -> int:
+        return self.cache.get(identity, Facts(content=self.content, chunks=self.chunks), make or self.make)
+
+    def get_after_change(self) -> int:
         self.content += 1
         return self.get()
 
 
-def test_of_a_small_index_it_is_made_with_every_change_and_no_more() -> None:
-    rig = Rig(MANY_CHUNKS - 1)
-    assert [rig.get(), rig.get(), rig.after_a_change(), rig.get(), rig.after_a_change()] == [1, 1, 2, 2, 3]
-
-
-def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+class Clock:
     now = 1_000.0
-    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    clock = Clock()
+    with monkeypatch.context() as patch:
+        patch.setattr(content_cache.time, "monotonic", lambda: clock.now)
+        yield clock
+
+
+def test_a_small_index_makes_the_value_after_each_change() -> None:
+    rig = Rig(MANY_CHUNKS - 1)
+    gets = [rig.get, rig.get, rig.get_after_change, rig.get, rig.get_after_change]
+    assert [get() for get in gets] == [1, 1, 2, 2, 3]
+
+
+def test_a_large_index_may_return_a_recent_value(clock: Clock) -> None:
     rig = Rig(MANY_CHUNKS)
-    assert [rig.get(), rig.after_a_change(), rig.after_a_change()] == [1, 1, 1]
-    now += 10.1
+    assert [rig.get(), rig.get_after_change(), rig.get_after_change()] == [1, 1, 1]
+    clock.now += 10.1
     assert rig.get() == 2
     assert rig.get(identity="another") == 3
 
 
-def test_what_takes_long_is_made_for_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
+def test_a_slow_value_takes_a_hundredth_of_the_time(clock: Clock) -> None:
     rig = Rig(MANY_CHUNKS)
 
-    def slowly() -> int:
-        nonlocal now
-        now += 2.0
+    def take_two_seconds() -> int:
+        clock.now += 2.0
         return rig.make()
 
-    assert rig.get(slowly) == 1
-    now += 199.0
-    assert rig.after_a_change() == 1
-    now += 2.0
+    assert rig.get(take_two_seconds) == 1
+    clock.now += 199.0
+    assert rig.get_after_change() == 1
+    clock.now += 2.0
     assert rig.get() == 2
 
 
-def test_of_a_large_index_a_single_thread_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1_000.0
-    monkeypatch.setattr(content_cache.time, "monotonic", lambda: now)
+def test_other_threads_get_the_old_value_of_a_large_index(clock: Clock) -> None:
     rig = Rig(MANY_CHUNKS)
     rig.get()
-    rig.content, now = 1, now + 10.0
-    begun, go_on = threading.Event(), threading.Event()
-
-    def waits() -> int:
-        begun.set()
-        assert go_on.wait(60)
-        return rig.make()
-
-    maker = threading.Thread(target=rig.get, args=(waits,))
+    rig.content, clock.now = 1, clock.now + 10.0
+    maker = threading.Thread(target=rig.get, args=(rig.make_slowly,))
     maker.start()
-    assert begun.wait(60)
-    assert rig.get() == 1, "who comes meanwhile goes on with the one before"
-    go_on.set()
+    assert rig.begun.wait(60)
+    assert rig.get() == 1
+    rig.may_end.set()
     maker.join()
     assert (rig.get(), rig.made) == (2, 2)
 
 
-def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
+def test_other_threads_wait_for_the_value_of_a_small_index() -> None:
+    rig = Rig(10)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(rig.get, rig.make_slowly)
+        assert rig.begun.wait(60)
+        second = threads.submit(rig.get)
+        rig.may_end.set()
+        assert (first.result(), second.result()) == (1, 1)
+
+
+def test_a_failure_leaves_the_value_to_the_next_call() -> None:
     rig = Rig(10)
 
-    def fails() -> int:
+    def fail() -> int:
         raise OSError("no")
 
     with pytest.raises(OSError, match="no"):
-        rig.get(fails)
+        rig.get(fail)
     assert rig.get() == 1
-
-
-def test_of_a_small_index_who_waits_for_another_thread_takes_what_it_made() -> None:
-    rig = Rig(10)
-    begun, go_on = threading.Event(), threading.Event()
-
-    def waits() -> int:
-        begun.set()
-        assert go_on.wait(60)
-        return rig.make()
-
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(rig.get, waits)
-        assert begun.wait(60)
-        second = threads.submit(rig.get)
-        go_on.set()
-        assert (first.result(), second.result()) == (1, 1)
