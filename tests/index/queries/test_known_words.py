@@ -17,9 +17,9 @@ from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.query import understand
 
 FILES = {
-    "src/workspace_pool.py": "def open_connection(ship):\n    # authentication of a harbour master\n    return 1\n",
+    "src/workspace_pool.py": "def open_connection(ship):\n    # authentication of a harbour master\n    return 1\n",  # noqa: E501
     "src/sessions.py": 'class SessionStore:\n    """Keeps the categories; serializes sessions."""\n',
-    "docs/guide.md": "# Guide\n\nAuthenticate as a serializer stops. Categories are serialized and stopped.\n",
+    "docs/guide.md": "# Guide\n\nAuthenticate as a serializer stops. Categories are serialized and stopped.\n",  # noqa: E501
     "docs/once.md": "# Other\n\nThe master of mas and the barnacle is alone and stops.\n",
 }
 
