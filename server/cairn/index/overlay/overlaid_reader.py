@@ -84,8 +84,6 @@ class OverlaidReader(IndexReader):
     def identity(self) -> object:
         return self._saved.identity()
 
-    # --- words --------------------------------------------------------------------------------------
-
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         return self._saved.word_counts(texts, bound, cancelled)
 
@@ -140,8 +138,6 @@ class OverlaidReader(IndexReader):
     def is_named(self, word: str) -> bool:
         return any(source.is_named(word) for source in self.sources)
 
-    # --- texts --------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
@@ -152,8 +148,6 @@ class OverlaidReader(IndexReader):
                 here = unsaved.containing(literal, limit, only, deadline, near)
         there = self._saved.containing(literal, limit, _without(only, hidden), deadline, far)
         return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
-
-    # --- chunks -------------------------------------------------------------------------------------
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         import numpy as np  # opening a workspace does not need it
@@ -225,8 +219,6 @@ class OverlaidReader(IndexReader):
     def has_language(self, language: str) -> bool:
         return any(source.has_language(language) for source in self.sources)
 
-    # --- definitions and symbols --------------------------------------------------------------------
-
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         return self._hits(only, limit, lambda source, passing: source.defining(names, limit, passing))
 
@@ -291,8 +283,6 @@ class OverlaidReader(IndexReader):
             found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
         return found
 
-    # --- vectors ------------------------------------------------------------------------------------
-
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -329,9 +319,6 @@ class OverlaidReader(IndexReader):
     def lacking_vectors(self, keys: Sequence[str]) -> int:
         return self._saved.lacking_vectors(keys)
 
-    def static_table(self) -> str:
-        return self._saved.static_table()
-
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -356,8 +343,6 @@ class OverlaidReader(IndexReader):
                 found.append(sign * known)
                 vectors.append(rows)
         return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
-
-    # --- files and facts ----------------------------------------------------------------------------
 
     def facts(self) -> Facts:
         """Return the index's facts. The generation also rises with the overlay's."""
@@ -388,8 +373,6 @@ class OverlaidReader(IndexReader):
         known = {collection.name for collection in stats.collections}
         new = [collection for collection in collections if collection.name not in known]
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
-
-    # --- both together ------------------------------------------------------------------------------
 
     def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
         """Return the result for unsaved text (None without any), that of the index, and the hidden paths."""

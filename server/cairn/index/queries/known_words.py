@@ -165,8 +165,7 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
 
 
 def unlikeness(word: str, meant: str) -> tuple[int, bool, int]:
-    """Return how unlikely `word` is a misspelling of `meant`, as a sort key. Swapped letters are the most
-    frequent error, then missing letters."""
+    """Return how unlikely `word` is a slip for `meant`. Swapped letters are likeliest, then missing ones."""
     from rapidfuzz.distance import OSA  # loading it takes 20 ms, and only typing errors need it
 
     return OSA.distance(word, meant), sorted(word) != sorted(meant), -len(meant)

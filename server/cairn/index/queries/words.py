@@ -23,11 +23,10 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Postings, together
 from cairn.index.store.deadline import Cancelled
+from cairn.index.text.bm25 import K1, B
 
 Floats = NDArray[np.float64]
 
-_K1, _B = 1.2, 0.75
-"""The same constants as in FTS5's bm25."""
 _SEVERAL = 2
 """A word in this many times the requested chunks yields a lower bound for the best scores."""
 _MOST_WEIGHTED = 48
@@ -102,8 +101,8 @@ class FoundWords:
         highest = max(int(word.held.ids[-1]) for word in found)
         worth = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
-            ids = word.held.ids
-            worth[ids - lowest] += _worth(word.idf, word.held.weights(), self._damping(ids))
+            chunks = word.held.ids
+            worth[chunks - lowest] += _worth(word.idf, word.held.weights(), self._damping(chunks))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         worth[hidden - lowest] = 0.0
         if allowed is None:
@@ -119,15 +118,15 @@ class FoundWords:
 
     def _damping(self, chunks: Ids | NDArray[np.int32]) -> NDArray[np.float32]:
         damping = self.columns.tokens_of(chunks).astype(np.float32)
-        damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
-        damping += np.float32(_K1 * (1 - _B))
+        damping *= np.float32(K1 * B / self.columns.mean_tokens)
+        damping += np.float32(K1 * (1 - B))
         return damping
 
 
 def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDArray[np.float32]:
     worth = times.astype(np.float32)
     worth /= worth + damping
-    worth *= np.float32(idf * (_K1 + 1))
+    worth *= np.float32(idf * (K1 + 1))
     return worth
 
 
@@ -138,12 +137,9 @@ def find_words(
     cancelled: Cancelled,
     weights: Sequence[float] = (),
 ) -> FoundWords:
-    """Return the postings of a query's words, each given with the words that count as it.
-
-    The rarest words come first, up to `most` chunks together but at least one that occurs: more frequent
-    words add next to nothing. With `weights`, one for each word, words are ordered by idf times weight, and
-    up to _MOST_WEIGHTED are searched for.
-    """
+    """Return the postings of a query's words, each given with the words that count as it. The rarest words
+    come first, up to `most` chunks together but at least one that occurs. With `weights`, one for each word,
+    they are ordered by weighted idf, and up to _MOST_WEIGHTED are searched for."""
     counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1, cancelled)
     rows = [sum(counts.matching[text] for text in word) for word in words]
     chosen = _most_distinctive(rows, counts.rows, weights, most) if weights else _rarest(rows, most)

@@ -41,8 +41,8 @@ class ContentCache(Generic[T]):
     _making: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, identity: object, facts: Facts, make: Callable[[], T]) -> T:
-        """Return the value for the index `identity` as of `facts`; for a large index, a recent value. One
-        thread refreshes the value of a large index, while the others continue with the old one."""
+        """Return the value for the index `identity` as of `facts`. While one thread refreshes the value of a
+        large index, others get the old one."""
         version, known = (identity, facts.content), self._version
         is_usable = facts.chunks >= MANY_CHUNKS and known is not None and known[0] == identity
         if version == known or (is_usable and time.monotonic() < self._due):

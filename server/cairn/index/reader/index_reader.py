@@ -146,8 +146,8 @@ class IndexReader(ConnectedReader, ABC):
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
         """Return up to `limit` chunks that contain `literal` verbatim, and all such chunks of `first`.
-        `first` are chunks that pass `only`; they are searched before any other. The result is incomplete
-        where the time was over. Raises QueryCancelledError on cancellation."""
+        `first` must pass `only`; they are searched first. A passed deadline makes the result incomplete, and
+        cancellation raises QueryCancelledError."""
 
     # --- chunks -------------------------------------------------------------------------------------
 
@@ -209,15 +209,13 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Return chunks that define one of `names` as a member of `owner`, a type or module, scored like
-        `defining`."""
+        """Return chunks that define one of `names` in `owner`, a type or module, scored like `defining`."""
 
     @abstractmethod
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        """Return up to `most` definitions of these names in any case, up to `of_each` of one name. Those of
-        the first names come first."""
+        """Return up to `most` definitions in any case, `of_each` for one name, in the order of `names`."""
 
     @abstractmethod
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
@@ -225,8 +223,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        """Return names that begin with `first` and match the LIKE pattern in any case, the shortest first.
-        They are chosen from some thousands of matches."""
+        """Return the shortest names with this beginning that match the LIKE pattern in any case."""
 
     @abstractmethod
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
@@ -282,8 +279,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """Return the chunks that have a static vector, int64[n], and these vectors, int8[n, dimension]. The
-        second array is int8[0, 0] where no chunk has one."""
+        """Return the chunks with a static vector, int64[n], and the vectors, int8[n, dimension]."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """Return the cosine similarity of these chunks' vectors of the model to `vector`."""

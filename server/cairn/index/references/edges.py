@@ -14,8 +14,7 @@ from cairn.index.references.tables import Symbol
 
 CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
 _PASSED_AS_VALUES = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which mentioning a function passes it on to be called. Elsewhere functions are also compared,
-decorated and mocked."""
+"""Languages in which a mentioned function is going to be called. Elsewhere it may be compared or mocked."""
 MAYBE = 0.45
 """Confidence that a function is called where only the function or its type is mentioned."""
 

@@ -82,17 +82,12 @@ class ReferenceGraph:
         owner = owner.rpartition(".")[2]
         found = [each for each in self._tables.definitions(name) if not owner or _belongs(each, owner)]
         found = [each for each in found if each.kind not in ("impl", "extension")] or found
-        ranked = sorted(
-            found,
-            key=lambda each: (
-                each.definition.is_declaration,
-                file_kind(each.path) != FileKind.SOURCE,
-                each.path.count("/"),
-                each.path,
-                each.number,
-            ),
-        )
-        return [place_of(each) for each in ranked[:_MOST_NAMED]]
+
+        def rank(symbol: Symbol) -> tuple[bool, bool, int, str, int]:
+            path, is_source = symbol.path, file_kind(symbol.path) == FileKind.SOURCE
+            return symbol.definition.is_declaration, not is_source, path.count("/"), path, symbol.number
+
+        return [place_of(each) for each in sorted(found, key=rank)[:_MOST_NAMED]]
 
     def at(self, path: str, line: int, character: int) -> list[Place]:
         """Return the definitions that the name at a position means, the likeliest first."""
@@ -128,8 +123,7 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """Return the calls of the targets, including calls through macros. A macro that very many files use,
-        such as `pr_info`, is not followed."""
+        """Return the calls of the targets, also through macros, except those that very many files use."""
         direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
@@ -145,22 +139,17 @@ class ReferenceGraph:
             calls = self._to([macro], limit, CALLS)
             complete = complete and calls.complete
             for call in calls.found:
-                over = evolve(
-                    call,
-                    target=edge.target,
-                    confidence=min(edge.confidence, call.confidence, LIKELY),
-                    via=f"through the macro `{macro.name}`",
-                )
-                found.append(over)
-                through += [over] if _is_macro(call) else []
+                confidence = min(edge.confidence, call.confidence, LIKELY)
+                via = f"through the macro `{macro.name}`"
+                found.append(evolve(call, target=edge.target, confidence=confidence, via=via))
+                through += [found[-1]] if _is_macro(call) else []
         return direct if not through else best_first(found, limit, complete)
 
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
         return self._to(targets, limit, _EVERY)
 
     def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_FILES) -> Edges:
-        """Return the references from tests that reach a target directly or through one function. That
-        function must not be mentioned in more than `most_files` files."""
+        """Return the references from tests to a target, also through a function that few files mention."""
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
         between = {
@@ -217,7 +206,7 @@ class ReferenceGraph:
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
         found: list[Edge] = []
         for name, wanted in self._wanted(targets).items():
-            families = {family_of(each.table.language) for each in wanted}
+            families = {each.family for each in wanted}
             elsewhere = {known for each in wanted for known in names_elsewhere(self._tables, each)}
             for path, known in [
                 *((path, name) for path in self._tables.files_mentioning(name)),
@@ -254,11 +243,9 @@ class ReferenceGraph:
         return self._edge(path, table, reference, target.place, sure, via) if sure else None
 
     def _wanted(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Wanted]]:
-        """Return, by name, the definitions that a reference to a target can mean. They are the targets, the
-        types that target constructors make, and the methods that targets override."""
-        symbols = {
-            each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)
-        }
+        """Return targets by name, with the types that they construct and the methods that they override."""
+        found = filter(None, map(self._symbol, targets))
+        symbols = {each for symbol in found for each in self._same(symbol)}
         wanted: defaultdict[str, dict[Symbol, _Wanted]] = defaultdict(dict)
         for each in symbols:
             place = place_of(each)
@@ -266,10 +253,8 @@ class ReferenceGraph:
             for alias in each.table.imports:
                 if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
                     wanted[alias.name][each] = _Wanted(place)
-            makes = (
-                each.name in (*_CONSTRUCTORS.get(each.table.language, ()), each.definition.owner)
-                or each.kind == "constructor"
-            )
+            constructors = (*_CONSTRUCTORS.get(each.table.language, ()), each.definition.owner)
+            makes = each.kind == "constructor" or each.name in constructors
             owner = self._resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:
                 wanted[owner.name][owner] = _Wanted(place, is_itself=False)
@@ -289,18 +274,14 @@ class ReferenceGraph:
     def _same(self, symbol: Symbol) -> list[Symbol]:
         """Return the definitions of the same thing: prototypes of a C function, overloads."""
         definition = symbol.definition
-        others = self._tables.definitions(definition.name)
         alike = [
             each
-            for each in others
+            for each in self._tables.definitions_in(symbol.table.language, definition.name)
             if each.definition.owner == definition.owner
-            and family_of(each.table.language) == family_of(symbol.table.language)
             and each.is_known_in(symbol.path)
             and symbol.is_known_in(each.path)
         ]
-        if family_of(symbol.table.language) == "c" and any(
-            each.definition.is_declaration for each in (*alike, symbol)
-        ):
+        if symbol.family == "c" and any(each.definition.is_declaration for each in (*alike, symbol)):
             return [symbol, *(each for each in alike if each != symbol)]
         beside = [each for each in alike if each.path == symbol.path]
         return [symbol, *(e for e in beside if e != symbol and e.definition.parent == definition.parent)]

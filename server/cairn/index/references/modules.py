@@ -20,8 +20,7 @@ from cairn.index.references.meaning import (
     meanings,
     parent_of,
 )
-from cairn.index.references.scoping import family_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 
 _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 """Tags of import specs that name a namespace instead of a file."""
@@ -44,7 +43,7 @@ class Modules:
         for each in table.imports:
             if each.name == name:
                 if not each.spec and each.member != name:
-                    found = [Symbol(path, number, table) for number in table.defining(each.member)]
+                    found = symbols_named(path, table, each.member)
                     # A namespace may have the name of a function and contain that function again.
                     found.sort(key=lambda each: (each.kind == "module", parent_of(each) != TOP_LEVEL))
                     return meanings(found[:1], SURE, "exported by its file")
@@ -116,8 +115,8 @@ class Modules:
         table = self.tables.table(path)
         if table is None:
             return []
-        symbols = [Symbol(path, number, table) for number in table.defining(name)]
-        own = [each for each in symbols if is_outer(each, ()) or parent_of(each) == TOP_LEVEL]
+        own = symbols_named(path, table, name)
+        own = [each for each in own if is_outer(each, ()) or parent_of(each) == TOP_LEVEL]
         return own or [each.symbol for each in self.by_import(path, table, name)]
 
     def module(self, path: str, imported: Import) -> Value:
@@ -206,7 +205,7 @@ def import_of(table: PackedTable, name: str) -> Import | None:
 def is_outer(symbol: Symbol, scopes: Sequence[int]) -> bool:
     """Whether a definition is visible outside of any type: at the top level or in a module."""
     parent = parent_of(symbol)
-    if symbol.kind == "method" and (symbol.definition.owner or family_of(symbol.table.language) == "script"):
+    if symbol.kind == "method" and (symbol.definition.owner or symbol.family == "script"):
         return False
     return parent == TOP_LEVEL or symbol.table.kind(parent) == "module" or parent in scopes
 

@@ -11,10 +11,10 @@ from attrs import define, field
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import LIKELY, SURE, Meaning, ambiguous, meanings, nearest
+from cairn.index.references.meaning import LIKELY, SURE, Meaning, ambiguous, meanings, nearest, parent_of
 from cairn.index.references.modules import Modules, import_of, is_outer
 from cairn.index.references.scoping import Visibility, family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _COMMON = 0.45
@@ -42,8 +42,8 @@ class Names:
         """Return the file's definitions of a name by enclosing definition; each test may have a `handler`."""
         if (path, name) not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
-            for number in table.defining(name):
-                here[table.parent(number)].append(Symbol(path, number, table))
+            for each in symbols_named(path, table, name):
+                here[parent_of(each)].append(each)
             self._here[path, name] = here
         return self._here[path, name]
 
@@ -71,9 +71,7 @@ class Names:
             # A definition inside an anonymous function looks like a top-level one. It cannot be one, because
             # a file cannot both import and define a name.
             return imported
-        known = (
-            number for number in here if number in scopes or number < 0 or table.kind(number) == "module"
-        )
+        known = [n for n in here if n in scopes or n < 0 or table.kind(n) == "module"]
         outer = [each for number in sorted(known) for each in here[number] if is_outer(each, scopes)]
         if full := [each for each in outer if not each.definition.is_declaration]:
             return meanings(full, SURE, "defined in the same file")
@@ -87,30 +85,21 @@ class Names:
         self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
     ) -> list[Meaning]:
         """Return the definitions in files that need no import; `outer` are the file's own declarations."""
-        rules, family = scoping_of(table.language), family_of(table.language)
-        every = [
-            each
-            for each in self.tables.definitions(name)
-            if family_of(each.table.language) == family
-            and each.is_known_in(path)
-            and (each.path != path or each in outer)
-        ]
+        rules = scoping_of(table.language)
         free = [
             each
-            for each in every
-            if not (each.definition.owner and each.kind in ("method", "field", "property"))
+            for each in self.tables.definitions_in(table.language, name)
+            if each.is_known_in(path)
+            and (each.path != path or each in outer)
+            and not (each.definition.owner and each.kind in ("method", "field", "property"))
         ]
-        if family == "c":  # a macro may have the name of the function that it wraps
+        if family_of(table.language) == "c":  # a macro may have the name of the function that it wraps
             free = [each for each in free if each.kind in CALLABLE] or free
         near: list[Symbol] = []
         if rules.visibility is Visibility.FOLDER:
             folder = posixpath.dirname(path)
-            near = [
-                each
-                for each in free
-                if posixpath.dirname(each.path) == folder
-                and _same_package(each.table.namespace, table.namespace)
-            ]
+            beside = [each for each in free if posixpath.dirname(each.path) == folder]
+            near = [each for each in beside if _same_package(each.table.namespace, table.namespace)]
             why = "defined in the same package"
         elif rules.visibility is Visibility.NAMESPACE:
             near = [each for each in free if _is_within(table.namespace, each.table.namespace)]
@@ -120,11 +109,9 @@ class Names:
         if rules.visibility is Visibility.WORKSPACE:
             sure = _COMMON if name in rules.common else LIKELY  # `read` is probably the system's
             return ambiguous(nearest(path, free), sure, "the definition of this name")
-        return (
-            ambiguous(free, 0.25, "the definition of this name")
-            if rules.visibility is Visibility.NAMESPACE
-            else []
-        )
+        if rules.visibility is Visibility.NAMESPACE:
+            return ambiguous(free, 0.25, "the definition of this name")
+        return []
 
 
 def _same_package(one: str, other: str) -> bool:

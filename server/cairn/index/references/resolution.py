@@ -17,11 +17,12 @@ from cairn.index.references.meaning import (
     distinct,
     meanings,
     nearest,
+    parent_of,
 )
 from cairn.index.references.modules import Modules
 from cairn.index.references.names import Names
 from cairn.index.references.scoping import family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 from cairn.index.references.values import Values
 
@@ -77,10 +78,9 @@ class Resolver:
             return []
         around = table.definition(methods[-1])
         return [
-            Symbol(path, number, table)
-            for number in table.defining(reference.name)
-            if (other := table.definition(number)).kind == "method"
-            and (other.parent, other.owner) == (around.parent, around.owner)
+            each
+            for each in symbols_named(path, table, reference.name)
+            if (each.kind, parent_of(each), each.definition.owner) == ("method", around.parent, around.owner)
         ]
 
     def _of_types(self, value: Value, name: str, receiver: str) -> list[Meaning]:
@@ -99,7 +99,7 @@ class Resolver:
         is_called = reference.kind is ReferenceKind.CALL
         key = (path, reference.name, is_called)
         if key not in self._guesses:
-            every = self._members(family_of(table.language), reference.name, is_called)
+            every = self._members(table.language, reference.name, is_called)
             members = [each for each in every if each.is_known_in(path)]
             rules = scoping_of(table.language)
             sure = 0.3 if reference.name in rules.common else rules.guess
@@ -110,14 +110,12 @@ class Resolver:
             self._guesses[key] = found
         return self._guesses[key]
 
-    def _members(self, family: str, name: str, is_called: bool) -> list[Symbol]:
-        key = (family, name, is_called)
+    def _members(self, language: str, name: str, is_called: bool) -> list[Symbol]:
+        key = (family_of(language), name, is_called)
         if key not in self._named:
             self._named[key] = [
                 each
-                for each in self.tables.definitions(name)
-                if family_of(each.table.language) == family
-                and (each.definition.owner or not is_called)
-                and each.kind not in ("module", "impl")
+                for each in self.tables.definitions_in(language, name)
+                if (each.definition.owner or not is_called) and each.kind not in ("module", "impl")
             ]
         return self._named[key]

@@ -12,6 +12,7 @@ from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.scoping import family_of
 from cairn.index.store.deadline import Cancelled
 
 _MOST_FILES = 400
@@ -39,9 +40,17 @@ class Symbol:
     def kind(self) -> str:
         return self.table.kind(self.number)
 
+    @property
+    def family(self) -> str:
+        return family_of(self.table.language)
+
     def is_known_in(self, path: str) -> bool:
         """Whether the file at `path` can name it. Private definitions of headers are known to other files."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
+
+
+def symbols_named(path: str, table: PackedTable, name: str) -> list[Symbol]:
+    return [Symbol(path, number, table) for number in table.defining(name)]
 
 
 @define(eq=False)
@@ -73,9 +82,14 @@ class SymbolTables:
             found = []
             for path in self._matching(name, "="):
                 if table := self.table(path):
-                    found += [Symbol(path, number, table) for number in table.defining(name)]
+                    found += symbols_named(path, table, name)
             self._defining[name] = tuple(found)
         return self._defining[name]
+
+    def definitions_in(self, language: str, name: str) -> list[Symbol]:
+        """Return the definitions of that name in languages of the same family."""
+        family = family_of(language)
+        return [each for each in self.definitions(name) if each.family == family]
 
     def targets(self, path: str, spec: str) -> tuple[str, ...]:
         """Return the files that an import spec in the file at `path` refers to."""

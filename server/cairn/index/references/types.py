@@ -10,8 +10,7 @@ from attrs import define, field
 from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import MOST_SHARED, TYPES, parent_of
-from cairn.index.references.scoping import family_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 
 _MOST_ANCESTORS = 60
 
@@ -42,19 +41,14 @@ class Types:
         return []
 
     def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
-        own = [
-            Symbol(owner.path, number, owner.table)
-            for number in owner.table.defining(name)
-            if owner.table.parent(number) == owner.number
-        ]
-        if own:
+        own = symbols_named(owner.path, owner.table, name)
+        if own := [each for each in own if parent_of(each) == owner.number]:
             return own
         title = owner.name
         found = [
             each
-            for each in self.tables.definitions(name)
+            for each in self.tables.definitions_in(owner.table.language, name)
             if each.definition.owner == title
-            and family_of(each.table.language) == family_of(owner.table.language)
             and (
                 parent_of(each) == TOP_LEVEL
                 or each.table.kind(parent_of(each)) in ("impl", "extension", "module")

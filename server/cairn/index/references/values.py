@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define, evolve, field
 
@@ -14,8 +14,8 @@ from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Value, ValueKind, parent_of
 from cairn.index.references.modules import Modules, import_of
 from cairn.index.references.names import Names
-from cairn.index.references.scoping import Visibility, family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.scoping import Visibility, scoping_of
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _DEEPEST = 8
@@ -68,37 +68,19 @@ class Values:
         if first:
             value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, first, 0)
             if value.kind is ValueKind.MODULE:
-                return [each for each in self.modules.known(value.paths, last) if each.kind in TYPES]
+                return _types(self.modules.known(value.paths, last))
             if value.kind is ValueKind.TYPE:
-                return [
-                    each
-                    for owner in value.symbols
-                    for each in self.types.own_members(owner, last)
-                    if each.kind in TYPES
-                ]
+                return _types(each for owner in value.symbols for each in self.types.own_members(owner, last))
             if value.kind is ValueKind.ELSEWHERE:
                 return []
-        found = [
-            each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last) if each.symbol.kind in TYPES
-        ]
-        if found:
+        if found := _types(each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last)):
             return found
-        inner = [
-            Symbol(path, number, table) for number in table.defining(last) if table.kind(number) in TYPES
-        ]
+        inner = _types(symbols_named(path, table, last))
         if inner or import_of(table, last) is not None:
             return inner
-        every = [
-            each
-            for each in self.tables.definitions(last)
-            if each.kind in TYPES and family_of(each.table.language) == family_of(table.language)
-        ]
-        visible = (
-            scoping_of(table.language).visibility is not Visibility.FILE
-            or bool(first)
-            or table.language == "rust"
-        )
-        return every if len(every) == 1 and visible else []
+        every = _types(self.tables.definitions_in(table.language, last))
+        in_file = scoping_of(table.language).visibility is Visibility.FILE and table.language != "rust"
+        return every if len(every) == 1 and (first or not in_file) else []
 
     def _evaluated(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
@@ -144,9 +126,8 @@ class Values:
             if value.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(value, suffix, depth), 1
         found = self.names.bare(path, table, scope, name)
-        value = self._of_symbols(
-            [each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth
-        )
+        confidence = min((each.confidence for each in found), default=SURE)
+        value = self._of_symbols([each.symbol for each in found], confidence, depth)
         if value.kind is not ValueKind.UNKNOWN or found:
             return self._suffixed(value, suffix, depth), 1
         if (imported := import_of(table, name)) is not None:
@@ -172,13 +153,9 @@ class Values:
             if found.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(found, suffix, depth)
             if callables:
-                is_run = callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME
-                of = (
-                    self._returned(callables[0], depth)
-                    if is_run
-                    else self._of_symbols(callables, SURE, depth)
-                )
-                return self._suffixed(of, suffix, depth)
+                if callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME:
+                    return self._suffixed(self._returned(callables[0], depth), suffix, depth)
+                return self._suffixed(self._of_symbols(callables, SURE, depth), suffix, depth)
         return UNKNOWN_VALUE
 
     def _suffixed(self, value: Value, suffix: str, depth: int) -> Value:
@@ -222,7 +199,7 @@ class Values:
         return self.value(function.path, function.table, scope, line, definition.type, depth + 1)
 
     def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> Value:
-        types = tuple(each for each in symbols if each.kind in TYPES)
+        types = tuple(_types(symbols))
         functions = tuple(each for each in symbols if each.kind in CALLABLE)
         if types and not (functions and all(each.kind == "namespace" for each in types)):
             return Value(ValueKind.TYPE, types, confidence=confidence)
@@ -277,14 +254,27 @@ class Values:
                     return UNKNOWN_VALUE
                 chosen = here[-1]
                 key = (path, number, f"{name} {chosen.type}")
-                if key in self._evaluating:
-                    return UNKNOWN_VALUE
-                self._evaluating.add(key)
-                try:
-                    return self.value(path, table, number, chosen.line, chosen.type, depth + 1)
-                finally:
-                    self._evaluating.discard(key)
+                return self._of_variable(key, path, table, number, chosen, depth)
         return None
+
+    def _of_variable(
+        self,
+        key: tuple[str, int, str],
+        path: str,
+        table: PackedTable,
+        scope: int,
+        variable: Variable,
+        depth: int,
+    ) -> Value:
+        """Return the value of the variable's type, or of the expression assigned to it. It is unknown where
+        the evaluation leads back to `key`."""
+        if key in self._evaluating:
+            return UNKNOWN_VALUE
+        self._evaluating.add(key)
+        try:
+            return self.value(path, table, scope, variable.line, variable.type, depth + 1)
+        finally:
+            self._evaluating.discard(key)
 
     def _known(self, path: str, table: PackedTable, name: str) -> dict[int, list[Variable]]:
         if (path, name) not in self._variables:
@@ -299,22 +289,18 @@ class Values:
             for variable in self._known(each.path, each.table, name).get(each.number, ()):
                 if variable.type:
                     key = (each.path, each.number, f".{name}")
-                    if key in self._evaluating:
-                        return UNKNOWN_VALUE
-                    self._evaluating.add(key)
-                    try:
-                        scope = self._scope_of_line(each, variable.line)
-                        return self.value(
-                            each.path, each.table, scope, variable.line, variable.type, depth + 1
-                        )
-                    finally:
-                        self._evaluating.discard(key)
+                    scope = self._scope_of_line(each, variable.line)
+                    return self._of_variable(key, each.path, each.table, scope, variable, depth)
         return UNKNOWN_VALUE
 
     def _scope_of_line(self, owner: Symbol, line: int) -> int:
         """Return the innermost definition of the type around the line that assigns a field."""
         around = [each for each in owner.table.around(line) if each >= owner.number]
         return around[-1] if around else owner.number
+
+
+def _types(symbols: Iterable[Symbol]) -> list[Symbol]:
+    return [each for each in symbols if each.kind in TYPES]
 
 
 def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:

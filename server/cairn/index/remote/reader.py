@@ -75,8 +75,6 @@ class RemoteReader(CatalogueReader):
         patterns = only.paths_in(self.root)
         return evolve(only, paths=(), folders=() if patterns is None else (("", tuple(patterns)),))
 
-    # --- words ----------------------------------------------------------------------------------------
-
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         found: KeywordCounts = self._read("word_counts", list(texts), bound, cancelled=cancelled)
         return found
@@ -118,16 +116,12 @@ class RemoteReader(CatalogueReader):
     def is_named(self, word: str) -> bool:
         return bool(self.ask("is_named", [word]))
 
-    # --- texts ----------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
         given = (literal, limit, self._only(only), deadline.ms, list(first))
         found: ExactMatches = self._read("containing", *given, cancelled=deadline.cancelled)
         return found
-
-    # --- chunks ---------------------------------------------------------------------------------------
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         if not only:
@@ -186,8 +180,6 @@ class RemoteReader(CatalogueReader):
     def has_language(self, language: str) -> bool:
         return language in self.memory.languages
 
-    # --- definitions and symbols ----------------------------------------------------------------------
-
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         return self._list("defining", list(names), limit, self._only(only)) if names else []
 
@@ -220,8 +212,6 @@ class RemoteReader(CatalogueReader):
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         packed = self._dict("packed_tables", list(ids))
         return {number: PackedTable(table) for number, table in packed.items()}
-
-    # --- vectors --------------------------------------------------------------------------------------
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled

@@ -33,8 +33,7 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
 
 
 def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
-    """Return SQL and its values for the ids of the files all of whose chunks pass, hidden files included.
-    Return None where the filter depends on more than a chunk's file."""
+    """Return SQL and values for the ids of files whose chunks all pass, or None if the chunks matter."""
     if only.types or only.languages:
         return None
     conditions = _conditions(reader, only)
@@ -63,8 +62,7 @@ def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str
 
 
 def _conditions(reader: ConnectedReader, only: ChunkFilter) -> list[tuple[str, str]]:
-    """Return the conditions on a chunk `c` and its file `f`, each with the JSON list of allowed values.
-    Hidden files are not among the conditions."""
+    """Return the conditions on a chunk `c` and file `f`, each with its allowed values as JSON."""
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
     conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
     patterns = only.paths_in(reader.root)

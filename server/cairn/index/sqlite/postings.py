@@ -21,8 +21,7 @@ from cairn.index.text.bm25 import OCCURRENCES
 from cairn.index.text.match import quoted_word
 
 COUNTED = 20_000
-"""The highest number of chunks for which occurrences are counted, 0.13 µs each. In chunks of a more frequent
-word, the word counts once."""
+"""Occurrences are counted in this many chunks at most, 0.13 µs each; beyond, a word counts once in each."""
 _MOST_BYTES = 28_000_000
 """The size of the cache, at 6 bytes for each chunk of a word; the least recently used words are evicted."""
 _MOST_ADDED = 2_000

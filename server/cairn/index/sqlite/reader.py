@@ -68,8 +68,6 @@ _MEMORIES: WeakKeyDictionary[IndexMemory, _WordMemory] = WeakKeyDictionary()
 class SqliteReader(VectorQueries):
     """Reads the index in `folder`. Every result is empty while there is no index."""
 
-    # --- words --------------------------------------------------------------------------------------
-
     def _word_memory(self) -> _WordMemory:
         from cairn.index.sqlite.chunk_arrays import ChunkArrays
         from cairn.index.sqlite.postings import PostingsCache
@@ -144,8 +142,6 @@ class SqliteReader(VectorQueries):
         sql = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
         return bool(self.select(sql, (f"symbol_words : {quoted_word(word)}",))[0][0])
 
-    # --- texts --------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
@@ -158,8 +154,6 @@ class SqliteReader(VectorQueries):
                 return found if is_of_use(db, found) else WordList()
 
             return find(db, literal, limit, passing, deadline, words, first)
-
-    # --- chunks -------------------------------------------------------------------------------------
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         import numpy as np
@@ -260,8 +254,6 @@ class SqliteReader(VectorQueries):
 
     def has_language(self, language: str) -> bool:
         return bool(self.select("SELECT 1 FROM chunks WHERE language = ? LIMIT 1", (language,)))
-
-    # --- definitions and symbols --------------------------------------------------------------------
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         if not names:

@@ -170,9 +170,8 @@ class VectorQueries(IndexReader):
     def _static_rows(
         self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the static vectors in memory, or None where sqlite-vec is faster. Without `deadline`, do not
-        wait until many vectors are read. Reading them is never interrupted, since the next query would have
-        to start again."""
+        """Return the static vectors in memory; None where sqlite-vec is faster, or while many are unread.
+        With `deadline`, wait for them. Reading is never interrupted, or the next query would start again."""
         if not facts.has_static:
             return None
         memory = self.memory
