@@ -76,7 +76,7 @@ class Desk:
             Progress(),
             never,
             lambda: None,
-            lambda ids: self.static.added(ids, self.settings.embedding),
+            on_written=lambda ids: self.static.added(ids, self.settings.embedding),
         )
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
         self.reader = OverlaidReader(SqliteReader(base / "data"), self.overlay)

@@ -26,11 +26,7 @@ class FileFacts:
 
 
 def file_facts(reader: IndexReader, path: str) -> FileFacts | None:
-    rows = [
-        row
-        for source in reader.sources
-        for row in source.select("SELECT kind, collection, size FROM files WHERE path = ?", (path,))
-    ]
+    rows = reader.select_all("SELECT kind, collection, size FROM files WHERE path = ?", (path,))
     return FileFacts(*rows[-1]) if rows else None
 
 
@@ -80,7 +76,7 @@ def file_stem(path: str) -> str:
 def has_below(reader: IndexReader, path: str) -> bool:
     """Whether the index has the file at `path`, or any in the folder of that path."""
     sql = "SELECT 1 FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0') LIMIT 1"
-    return any(source.select(sql, (path,)) for source in reader.sources)
+    return bool(reader.select_all(sql, (path,)))
 
 
 def names_in(reader: IndexReader, folder: str) -> list[str]:
@@ -88,8 +84,7 @@ def names_in(reader: IndexReader, folder: str) -> list[str]:
     sql = """SELECT DISTINCT substr(path, ?2, instr(substr(path, ?2) || '/', '/')) FROM files
         WHERE ?1 = '' OR (path > ?1 || '/' AND path < ?1 || '0')"""
     begin = len(folder) + 2 if folder else 1
-    found = {name for source in reader.sources for (name,) in source.select(sql, (folder, begin))}
-    return sorted(found)
+    return sorted({name for (name,) in reader.select_all(sql, (folder, begin))})
 
 
 def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[CollectionStats]:
@@ -105,13 +100,8 @@ def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[Col
     return [evolve(stats, chunks=counts[stats.name]) for stats in every if counts[stats.name]]
 
 
-def _paths(
-    reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Cancelled | None = None
-) -> list[str]:
-    found: dict[str, None] = {}
-    for source in reader.sources:
-        found.update((path, None) for (path,) in source.select(sql, values, cancelled))
-    return list(found)
+def _paths(reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Cancelled) -> list[str]:
+    return list(dict.fromkeys(path for (path,) in reader.select_all(sql, values, cancelled)))
 
 
 def files_by_subjects(reader: IndexReader, match: str, cancelled: Cancelled) -> dict[str, float]:

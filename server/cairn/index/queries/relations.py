@@ -118,8 +118,7 @@ _NAMED_BY_FOLDER = frozenset(
 
 def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the files that the one at `path` imports, unsaved text included, and its indexed importers."""
-    sql = "SELECT imports FROM files WHERE path = ?"
-    specs = [row for source in reader.sources for row in source.select(sql, (path,))]
+    specs = reader.select_all("SELECT imports FROM files WHERE path = ?", (path,))
     with _graphs_lock:
         graph = _import_graph(reader)
         return graph.imported(path, json.loads(specs[-1][0]) if specs else ()), graph.importers(path)

@@ -12,11 +12,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field
 
-from cairn.index.reader.connection import ConnectedReader
+from cairn.index.reader.connection import ConnectedReader, Row
 from cairn.index.reader.content_cache import ContentCache
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import (
@@ -289,6 +289,12 @@ class IndexReader(ConnectedReader, ABC):
         return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
 
     # --- files and facts ----------------------------------------------------------------------------
+
+    def select_all(
+        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
+    ) -> list[Row]:
+        """Return the rows of one query in all sources, unsaved text last."""
+        return [row for source in self.sources for row in source.select(sql, values, cancelled)]
 
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         """Return the id of the symbol table and the path of each of these files that has one."""

@@ -203,13 +203,10 @@ class TeamClone:
         """Whether `path` is a folder, or was one that the index has files of."""
         if (self._root / path).is_dir():
             return True
-        known = self._shared
-        return (
-            known is not None
-            and not (self._root / path).exists()
-            and path not in known.reader.contents([path])
-            and has_below(known.reader, path)
-        )
+        shared = self._shared
+        if shared is None or (self._root / path).exists():
+            return False
+        return path not in shared.reader.contents([path]) and has_below(shared.reader, path)
 
 
 def _file_name(url: str, at: Located) -> str:

@@ -27,11 +27,8 @@ def team_token() -> str:
                 )
             token = file.read(1_000).strip()
     except OSError as problem:
-        reason = (
-            f"there is no {VARIABLE} and no {path}"
-            if isinstance(problem, FileNotFoundError)
-            else f"{path}: {problem.strerror}"
-        )
+        is_missing = isinstance(problem, FileNotFoundError)
+        reason = f"there is no {VARIABLE} and no {path}" if is_missing else f"{path}: {problem.strerror}"
         raise InvalidRequestError("team.url", f"is set without a token: {reason}") from problem
     if not token:
         raise InvalidRequestError("team.url", f"is set without a token: {path} is empty")
