@@ -91,8 +91,8 @@ def test_an_updated_graph_equals_a_new_one() -> None:
     imports = {"a.py": ("py:b",), "b.py": (), "c.py": ("py:b",), "Up.java": ("=java:x/Up",)}
     graph = ImportGraph(imports)
     assert graph.changed("a.py", ("py:c",))
-    anew = ImportGraph({**imports, "a.py": ("py:c",)})
-    assert all(graph.importers(path) == anew.importers(path) for path in imports)
+    new = ImportGraph({**imports, "a.py": ("py:c",)})
+    assert all(graph.importers(path) == new.importers(path) for path in imports)
     assert graph.importers("b.py") == ("c.py",)
     assert not graph.changed("Up.java", ("=java:y/Up",)), "other files import it by its name"
 

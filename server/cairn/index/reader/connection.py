@@ -143,7 +143,7 @@ class ConnectedReader:
             return db.execute(sql, values).fetchall()
 
     def identity(self) -> object:
-        """Return a value that changes when another index, whose generations start anew, replaces this one."""
+        """Return a value that changes when another index, with generations of its own, replaces this one."""
         return file_identity(self.folder / DATABASE_NAME)
 
     def _connection(self) -> apsw.Connection:

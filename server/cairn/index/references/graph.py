@@ -176,12 +176,10 @@ class ReferenceGraph:
             if reference.kind not in CALLS:
                 continue
             meanings = self._resolver.resolve(source.path, table, reference)
-            best = meanings[:1]
-            if best and best[0].symbol.definition.is_declaration:
-                best = [each for each in meanings if not each.symbol.definition.is_declaration][:1] or best
+            defined = [each for each in meanings if not each.symbol.definition.is_declaration]
             target, confidence, via = None, 0.0, "not defined in the workspace"
-            if best:
-                target, confidence, via = place_of(best[0].symbol), best[0].confidence, best[0].via
+            for best in (defined or meanings)[:1]:
+                target, confidence, via = place_of(best.symbol), best.confidence, best.via
             found.append(self._edge(source.path, table, reference, target, confidence, via))
         return Edges(tuple(found[:limit]), self._tables.complete and len(found) <= limit)
 
@@ -208,10 +206,8 @@ class ReferenceGraph:
         for name, wanted in self._wanted(targets).items():
             families = {each.family for each in wanted}
             elsewhere = {known for each in wanted for known in names_elsewhere(self._tables, each)}
-            for path, known in [
-                *((path, name) for path in self._tables.files_mentioning(name)),
-                *sorted(elsewhere),
-            ]:
+            here = [(path, name) for path in self._tables.files_mentioning(name)]
+            for path, known in (*here, *sorted(elsewhere)):
                 table = self._tables.table(path)
                 if table is None or family_of(table.language) not in families:
                     continue
