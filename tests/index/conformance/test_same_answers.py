@@ -113,28 +113,25 @@ def named(found: Iterable[FoundName], subject: Subject) -> list[tuple[ChunkPlace
 @few
 @given(wanted=st.lists(word | phrase | odd_text, max_size=6, unique=True))
 def test_postings_are_the_same(both: Both, wanted: list[str]) -> None:
-    def postings(subject: Subject) -> object:
-        found = subject.reader.postings(dict.fromkeys(wanted, 0), never)
-        return {
-            text: by_place(subject, each.ids, each.counts.tolist(), each.names.tolist())
-            for text, each in found.items()
-        }
+    def answers(subject: Subject) -> object:
+        reader = subject.reader
+        found = reader.postings(dict.fromkeys(wanted, 0), never).items()
+        return (
+            {text: by_place(subject, p.ids, p.counts.tolist(), p.names.tolist()) for text, p in found},
+            sum(reader.statistics(wanted, never).frequencies) if wanted else 0,
+            reader.absent([each.lower() for each in wanted]),
+            [reader.is_named(each) for each in wanted],
+        )
 
-    both.assert_same(postings)
-    both.assert_same(
-        lambda subject: sum(subject.reader.statistics(wanted, never).frequencies) if wanted else 0
-    )
-    both.assert_same(lambda subject: subject.reader.absent([each.lower() for each in wanted]))
-    both.assert_same(lambda subject: [subject.reader.is_named(each) for each in wanted])
+    both.assert_same(answers)
 
 
 @few
 @given(wanted=st.lists(word, max_size=8, unique=True), bound=st.integers(1, 60))
 def test_word_counts_are_the_same(both: Both, wanted: list[str], bound: int) -> None:
+    in_lower_case = [each.lower() for each in wanted]
     both.assert_same(lambda subject: subject.reader.word_counts(wanted, bound, never))
-    both.assert_same(
-        lambda subject: IndexVocabulary([subject.reader]).documents([each.lower() for each in wanted])
-    )
+    both.assert_same(lambda subject: IndexVocabulary([subject.reader]).documents(in_lower_case))
     both.assert_same(lambda subject: subject.reader.documents(wanted))
 
 
