@@ -57,8 +57,10 @@ class FoundWords:
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
 
     def best(self, limit: int, allowed: Ids | None = None) -> Ids:
-        """Return the `limit` best chunks, int64[n], best first; of equal ones the lower id comes first.
-        `allowed` are the only chunks that may be found, ascending; None allows all."""
+        """Return the `limit` best chunks, int64[n], best first; equal ones are ordered by id.
+
+        `allowed` are the only chunks that may be found, ascending; None allows all.
+        """
         if allowed is not None and len(allowed) <= _FEW:
             ids, worth = allowed, self.scores(allowed)
         else:
@@ -137,9 +139,11 @@ def find_words(
     cancelled: Cancelled,
     weights: Sequence[float] = (),
 ) -> FoundWords:
-    """Return the postings of a query's words, each given with the words that count as it. The rarest words
-    come first, up to `most` chunks together but at least one that occurs. With `weights`, one for each word,
-    they are ordered by weighted idf, and up to _MOST_WEIGHTED are searched for."""
+    """Return the postings of a query's words, each given with the words that count as it.
+
+    The rarest words come first, up to `most` chunks together but at least one that occurs. With `weights`,
+    one for each word, they are ordered by weighted idf, and up to _MOST_WEIGHTED are searched for.
+    """
     counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1, cancelled)
     rows = [sum(counts.matching[text] for text in word) for word in words]
     chosen = _most_distinctive(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
