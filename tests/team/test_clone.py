@@ -566,7 +566,7 @@ def test_kept_catalogue_is_read_again_and_a_damaged_one_replaced(member: Town, c
 def test_catalogue_of_another_database_at_the_same_address_is_not_used() -> None:
     def kept(url: str, indexed_at: str) -> str:
         at = Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0)
-        return team_clone._kept_name(url, at)
+        return team_clone._file_name(url, at)
 
     names = {
         kept("http://one", "2026-01-02"),

@@ -106,7 +106,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def columns(self) -> ChunkColumns:
-        pass
+        """Return the file and the length of each chunk."""
 
     @abstractmethod
     def keywords(
@@ -199,7 +199,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def has_language(self, language: str) -> bool:
-        pass
+        """Whether a chunk is in the language."""
 
     # --- definitions and symbols --------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        pass
+        """Return those of the symbol tables with these ids that still exist."""
 
     # --- vectors ------------------------------------------------------------------------------------
 
@@ -349,7 +349,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        pass
+        """Count what `languages` caches."""
 
     def _counted(self) -> IndexStats:
         collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))

@@ -222,11 +222,11 @@ def _commits(root: Path) -> list[str]:
     run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
     try:
         commits = run(["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"])
+        return list(git.pieces(commits, b"\n"))  # git runs while the pieces are read
     except git.GitError as problem:
         if "bad revision" not in str(problem):
             raise
         raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not used.") from problem
-    return list(git.pieces(commits, b"\n"))
 
 
 def _differing(root: Path, commit: str) -> Mapping[str, str | None]:
