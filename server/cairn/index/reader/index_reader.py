@@ -82,7 +82,7 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether there is unsaved text. Any change of it changes the generation only."""
+        """Whether there is unsaved text, which changes with every keystroke."""
         return len(self.sources) > 1
 
     def by_source(self, ids: Iterable[int]) -> Iterator[tuple[IndexReader, int, list[int]]]:

@@ -45,7 +45,7 @@ class Symbol:
         return family_of(self.table.language)
 
     def is_known_in(self, path: str) -> bool:
-        """Whether the file at `path` can name it. Private definitions of headers are known to other files."""
+        """Whether the file at `path` can name it. Even private definitions of headers are known elsewhere."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
