@@ -531,7 +531,7 @@ def test_cached_catalogue_is_used_and_a_damaged_one_replaced(member: Town, clone
 def test_catalogue_of_another_database_at_the_same_address_is_not_used() -> None:
     indexes = [("http://one", "2026-01-02"), ("http://one", "2026-01-03"), ("http://two", "2026-01-02")]
     names = {
-        team_clone._kept_name(url, Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0))
+        team_clone._file_name(url, Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0))
         for url, indexed_at in indexes
     }
     assert len(names) == 3
