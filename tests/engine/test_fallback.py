@@ -20,7 +20,7 @@ from cairn.engine.fallback import RetrievalOffError
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
-from cairn.operations.at_once import AT_ONCE
+from cairn.operations.concurrency import CONCURRENT_QUERIES
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME
 from cairn.retrieval.meaning import choose_meaning
@@ -233,7 +233,7 @@ def test_the_status_sums_up_the_latest_questions_for_people(
 
 
 def test_of_a_question_among_several_its_share_is_judged(engine: Engine) -> None:
-    with AT_ONCE.counted(), AT_ONCE.counted(), AT_ONCE.counted():
+    with CONCURRENT_QUERIES.counted(), CONCURRENT_QUERIES.counted(), CONCURRENT_QUERIES.counted():
         search(engine)
     judged, taken = engine.fallback.switch.state().p95_ms, engine.fallback.latency[-1]
     assert judged is not None

@@ -25,7 +25,7 @@ def test_a_handler_takes_the_params_and_gives_the_answer_that_the_table_says(met
     assert method.answer_type() in (answer, *typing.get_args(answer))
     assert (typing.get_origin(answer) is Attempt) == (method.asks is Asks.ANSWER)
     if method.asks is Asks.ANSWER:
-        assert method.stand_in()
+        assert method.fallback_answer()
 
 
 def test_an_unknown_method_is_refused_with_those_that_there_are() -> None:

@@ -105,7 +105,7 @@ def test_a_slow_percentile_drops_one_phase_and_no_more_before_the_window_holds_e
     assert rig.searches(1, SLOW) == 1
     (first, second) = rig.changes
     assert (first.before, first.after, second.before, second.after) == (3, 2, 2, 1)
-    assert first.until == RECOVERY
+    assert first.next_try_seconds == RECOVERY
     assert "900 ms, above 500 ms" in first.reason
     assert "20 searches" in first.reason
 
@@ -117,7 +117,7 @@ def test_what_is_still_slow_in_the_last_phase_for_a_whole_window_is_switched_off
     assert rig.slow() == 1
     rig.after(1)
     assert rig.searches(1, SLOW) == 0
-    assert rig.changes[-1].until == RECOVERY
+    assert rig.changes[-1].next_try_seconds == RECOVERY
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_phase_set_by_hand_counts_at_once_whatever_was_measured() -> None:
     rig.by_hand = None
     assert rig.switch.phase() == 3
     assert [change.after for change in rig.changes] == [0, 3, 1, 3]
-    assert [change.until for change in rig.changes] == [None] * 4
+    assert [change.next_try_seconds for change in rig.changes] == [None] * 4
 
 
 def test_a_phase_set_by_hand_undoes_a_drop_and_its_waits() -> None:
@@ -238,7 +238,7 @@ def test_after_the_wait_the_next_phase_is_tried_and_then_the_next() -> None:
     assert rig.after(1) == 2
     assert rig.searches(ENOUGH) == 2
     assert rig.after(RECOVERY) == 3
-    assert [change.until for change in rig.changes[-2:]] == [RECOVERY, None]
+    assert [change.next_try_seconds for change in rig.changes[-2:]] == [RECOVERY, None]
     assert rig.after(RECOVERY * 10) == 3
 
 
@@ -334,7 +334,7 @@ def test_settings_that_change_are_followed_at_once() -> None:
     assert rig.after(RECOVERY * 2) == 0
     rig.settings = evolve(rig.settings, enabled=True)
     assert rig.switch.phase() == 2
-    assert [change.until for change in rig.changes] == [None] * 4
+    assert [change.next_try_seconds for change in rig.changes] == [None] * 4
 
 
 def test_a_higher_phase_in_the_settings_does_not_undo_a_drop() -> None:
@@ -444,7 +444,7 @@ def test_whatever_happens_the_phase_stays_in_bounds_and_moves_by_single_steps_un
             assert change.before == before
             assert abs(change.after - change.before) == 1 or change.after == 0
             assert 0 <= change.after <= wanted
-            assert (change.until is None) == (change.after == wanted)
+            assert (change.next_try_seconds is None) == (change.after == wanted)
             before = change.after
         rig.changes.clear()
         assert rig.switch.phase() == before

@@ -21,13 +21,13 @@ from tests.operations.answers import discover_answer, search_answer, verdict
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import QueryLog, Question
+from cairn.operations.query_log import QueryLog, LoggedQuery
 from cairn.operations.recent_queries import read_recent
 from cairn.settings.tree import LogSettings
 
 PROCESSES, LINES = 4, 2_000
 
-ASKED = Question("search", "Where do the walruses moor?", 12.3456)
+ASKED = LoggedQuery("search", "Where do the walruses moor?", 12.3456)
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor", "walruses")), ("docs/ships.md", 0.5, ()))
 
 

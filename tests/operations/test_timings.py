@@ -12,7 +12,7 @@ from tests.operations.answers import search_answer
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.logged_timings import logged_timings
-from cairn.operations.query_log import QueryLog, Question
+from cairn.operations.query_log import QueryLog, LoggedQuery
 from cairn.operations.timings import MOST_TIMINGS, TimingMemory, Timings
 from cairn.settings.tree import LogSettings
 
@@ -24,8 +24,8 @@ def log_of(data: Path) -> QueryLog:
     return QueryLog(data, lambda: LogSettings(queries=True))
 
 
-def asked(ms: float, **more: Any) -> Question:
-    return Question("search", "Where do ships moor?", ms, **more)
+def asked(ms: float, **more: Any) -> LoggedQuery:
+    return LoggedQuery("search", "Where do ships moor?", ms, **more)
 
 
 def test_log_gives_questions_and_phase_changes_in_their_order(tmp_path: Path) -> None:

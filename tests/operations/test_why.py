@@ -117,19 +117,19 @@ def test_a_path_that_cannot_be_explained_is_a_clear_error(
 def test_rule_and_state_are_told_apart(project: Path) -> None:
     assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
     read = why(project / "a.py", project)
-    assert read.held is not None
-    assert (read.held.files, read.held.chunks, read.held.embedded, read.held.changed_since) == (
+    assert read.in_index is not None
+    assert (read.in_index.files, read.in_index.chunks, read.in_index.embedded, read.in_index.changed_since) == (
         1,
         1,
         1,
         False,
     )
-    assert read.state == f"1 chunks, 1 with a vector, read at {read.held.indexed_at}"
+    assert read.state == f"1 chunks, 1 with a vector, read at {read.in_index.indexed_at}"
     assert why(project / "docs" / "a.tmp", project).state == "the index does not have it"
 
     (project / "new.py").write_text("print(2)\n")
     new = why(project / "new.py", project)
-    assert (new.indexed, new.held) == (True, None)
+    assert (new.indexed, new.in_index) == (True, None)
     assert new.state.startswith("not read yet")
 
     os.utime(project / "a.py", (1_700_000_000, 1_700_000_000))  # touched, but the text is the same
@@ -148,11 +148,11 @@ def test_a_directory_counts_what_the_index_has_below_it(project: Path) -> None:
     (project / "docs-of-others.md").write_text("# Others\n")
     assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
     docs = why(project / "docs", project)
-    assert docs.held is not None
-    assert docs.held.files == 3  # with docs/.gitignore
+    assert docs.in_index is not None
+    assert docs.in_index.files == 3  # with docs/.gitignore
     everything = why(project, project)
-    assert everything.held is not None
-    assert everything.held.files > docs.held.files + 1
+    assert everything.in_index is not None
+    assert everything.in_index.files > docs.in_index.files + 1
 
 
 def test_a_file_that_is_gone_but_still_indexed_is_told(project: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_damaged_index_does_not_hide_the_rule(project: Path, no_indexes: Path)
     database.write_bytes(database.read_bytes()[:4096] + b"not pages" * 10_000)
     answer = why(project / "a.py", project)
     assert answer.indexed
-    assert answer.held is None
+    assert answer.in_index is None
     assert "cairn doctor" in answer.state
 
 
@@ -234,7 +234,7 @@ def test_a_copy_is_told_with_its_original(project: Path) -> None:
         (project / path).write_text(text)
     assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
     copy, original = (why(project / path, project) for path in ("vendor/harbour/berths.py", "src/berths.py"))
-    assert copy.held is not None
-    assert original.held is not None
-    assert (copy.held.original, copy.held.copied, original.held.original) == ("src/berths.py", 1.0, None)
+    assert copy.in_index is not None
+    assert original.in_index is not None
+    assert (copy.in_index.original, copy.in_index.copied, original.in_index.original) == ("src/berths.py", 1.0, None)
     assert "100% of its lines stand in other files, most of them in src/berths.py" in copy.state

@@ -1,4 +1,4 @@
-"""Answers about a clone from the team's index of it, as long as the team's server can be asked."""
+"""Uses the team's index for a local clone, as long as the team's server can be reached."""
 
 from __future__ import annotations
 
@@ -17,38 +17,35 @@ from cairn.index.remote.server import TeamServer
 from cairn.index.remote.token import team_token as team_token
 
 OnShared = Callable[[Path, IndexReader, protocol.Revision], None]
-OnAlone = Callable[[Path, str], None]
+OnLocal = Callable[[Path, str], None]
 
 
 @frozen
-class _Unusable:
-    """Stands where there is nothing to share with: the settings name a server that cannot be used."""
+class _NoSharing:
+    """A `Sharing` without a thread, for settings that name an unusable server."""
 
-    tell: Callable[[], None]
-
-    def start(self) -> None:
-        self.tell()
+    start: Callable[[], None]
 
     def stop(self) -> None:
-        """There is no thread."""
+        """Do nothing."""
 
     def wait(self, seconds: float) -> None:
-        """It was told with the start."""
+        """Do nothing."""
 
     def changed(self, paths: Iterable[str]) -> None:
-        """The folder's own indexing thread is told, too."""
+        """Do nothing: the folder's own indexing thread gets the change too."""
 
     def look_again(self) -> None:
-        """The folder's own indexing thread looks."""
+        """Do nothing: the folder's own indexing thread looks too."""
 
 
-def share(folder: Folder, on_shared: OnShared, on_alone: OnAlone) -> Sharing:
-    """What keeps the folder and the team's index together; `on_shared` and `on_alone` are called on its thread."""
+def share(folder: Folder, on_shared: OnShared, on_local: OnLocal) -> Sharing:
+    """Connect the folder with the team's index. The connection's thread calls `on_shared` and `on_local`."""
     root = folder.root
     try:
         server = TeamServer(folder.settings().team.url, team_token())
     except CairnError as problem:
-        return _Unusable(partial(on_alone, root, str(problem)))
+        return _NoSharing(partial(on_local, root, str(problem)))
 
     def shared(found: Shared) -> None:
         at = found.located
@@ -57,4 +54,4 @@ def share(folder: Folder, on_shared: OnShared, on_alone: OnAlone) -> Sharing:
         )
         on_shared(root, found.reader, revision)
 
-    return TeamClone(root, server, folder.reader.overlay, shared, partial(on_alone, root))
+    return TeamClone(root, server, folder.reader.overlay, shared, partial(on_local, root))

@@ -1,4 +1,4 @@
-"""Reads from the logs of questions how long the latest took, one by one."""
+"""Reads the timings of the latest queries from the query logs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,31 @@ from cairn.operations.recent_queries import moment_of, read_log
 from cairn.operations.timings import MOST_STEPS, MOST_TIMINGS, PhaseStep, Timing, Timings
 
 _SAME_SECONDS = 2.0
-"""A question about several folders is in the log of each, written one after the other."""
+"""A query over several folders is in the log of each, with times that differ by less than this."""
 
 
 def logged_timings(folders: Iterable[Path]) -> Timings:
-    """The latest questions in the logs of these data folders, in all processes: 10 ms for each. One that is in several logs counts once."""
+    """Return the latest queries of all processes in the logs of these data folders, each query once.
+
+    It takes 10 ms per folder.
+    """
     questions: list[Timing] = []
     steps: list[PhaseStep] = []
     for data in folders:
         logged, changes = read_log(data, MOST_TIMINGS, MOST_STEPS)
         here = [
-            Timing(at, line.method, line.ms, line.phase, line.cached, bool(line.error) or line.phase == OFF, line.pid)
+            Timing(
+                at=at,
+                method=line.method,
+                ms=line.ms,
+                phase=line.phase,
+                cached=line.cached,
+                failed=bool(line.error) or line.phase == OFF,
+                pid=line.pid,
+            )
             for line in reversed(logged)
             if (at := moment_of(line.at)) is not None and 0 <= line.ms < math.inf
-        ]  # fmt: skip
+        ]
         known = {_same(each): each.at for each in questions}
         questions += [each for each in here if not _is_near(known.get(_same(each)), each.at)]
         stepped = [

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from cairn.operations.at_once import QuestionsAtOnce
+from cairn.operations.concurrency import ConcurrentQueries
 
 
 class Clock:
@@ -23,13 +23,13 @@ def clock() -> Clock:
 
 
 def test_a_question_alone_shares_with_none(clock: Clock) -> None:
-    with QuestionsAtOnce(clock).counted() as sharing:
+    with ConcurrentQueries(clock).counted() as sharing:
         clock.now = 5.0
     assert sharing.mean == 1.0
 
 
 def test_questions_at_once_share_for_as_long_as_they_overlap(clock: Clock) -> None:
-    questions = QuestionsAtOnce(clock)
+    questions = ConcurrentQueries(clock)
     with questions.counted() as whole:
         clock.now = 1.0
         with questions.counted() as half:
@@ -40,7 +40,7 @@ def test_questions_at_once_share_for_as_long_as_they_overlap(clock: Clock) -> No
 
 
 def test_a_question_that_fails_is_counted_no_longer(clock: Clock) -> None:
-    questions = QuestionsAtOnce(clock)
+    questions = ConcurrentQueries(clock)
     with suppress(ZeroDivisionError), questions.counted():
         clock.now = 1.0
         raise ZeroDivisionError
@@ -50,6 +50,6 @@ def test_a_question_that_fails_is_counted_no_longer(clock: Clock) -> None:
 
 
 def test_no_time_at_all_is_no_error(clock: Clock) -> None:
-    with QuestionsAtOnce(clock).counted() as sharing:
+    with ConcurrentQueries(clock).counted() as sharing:
         pass
     assert sharing.mean == 1.0
