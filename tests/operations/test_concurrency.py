@@ -1,4 +1,4 @@
-"""How many questions are answered at once."""
+"""The mean number of concurrent queries during each query is measured."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from cairn.operations.concurrency import ConcurrentQueries
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
+    now = 0.0
 
     def __call__(self) -> float:
         return self.now
@@ -22,34 +21,29 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_a_question_alone_shares_with_none(clock: Clock) -> None:
-    with ConcurrentQueries(clock).counted() as sharing:
-        clock.now = 5.0
-    assert sharing.mean == 1.0
+@pytest.mark.parametrize("seconds", [5.0, 0.0])
+def test_a_query_alone_has_a_mean_of_one(clock: Clock, seconds: float) -> None:
+    with ConcurrentQueries(clock).counted() as alone:
+        clock.now = seconds
+    assert alone.mean == 1.0
 
 
-def test_questions_at_once_share_for_as_long_as_they_overlap(clock: Clock) -> None:
-    questions = ConcurrentQueries(clock)
-    with questions.counted() as whole:
+def test_overlapping_queries_count_for_the_time_of_their_overlap(clock: Clock) -> None:
+    queries = ConcurrentQueries(clock)
+    with queries.counted() as whole:
         clock.now = 1.0
-        with questions.counted() as half:
+        with queries.counted() as half:
             clock.now = 3.0
         clock.now = 4.0
     assert half.mean == 2.0
     assert whole.mean == 1.5
 
 
-def test_a_question_that_fails_is_counted_no_longer(clock: Clock) -> None:
-    questions = ConcurrentQueries(clock)
-    with suppress(ZeroDivisionError), questions.counted():
+def test_a_failed_query_no_longer_counts(clock: Clock) -> None:
+    queries = ConcurrentQueries(clock)
+    with suppress(ZeroDivisionError), queries.counted():
         clock.now = 1.0
         raise ZeroDivisionError
-    with questions.counted() as sharing:
+    with queries.counted() as next_one:
         clock.now = 2.0
-    assert sharing.mean == 1.0
-
-
-def test_no_time_at_all_is_no_error(clock: Clock) -> None:
-    with ConcurrentQueries(clock).counted() as sharing:
-        pass
-    assert sharing.mean == 1.0
+    assert next_one.mean == 1.0

@@ -118,7 +118,12 @@ def test_rule_and_state_are_told_apart(project: Path) -> None:
     assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
     read = why(project / "a.py", project)
     assert read.in_index is not None
-    assert (read.in_index.files, read.in_index.chunks, read.in_index.embedded, read.in_index.changed_since) == (
+    assert (
+        read.in_index.files,
+        read.in_index.chunks,
+        read.in_index.embedded,
+        read.in_index.changed_since,
+    ) == (
         1,
         1,
         1,
@@ -236,5 +241,9 @@ def test_a_copy_is_told_with_its_original(project: Path) -> None:
     copy, original = (why(project / path, project) for path in ("vendor/harbour/berths.py", "src/berths.py"))
     assert copy.in_index is not None
     assert original.in_index is not None
-    assert (copy.in_index.original, copy.in_index.copied, original.in_index.original) == ("src/berths.py", 1.0, None)
+    assert (copy.in_index.original, copy.in_index.copied, original.in_index.original) == (
+        "src/berths.py",
+        1.0,
+        None,
+    )
     assert "100% of its lines stand in other files, most of them in src/berths.py" in copy.state
