@@ -24,10 +24,7 @@ time of the slowest panels."""
 
 @frozen
 class AroundLine:
-    """The definition, references and related passages of one line."""
-
     line: int
-    """The 0-based line number."""
     definition: OutlineEntry | None
     """The innermost definition or heading around the line, in the shown text; None at the top level."""
     users: protocol.ReferencesAnswer | None

@@ -18,7 +18,6 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 0.08
 """How long a page waits for a missing value. The page must appear within 200 ms."""
 _AFTER_FAILURE_SECONDS = 30.0
-"""The pause before another try after a failure."""
 _SHARE = 0.02
 """The share of the time that computing newer versions may take."""
 

@@ -29,7 +29,6 @@ class CachedAnswer:
     """A digest of the lines of each file, by URI."""
 
     def is_current(self, lines_of: LinesOf) -> bool:
-        """Return whether every file is unchanged."""
         return all(_digest(lines_of(uri)) == digest for uri, digest in self.files.items())
 
 

@@ -151,7 +151,6 @@ class _ContextRequest:
         return self.memory.pages.get_or_make(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
 
     def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
-        """Chunk a document that is not indexed."""
         folders = self.workspace.folders
         places = [(folders.index(folder), inside) for folder, inside in places_of_uri(folders, uri)]
         number, path = next(iter(places), (0, _name(uri)))
@@ -161,7 +160,6 @@ class _ContextRequest:
 
     @cached_property
     def at_cursor(self) -> editor.CursorPassage:
-        """The passage around the cursor, or the selected lines."""
         path, at = self.passage.path, self._range
         if not self.passage.chunks:
             return editor.CursorPassage(path, "", (0, 0), 0)
@@ -263,7 +261,6 @@ class _ContextRequest:
         return tuple(passages), ranking.problem, not ranking.legs.broken_off
 
     def _related(self) -> list[Grouped]:
-        """Return the passages related to this one, each with its related lines."""
         workspace, limit = self.workspace, self.params.limit
         vector = None if self.is_indexed else self._vector()
         relations = relate(
@@ -357,7 +354,6 @@ class _ContextRequest:
 
 
 def _name(uri: str) -> str:
-    """Return the file name of a document outside the workspace."""
     return PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
 
 

@@ -46,7 +46,6 @@ class QueryHistory:
             self._queries = [*others, query][-_MOST_RECENT:]
 
     def latest(self) -> tuple[str, ...]:
-        """Return the queries, latest first."""
         with self._lock:
             return tuple(reversed(self._queries))
 
@@ -61,7 +60,6 @@ class ContextMemory:
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
     readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
-    """The paths of a folder's READMEs."""
     pages: AnswerCache[tuple[int, str, list[StoredChunk]]] = field(
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )

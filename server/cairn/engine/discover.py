@@ -95,8 +95,6 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
 
 @define
 class _Discovery:
-    """One query, and how to judge and show what the stages find for it."""
-
     workspace: OpenWorkspace
     query: Query
     terms: QueryTerms

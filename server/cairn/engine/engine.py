@@ -108,8 +108,6 @@ class Engine:
         self.on_change()
 
     def _use_team_index(self, root: Path, saved: IndexReader, revision: protocol.Revision) -> None:
-        """Answer from the team's index of the folder from now on."""
-
         def shared(folder: Folder) -> Folder:
             lease = self._lease(folder, writes=False)
             reader = OverlaidReader(saved, folder.reader.overlay)
@@ -266,7 +264,6 @@ class Engine:
     # --- facts -------------------------------------------------------------------------------------
 
     def figures(self) -> IndexFigures:
-        """Return the state of the index and of retrieval, for metrics."""
         return figures_of(self.folders, self.fallback.switch.state(), self.settings())
 
     def settings(self) -> Settings:
@@ -295,7 +292,6 @@ def _own_index(root: Path, lease: Lease) -> SqliteReader:
 
 
 def _indexing(settings: Settings) -> tuple[object, ...]:
-    """Return the settings that decide what is indexed and how."""
     retrieval = settings.retrieval
     return (settings.index, settings.embedding, retrieval.enabled, retrieval.phase)
 

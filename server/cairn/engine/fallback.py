@@ -218,7 +218,6 @@ class Fallback:
         return self._looked_for_model[1]
 
     def _by_hand(self) -> int | None:
-        """Return the phase that was set by hand in any of the folders."""
         set_phases = (folder.override.read().phase for folder in self._engine.folders)
         return next((phase for phase in set_phases if phase is not None), None)
 
@@ -247,7 +246,6 @@ def _content(request: Request) -> list[int]:
 
 
 def _is_reading_files(folder: Folder) -> bool:
-    """Return whether this process is indexing files of the folder, or is about to."""
     indexer = folder.indexer
     has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
     return has_changes or indexer.progress.activity in TAKING_IN
@@ -263,7 +261,6 @@ def _reason(problem: Exception, phase: int) -> str:
 
 
 def in_phase(settings: Settings, phase: int) -> Settings:
-    """Return the settings with only those legs that the phase uses."""
     legs = tuple(leg for leg in settings.search.legs if leg in _LEGS[phase])
     if legs == settings.search.legs:
         return settings

@@ -16,8 +16,6 @@ _TOGETHER = 8
 
 @frozen
 class FileCommit:
-    """A commit that touched the file."""
-
     hash: str
     time: int
     """The committer's time in Unix seconds."""
@@ -28,8 +26,6 @@ class FileCommit:
 
 @frozen
 class ChangedWith:
-    """Another file that changes in the same commits."""
-
     path: str
     likeness: float
     """A value from 0 to 1, where 1 means always together. Only commits of up to nine files count."""
@@ -48,14 +44,12 @@ class FileHistory:
     changed_with: tuple[ChangedWith, ...] = ()
     """The eight files that change with it most, in descending order."""
     imports: tuple[str, ...] = ()
-    """The files of the folder that it imports."""
     imported_by: tuple[str, ...] = ()
     original: str = ""
     """The file that it is a copy of; "" if it is not a copy."""
     copied_share: float = 0.0
     """The share of its lines that are also in the original, 0 to 1."""
     copies: tuple[str, ...] = ()
-    """The files that are copies of it."""
 
 
 def file_history(reader: IndexReader, path: str) -> FileHistory:

@@ -29,12 +29,10 @@ class OutlineEntry:
     qualified: str
     """The name with those of its enclosing definitions, such as `Application.handle`, or a heading's name."""
     depth: int
-    """The number of enclosing entries."""
     start_line: int
     end_line: int
     """The line after the last one."""
     line: int
-    """The line of its name."""
     character: int = 0
     """The column of its name in that line."""
     has_references: bool = False

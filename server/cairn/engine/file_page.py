@@ -18,16 +18,12 @@ from cairn.index.store.deadline import Cancelled, never
 
 @frozen
 class FilePage:
-    """One file of one folder."""
-
     page: protocol.PageAnswer
     repository: str
-    """The name of the folder or repository."""
     uri: str
     """The URI of the file: `file:`, or `cairn-team:` if only a team's index has it."""
     collection: str
     kind: str
-    """The purpose of the file, such as source, tests or docs."""
     size: int
     """The indexed size in bytes; 0 if only unsaved text is known."""
     outline: tuple[OutlineEntry, ...]

@@ -23,7 +23,6 @@ class Missing(enum.Enum):
     CHANGES = enum.auto()
     """Changes in an indexed folder since it was last open."""
     VECTORS = enum.auto()
-    """Vectors of indexed files."""
 
 
 PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, Missing.VECTORS: 2.0}

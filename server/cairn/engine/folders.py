@@ -42,11 +42,9 @@ class FolderSettings:
         return self._current().settings
 
     def without_workspace_file(self) -> Settings:
-        """Return the user's settings without those of the workspace file."""
         return self._layers.without_workspace().settings
 
     def warnings(self) -> list[str]:
-        """Return warnings about invalid settings in the workspace file."""
         return self._current().texts(WORKSPACE_FILE)
 
     def _current(self) -> Layered:
@@ -82,8 +80,6 @@ class Sharing(Protocol):
 
 @frozen
 class Folder:
-    """One workspace folder with its index."""
-
     root: Path
     """The real path, with all links resolved."""
     shown: Path
@@ -117,7 +113,6 @@ class Folder:
 
     @property
     def label(self) -> str:
-        """The name for people."""
         return str(self.shown)
 
     def close(self) -> None:
@@ -137,7 +132,6 @@ class Folder:
         return real.relative_to(self.root).as_posix() if inside else None
 
     def place_of_uri(self, uri: str) -> str | None:
-        """Return the path of this URI's file relative to the folder; None if it is outside."""
         path = path_of_uri(uri)
         return None if path is None else self.place_of(path)
 
@@ -152,7 +146,6 @@ class Folder:
         return text
 
     def lines_of(self, path: str) -> Sequence[str] | None:
-        """Return the file's current lines, with unsaved changes; None if it is gone or not text."""
         text = self.text_of(path)
         return None if text is None else shown_lines(path, text)
 
@@ -200,7 +193,6 @@ def places_of(folders: Iterable[Folder], path: Path | None) -> list[tuple[Folder
 
 
 def places_of_uri(folders: Iterable[Folder], uri: str) -> list[tuple[Folder, str]]:
-    """Return the folders that contain the file of this URI, each with the relative path in it."""
     places = ((folder, folder.place_of_uri(uri)) for folder in folders)
     return [(folder, inside) for folder, inside in places if inside is not None]
 

@@ -56,8 +56,6 @@ class Host:
 
 
 class Shared:
-    """An indexing thread and its leases."""
-
     def __init__(self, host: Host, root: Path, settings: Callable[[], Settings], writes: bool) -> None:
         self.memory = IndexMemory()
         self.leases: dict[Lease, frozenset[str]] = {}
@@ -101,7 +99,6 @@ class Lease:
                 self.shared.queue_opened()
 
     def give_back(self) -> None:
-        """Give up the claim on the thread."""
         shared, host = self.shared, self._host
         with host.lock:
             if shared.leases.pop(self, None) is None:

@@ -32,7 +32,6 @@ class IndexHealth:
     level: str
     """`good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
     text: str
-    """The reason in one or two sentences."""
 
 
 def health_of(
@@ -81,7 +80,6 @@ def health_of(
 
 
 def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datetime.datetime) -> IndexHealth:
-    """Return the health of a team's index as one caller sees it."""
     if not team.repositories:
         return IndexHealth(
             WARN,
@@ -112,7 +110,6 @@ def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datet
 
 
 def _progress(status: protocol.StatusAnswer) -> str:
-    """Describe how many files and vectors are indexed."""
     files = status.files
     if "files" in status.remaining:
         if files.total > files.indexed:

@@ -19,7 +19,6 @@ from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
 MOST_EXAMPLES = 8
-"""The number of paths shown for each rule."""
 _SCAN_SECONDS = 5.0
 """The time limit of a scan: 20,000 files take 0.3 s, 78,000 take 1.5 s."""
 _CONTENT_SECONDS, _CONTENT_FILES = 1.0, 300
@@ -53,8 +52,6 @@ _IN_WORDS = {
 
 @frozen
 class Example:
-    """A path that a rule leaves out."""
-
     path: str
     """The path relative to the folder; that of a directory ends with `/`."""
     detail: str
@@ -63,11 +60,8 @@ class Example:
 
 @frozen
 class LeftOutByRule:
-    """The files and directories that one rule excludes."""
-
     rule: str
     meaning: str
-    """The rule in a sentence."""
     count: int
     """The number of files and directories. The contents of an excluded directory are not counted."""
     examples: tuple[Example, ...]
@@ -75,8 +69,6 @@ class LeftOutByRule:
 
 @frozen
 class LeftOut:
-    """What is left out of a folder's index."""
-
     rules: tuple[LeftOutByRule, ...]
     """The rules that exclude something, in descending order of the count."""
     unreadable: tuple[str, ...]

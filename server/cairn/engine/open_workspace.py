@@ -51,7 +51,6 @@ class OpenWorkspace(Request):
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:
-        """The folders' indexes with the current unsaved text."""
         return readers_with_unsaved(self.folders)
 
     @cached_property

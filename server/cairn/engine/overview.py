@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _FRESH_SECONDS = 60.0
-"""How long the counts per language stay valid."""
 
 
 @frozen
@@ -52,9 +51,7 @@ class Writer:
     """The process that keeps an index up to date."""
 
     here: bool
-    """Whether it is this process."""
     pid: int | None
-    """The process id; None if unknown."""
     command: str
     since: datetime.datetime | None
     """The start time; None if unknown."""
@@ -66,7 +63,6 @@ class FolderOverview:
 
     uri: str
     label: str
-    """The name for people."""
     generation: int
     files: int
     chunks: int
@@ -84,8 +80,6 @@ class FolderOverview:
 
 @frozen
 class Overview:
-    """The data of the whole page at one moment."""
-
     at: datetime.datetime
     health: IndexHealth
     status: protocol.StatusAnswer

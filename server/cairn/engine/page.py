@@ -46,7 +46,6 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
 
 
 def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
-    """Join a file from its chunks, which cover it without overlap."""
     text = "".join(stored.chunk.text for stored in chunks)
     shown = (
         protocol.PageChunk(

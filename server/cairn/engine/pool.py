@@ -81,7 +81,6 @@ class EnginePool:
             self._end_later(lent)
 
     async def close(self) -> None:
-        """Stop all engines."""
         for lent in tuple(self._lent.values()):
             self._end(lent)
         await asyncio.gather(*self._stopping, return_exceptions=True)

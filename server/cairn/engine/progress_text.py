@@ -36,7 +36,6 @@ def describe(progress: IndexingProgress) -> str:
 
 
 def pace(per_second: float, seconds_left: float | None) -> list[str]:
-    """Return the rate and the time left, as far as they are known."""
     rate = [f"{per_second:.0f}/s" if per_second >= 1 else f"{60 * per_second:.0f}/min"] if per_second else []
     return rate if seconds_left is None else [*rate, duration(seconds_left)]
 

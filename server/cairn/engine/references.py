@@ -35,8 +35,6 @@ _NEAR_LETTERS = 3
 
 @frozen(eq=False)
 class _Searched:
-    """An open folder during a request."""
-
     folder: Folder
     reader: OverlaidReader
     graph: ReferenceGraph
@@ -134,7 +132,6 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
 def _nothing_there(
     request: Request, readers: Sequence[OverlaidReader], params: protocol.ReferencesParams
 ) -> str:
-    """Say why there is no definition, and suggest similar names."""
     if params.symbol is None:
         return "No name that the workspace defines stands there."
     if _PLACE.fullmatch(params.symbol.strip()):
@@ -162,7 +159,6 @@ class _Walk:
     found: list[_Found] = field(factory=list)
     complete: bool = True
     _followed: set[tuple[Path, str, int]] = field(factory=set)
-    """The followed functions by folder, path and number."""
 
     def start(self, definitions: Sequence[_Definition]) -> None:
         """Find the references of these definitions in the requested direction, and follow them."""

@@ -31,8 +31,6 @@ T = TypeVar("T")
 
 @define(slots=False)
 class Request:
-    """One request to one engine."""
-
     engine: Engine
     folders: Sequence[Folder]
     settings: Settings
@@ -56,7 +54,6 @@ class Request:
         return next((lines for lines in every if lines is not None), None)
 
     def check_cancelled(self) -> None:
-        """Raise QueryCancelledError if the client cancelled the request."""
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
 
@@ -71,4 +68,3 @@ class Attempt(Generic[T]):
     without_vectors: bool = False
     """Whether the failed leg was the comparison of vectors."""
     cached: bool = False
-    """Whether the answer came from the cache."""

@@ -97,7 +97,6 @@ def search_result(
 
 
 def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassage]) -> protocol.SearchResult:
-    """Return the result with further passages of its file."""
     shown = (
         protocol.FilePassage(
             range=protocol.whole_lines(passage.first, passage.last),

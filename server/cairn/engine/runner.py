@@ -87,7 +87,6 @@ def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
 
 @contextmanager
 def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
-    """Count the request in the block, with its duration and outcome."""
     began = time.perf_counter()
     outcome, error = "ok", ""
     try:
@@ -177,7 +176,6 @@ class Runner:
             self._give_back_memory()
 
     async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
-        """Run `work(engine, cancelled=…)` on a thread."""
         engine, caller = await self.made(), CALLER.get()
         flag = threading.Event()
 

@@ -177,7 +177,6 @@ def _relative(path: Path, base: Path) -> str:
 
 
 def _real(path: Path) -> Path | None:
-    """Return the real path; None if it does not exist."""
     try:
         return path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):  # circular links, or an invalid name
@@ -185,7 +184,6 @@ def _real(path: Path) -> Path | None:
 
 
 def _indexed(places: Iterable[Place]) -> list[Place]:
-    """Return the places that are indexed or have unsaved text."""
     return [
         (folder, path) for folder, path in places if not path or has_below(folder.reader, path.strip("/"))
     ]
@@ -212,7 +210,6 @@ def _on_disk(places: Iterable[Place]) -> list[Place]:
 
 
 def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: Sequence[Folder]) -> str:
-    """Say why a path names nothing, and suggest a similar path."""
     inside = [(folder, path) for folder, path in near if path.split("/")[0] != ".."]
     if not inside:
         return _outside(given, folders)

@@ -64,7 +64,6 @@ def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None
 
 
 def _distinct(given: Sequence[CollectionRef]) -> list[CollectionRef]:
-    """Return the collections, each name once."""
     return list({each.name: _reference(each) for each in given}.values())
 
 

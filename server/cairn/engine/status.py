@@ -123,7 +123,6 @@ def status(request: Request, _: protocol.NoParams) -> protocol.StatusAnswer:
 
 
 def status_of(engine: Engine) -> protocol.StatusAnswer:
-    """Return the status of all folders of an engine."""
     import psutil  # the import takes 30 ms
 
     folders, fallback = engine.folders, engine.fallback
@@ -197,7 +196,6 @@ def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
 
 
 def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settings: Settings) -> IndexFigures:
-    """Return the state of the index and of retrieval in numbers."""
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
     return IndexFigures(
@@ -237,7 +235,6 @@ def _state(
 
 
 def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Return whether an index has vectors of the model in use."""
     return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
 
 
@@ -252,14 +249,12 @@ def _embedded(facts: Facts) -> int:
 
 
 def _queued(facts: Facts) -> int:
-    """Return the number of chunks that wait for such a vector."""
     if facts.model_id:
         return facts.queued
     return facts.static_queued if facts.has_static else 0
 
 
 def _activity(folder: Folder, facts: Facts) -> Activity:
-    """Return what this or another process does for the folder."""
     if folder.indexer.role is not Role.READER:
         return folder.indexer.progress.activity
     if facts.paused or facts.complete:

@@ -124,8 +124,6 @@ def _without_state(settings: Settings) -> Settings:
 
 @frozen
 class StoredFolder(Folder):
-    """A repository of the team's index, at one indexed commit of a ref."""
-
     snapshot: StoredSnapshot = field(kw_only=True)
 
     @property
@@ -280,7 +278,6 @@ class StoredEngine(Engine):
             reads.end()
 
     def searchable(self) -> bool:
-        """Return whether the database answers."""
         try:
             self._store.read(None, lambda db: db.execute("SELECT 1"))
         except StoreUnavailableError:

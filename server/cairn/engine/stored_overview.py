@@ -15,7 +15,6 @@ from cairn.index.postgres.session import Reads
 from cairn.index.postgres.snapshots import VisibleRepository, visible_repositories
 
 _FRESH_SECONDS = 10.0
-"""How long the state of the servers stays valid."""
 
 
 @frozen(eq=False)
@@ -24,7 +23,6 @@ class StoredOverview:
 
     _store: Store
     _uri_of: Callable[[str], str]
-    """Returns the URI of a repository by its name."""
     _servers: BackgroundValue[list[ServerState]] = field(factory=BackgroundValue, init=False)
 
     def seen_by(self, reads: Reads) -> TeamOverview:

@@ -51,4 +51,3 @@ class ConcurrentQueries:
 
 
 CONCURRENT_QUERIES = ConcurrentQueries()
-"""The counter of the process, whose engines share the cores and the interpreter's lock."""

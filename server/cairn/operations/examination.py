@@ -21,8 +21,6 @@ class Level(enum.StrEnum):
 
 @frozen
 class Check:
-    """The result of a check: one line of the examination."""
-
     name: str
     level: Level
     message: str

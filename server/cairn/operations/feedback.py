@@ -71,8 +71,6 @@ class FeedbackUnavailableError(CairnError):
 
 @frozen
 class FileChoices:
-    """The actions on the results of one file."""
-
     path: str
     counts: dict[FeedbackAction, int]
     latest: datetime.datetime
@@ -196,7 +194,6 @@ class FeedbackStore:
             return learn(_choices(db), generation, today)
 
     def _write(self, change: Callable[[apsw.Connection], T]) -> T:
-        """Change the file in a transaction, after setting aside a damaged one."""
         try:
             try:
                 return self._change(change)

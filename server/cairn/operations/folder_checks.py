@@ -44,7 +44,6 @@ _REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new o
 
 
 def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, CheckFunction]]:
-    """Return the named checks of one workspace folder."""
     data = workspace_dir(folder)
 
     def of_index(check: Callable[[apsw.Connection], Check | str | None]) -> CheckFunction:

@@ -36,14 +36,11 @@ _MOST_WAITS = 16
 
 @frozen
 class PhaseChange:
-    """One change of the phase."""
-
     at: str
     """The UTC time (ISO 8601)."""
     before: int
     after: int
     reason: str
-    """A sentence with the figures that decided."""
     next_try_seconds: float | None = field(metadata={"json": "until"})
     """The seconds until a higher phase is tried; None if the phase is the wanted one."""
 
@@ -157,7 +154,6 @@ class KillSwitch:
     # --- these run under the lock -------------------------------------------------------------------
 
     def _update(self, settings: RetrievalSettings, now: float) -> None:
-        """Apply the settings and the override, and try a higher phase if it is due."""
         switch = settings.kill_switch
         self._window.forget_before(now - switch.window_seconds)
         self._follow(settings, now)
@@ -167,7 +163,6 @@ class KillSwitch:
             self._raise(switch, now)
 
     def _follow(self, settings: RetrievalSettings, now: float) -> None:
-        """Apply a change of the wanted phase or of the override at once."""
         before, by_hand = self._by_hand, self._override()
         self._by_hand, self._wanted = by_hand, wanted_phase(settings, by_hand, self._most())
         is_own = self._lowered and settings.kill_switch.automatic and by_hand == before
@@ -188,7 +183,6 @@ class KillSwitch:
         self._change(self._wanted, reason, settings.kill_switch, now)
 
     def _judge(self, switch: KillSwitchSettings, now: float) -> None:
-        """Lower the phase if the searches in the window failed, were slow, or fell back."""
         window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
         most, is_last = _percent(switch.error_rate), self._phase == 1
         over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
@@ -303,7 +297,6 @@ class _Window:
             del self._durations[bisect.bisect_left(self._durations, ms)]
 
     def p95(self) -> float | None:
-        """Return the percentile in ms; None without answers."""
         return _p95(self._durations) if self._durations else None
 
     def later_p95(self) -> float:
@@ -326,7 +319,6 @@ def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) ->
 
 
 def _p95(durations: Sequence[float]) -> float:
-    """Return the 95th percentile of sorted durations."""
     return durations[rank_of(_WATCHED_SHARE, len(durations)) - 1]
 
 

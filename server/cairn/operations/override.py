@@ -33,12 +33,9 @@ class OverrideUnavailableError(CairnError):
 
 @frozen
 class PhaseOverride:
-    """The phase set by hand, if any."""
-
     phase: int | None = None
     """The phase, 0 to 3, of which 0 switches retrieval off; None if none is set."""
     problem: str | None = None
-    """Why a damaged file is ignored."""
 
 
 class OverrideReader:

@@ -9,7 +9,6 @@ from cairn.errors import InvalidRequestError
 
 
 def require_directory(folder: Path) -> None:
-    """Raise InvalidRequestError with a remedy if `folder` is not a directory."""
     if not folder.is_dir():
         what = "is a file, not a" if folder.is_file() else "is not a"
         remedy = "name a project's folder, or run this in it"

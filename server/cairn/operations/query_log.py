@@ -70,13 +70,11 @@ class QueryLog:
         """Why the latest line could not be written."""
 
     def add(self, query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
-        """Log a query and facts about its answer, if the settings want the log."""
         settings = self._settings()
         if settings.queries:
             self._append(_query_values(query, answer, settings.query_text), settings.max_bytes)
 
     def add_phase_change(self, change: PhaseChange) -> None:
-        """Log a change of the phase, if the settings want the log."""
         settings = self._settings()
         if settings.queries:
             values = asdict(change)

@@ -90,8 +90,6 @@ def _summary(queries: Sequence[QueryLine], changes: tuple[LoggedPhaseChange, ...
 
 @frozen
 class QueryLine:
-    """The values read from a query's line."""
-
     at: str
     pid: int
     method: str
@@ -107,8 +105,6 @@ class QueryLine:
 
 @frozen
 class PhaseLine(PhaseChange):
-    """The values read from a phase change's line."""
-
     pid: int
 
 

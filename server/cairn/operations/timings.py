@@ -22,8 +22,6 @@ MOST_STEPS = 100
 
 @frozen
 class Timing:
-    """The timing of one query."""
-
     at: datetime.datetime
     method: str
     """The protocol's name without `cairn/`."""
@@ -33,7 +31,6 @@ class Timing:
     cached: bool
     failed: bool
     pid: int
-    """The process that answered."""
 
 
 @frozen
@@ -78,7 +75,6 @@ class TimingMemory:
     _steps: deque[PhaseStep] = field(factory=lambda: deque(maxlen=MOST_STEPS), init=False)
 
     def add(self, query: LoggedQuery, phase: int) -> None:
-        """Add a query that was answered in this phase just now."""
         failed = bool(query.error) or phase == OFF
         now = datetime.datetime.now(datetime.UTC)
         self._questions.append(

@@ -36,7 +36,6 @@ class IndexedFiles:
     changed_since: bool
     """Whether the file's text on disk differs from the indexed one."""
     generation: int
-    """The generation of the whole index."""
     original: str | None = None
     """The main original of a file that copies others, and so ranks below them; None for other files."""
     copied: float = 0.0
@@ -45,8 +44,6 @@ class IndexedFiles:
 
 @frozen
 class Why:
-    """Whether a path is indexed, the rule that decided, and what the index has of it."""
-
     path: str
     """The path relative to the workspace folder, with `/`; "" for the folder itself."""
     directory: bool
@@ -56,11 +53,9 @@ class Why:
     detail: str
     """Details of the decision, such as ignore file, line and pattern; may be ""."""
     state: str
-    """The state in the index, in words."""
     in_index: IndexedFiles | None = field(metadata={"json": "held"})
     """What the index has; None if it has nothing of the path."""
     warnings: tuple[str, ...] = ()
-    """Warnings about invalid settings."""
 
 
 def why(path: Path, folder: Path) -> Why:
@@ -106,7 +101,6 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
 
 
 def decide_by_content(root: Path, path: str) -> Decision:
-    """Decide about a file by its content, after its path was admitted."""
     try:
         text = read_text(root / path)
     except OSError as problem:
