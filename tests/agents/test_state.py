@@ -9,6 +9,7 @@ import pytest
 from cairn import protocol
 from cairn.agents import state
 from cairn.agents.state import NOTHING_TO_DO, for_agents, freshness, lacking
+from cairn.engine.status import NOT_BEING_INDEXED
 
 
 class StillIndexing:
@@ -68,8 +69,6 @@ def test_an_incomplete_index_says_what_is_missing_and_what_to_do(status: dict[st
 
 
 def test_an_index_that_nobody_keeps_gives_no_advice_to_index_it() -> None:
-    from cairn.engine.status import NOT_BEING_INDEXED
-
     text = freshness(StillIndexing(state="degraded", last_error=NOT_BEING_INDEXED))  # type: ignore[arg-type]
     assert "cairn index" not in text
     assert "your own search" in text

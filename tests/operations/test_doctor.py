@@ -75,7 +75,7 @@ def test_a_sound_installation_and_index_pass_every_check(workspace: Path) -> Non
     assert not_ok - {"extras", "git", "watching"} == {"writer"}
     assert found["Python"]["message"].startswith(".".join(map(str, sys.version_info[:3])))
     assert "sqlite-vec" in found["SQLite"]["message"]
-    assert re.search(r"intact, loaded in \d+ ms, a sentence in \d+ ms", found["model"]["message"])
+    assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["model"]["message"])
     assert "6 files" in found["index"]["message"]
     assert found["index"]["message"].endswith("complete")
     assert "quick_check took" in found["index is sound"]["message"]

@@ -39,8 +39,7 @@ class BackgroundValue(Generic[T]):
     def get(
         self, version: object, make: Callable[[], T], fresh_seconds: float, wait: float = WAIT_SECONDS
     ) -> T | None:
-        """Return the value of this version, at most `fresh_seconds` old, or an older one after `wait`
-        seconds.
+        """Return the value of this version, at most `fresh_seconds` old, or an older one after `wait`.
 
         Return None before the first value is ready. Another thread calls `make`, and retries half a minute
         after a failure. A value that takes long is not computed for each version.

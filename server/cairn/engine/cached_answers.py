@@ -33,10 +33,7 @@ class CachedAnswer:
 
 
 def key_of(workspace: OpenWorkspace, request: Hashable, *more: Hashable) -> Hashable:
-    """Return the cache key of an answer to `request`; `more` is what only this method depends on.
-
-    Make the key before reading anything: then an answer can be newer than its key, never older.
-    """
+    """Return the cache key of an answer. Make it before reading, so that no answer is older than its key."""
     return request, workspace.folder_uris, workspace.state(workspace.learned), more
 
 

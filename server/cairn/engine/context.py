@@ -60,8 +60,7 @@ def context(
 ) -> protocol.ContextAnswer | Attempt[protocol.ContextAnswer]:
     """Answer `cairn/context`. With a query, the Attempt also says why a leg of its search failed.
 
-    Raise InvalidRequestError for a document that is neither indexed nor sent as text, and QueryCancelledError
-    soon after the request was cancelled.
+    Raise InvalidRequestError for a document that is neither indexed nor sent as text.
     """
     started = time.perf_counter()
     request = _ContextRequest(workspace, params)

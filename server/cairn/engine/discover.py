@@ -41,11 +41,7 @@ _Scored = TypeVar("_Scored", Bullet, Excerpt)
 
 
 def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
-    """Run all nine stages for `cairn/discover`. A complete answer is cached, as `search` does.
-
-    A cached answer reports no stages, because none runs. Raise QueryCancelledError soon after the request was
-    cancelled.
-    """
+    """Run all nine stages for `cairn/discover`. A complete answer is cached; reusing it reports no stages."""
     started = time.perf_counter()
     config = _discovery_config(workspace.settings.discovery, params)
     places = within(params.filter.path, workspace.folders)
@@ -180,11 +176,7 @@ def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer
 def fallback_answer(
     request: Request, params: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
-    """Answer when no phase can search. Return the answer and its kind, CACHE or GENERIC.
-
-    The answer is the latest one to the same request over the same folders, marked as incomplete, if the files
-    that it quotes are unchanged. Otherwise the message alone is the answer, and also its prompt.
-    """
+    """Return an earlier answer with unchanged files, or else `message`, and the kind: CACHE or GENERIC."""
     if (cached := latest(request, _request_key(params))) is not None:
         return _cached_answer(cached, 0.0, evolve(cached.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(

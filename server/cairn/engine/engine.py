@@ -21,7 +21,7 @@ from cairn.engine.fallback import Fallback
 from cairn.engine.folders import Folder, FolderSettings, path_of_uri, places_of
 from cairn.engine.host import Host, Lease
 from cairn.engine.status import IndexingProgress, figures_of, progress_of
-from cairn.errors import InvalidRequestError, ModelError
+from cairn.errors import CairnError, InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.reader.index_reader import IndexReader
@@ -80,10 +80,7 @@ class Engine:
     # --- folders -----------------------------------------------------------------------------------
 
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
-        """Search `path`, and keep its index up to date unless `keep_indexed` is false.
-
-        Raise InvalidRequestError if it is not a readable directory.
-        """
+        """Search `path`, and keep it indexed if wanted. Raise InvalidRequestError if it is unreadable."""
         root = path.resolve()
         if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
             raise InvalidRequestError("folder", f"{path} is not a directory that can be read")
@@ -96,15 +93,20 @@ class Engine:
             lease = self.host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
-            folder = Folder(root, shown, settings, lease, reader)
+            folder, problem = Folder(root, shown, settings, lease, reader), ""
             if asks_team:
                 from cairn.engine.team import share  # imported only where a team is configured
 
                 on_local = partial(self._use_local_index, writes=writes)
-                folder = evolve(folder, sharing=share(folder, self._use_team_index, on_local))
+                try:
+                    folder = evolve(folder, sharing=share(folder, self._use_team_index, on_local))
+                except CairnError as error:
+                    problem = str(error)
             self.folders = (*self.folders, folder)
         if folder.sharing is not None:
             folder.sharing.start()
+        elif problem:
+            self._use_local_index(root, problem, writes=writes)
         self.on_change()
 
     def _use_team_index(self, root: Path, saved: IndexReader, revision: protocol.Revision) -> None:
@@ -172,10 +174,7 @@ class Engine:
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Yield the engine for a request of `caller`, with one folder only if `workspace` names it.
-
-        The caller "" is the user who runs this process.
-        """
+        """Yield the engine for a caller ("" is the local user), with the folder that `workspace` names."""
         yield self.over(workspace) if workspace else self
 
     @contextmanager

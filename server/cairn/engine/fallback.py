@@ -1,7 +1,4 @@
-"""Answers a query whatever fails: from vectors, else keywords, else names, else an earlier answer, else a
-message.
-
-    3 → 2 → 1 → cache → generic
+"""Answers queries whatever fails: by vectors, else keywords, names, an earlier answer, or a message.
 
 A query starts in the phase that the kill switch allows, and falls through to the next one on failure. This
 module times, logs and counts every search, and reports it to the kill switch.
@@ -82,11 +79,7 @@ class Fallback:
 
     @property
     def switch(self) -> KillSwitch:
-        """The kill switch of this process.
-
-        It is made for the first query, when the folders are open, so that a phase set by hand earlier does
-        not count as a change.
-        """
+        """The kill switch, made for the first query, so that a phase set before it is not a change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
@@ -268,10 +261,7 @@ def in_phase(settings: Settings, phase: int) -> Settings:
 
 
 def set_phase(request: Request, params: protocol.SetPhaseParams) -> protocol.PhaseState:
-    """Answer `cairn/setPhase`. The phase applies at once in all processes that have one of the folders open.
-
-    Raise OverrideUnavailableError if the override cannot be written.
-    """
+    """Answer `cairn/setPhase`, at once for all processes. Raise OverrideUnavailableError if that fails."""
     for folder in request.folders:
         write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
     state = request.engine.fallback.switch.state()

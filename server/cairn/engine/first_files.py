@@ -32,10 +32,9 @@ PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, 
 
 
 class FirstFiles:
-    """The waiting time that is left to the requests of one engine. Use it on one event loop.
+    """The waiting time left to the requests of one engine. Use it on one event loop.
 
-    Each kind of missing data has one deadline for all requests, so what never arrives delays only the first
-    ones.
+    Each kind of missing data has one deadline, so what never arrives delays only the first requests.
     """
 
     def __init__(self, patience: Mapping[Missing, float] = PATIENCE) -> None:
@@ -43,11 +42,7 @@ class FirstFiles:
         self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Wait until `workspace`, or every folder if it is "", is fully searchable, or the patience is used
-        up.
-
-        Raise InvalidRequestError for a `workspace` that is not open.
-        """
+        """Wait until `workspace`, or every folder for "", is fully searchable, or its deadline has passed."""
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
             now = time.monotonic()
             if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):

@@ -40,10 +40,9 @@ class Host:
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
     ) -> Lease:
-        """Return a lease of the folder's indexing thread. The first lease starts the thread with its
-        settings.
+        """Return a lease of the folder's indexing thread, which calls `on_change`.
 
-        The thread calls `on_change`. If `writes` is false, it only reads the index.
+        The first lease starts the thread with its settings. Unless it `writes`, it only reads the index.
         """
         key = (root, writes)
         with self.lock:

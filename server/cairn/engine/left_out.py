@@ -85,8 +85,7 @@ _CACHE: WeakKeyDictionary[IndexMemory, BackgroundValue[LeftOut]] = WeakKeyDictio
 
 
 def left_out(folder: Folder, gate: QueryGate, deadline: float) -> LeftOut | None:
-    """Return what is left out of a local folder. The result is cached for 30 s while the index does not
-    change.
+    """Return what is left out of a local folder, cached for 30 s while the index does not change.
 
     Return None if the first count has not ended at `deadline`, which is on the monotonic clock. The count
     yields to queries through `gate`.

@@ -1,8 +1,8 @@
 """The table of the protocol's methods: params, answer, and the engine function that handles each.
 
 LSP, REST, MCP and `cairn call` all read it, so the same request has the same answer through each of them. A
-method's module in `cairn.engine` is imported with its first request; `cairn.protocol` has the classes of
-params and answer.
+method's module is imported with its first request. Each handler may raise QueryCancelledError soon after the
+request was cancelled.
 """
 
 from __future__ import annotations

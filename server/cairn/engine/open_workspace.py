@@ -55,10 +55,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """The comparison by vectors; None without vectors, or if the settings exclude it.
-
-        It loads a model only if there are vectors to compare with.
-        """
+        """The comparison by vectors, which loads a model only if vectors exist; None if it is excluded."""
         if Leg.MEANING not in self.settings.search.legs:
             return None
         facts = [reader.facts_with_unsaved() for reader in self.readers]
@@ -145,11 +142,9 @@ class OpenWorkspace(Request):
         return list(refs.values())
 
     def token_counter(self, tokenizer: str) -> TokenCounter:
-        """Return the counter that `PromptRenderConfig.tokenizer` names. Raise InvalidRequestError for a bad
-        file.
+        """Return the counter that `tokenizer` names. Raise InvalidRequestError for an invalid file.
 
-        The user's settings may name any file. A request or a workspace file can only name one in the
-        workspace.
+        The user's settings may name any file, a request or a workspace file only one in the workspace.
         """
         if tokenizer and tokenizer != CHARACTERS:
             try:

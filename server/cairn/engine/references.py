@@ -54,11 +54,7 @@ class _Found:
 
 
 def references(request: Request, params: protocol.ReferencesParams) -> protocol.ReferencesAnswer:
-    """Answer `cairn/references` for all open folders, including unsaved text.
-
-    Raise InvalidRequestError for a place that is not indexed, and QueryCancelledError soon after the request
-    was cancelled.
-    """
+    """Answer `cairn/references` for all folders. Raise InvalidRequestError if the place is not indexed."""
     started = time.perf_counter()
     readers = readers_with_unsaved(request.folders)
     every = [

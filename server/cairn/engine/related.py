@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
-    """Answer `cairn/related`, including unsaved text.
-
-    Raise InvalidRequestError without a passage at the range, and QueryCancelledError soon after the request
-    was cancelled.
-    """
+    """Answer `cairn/related`. Raise InvalidRequestError without a passage at the range."""
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
@@ -57,10 +53,7 @@ def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | Non
 def indexed_page(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
 ) -> tuple[int, str, list[StoredChunk]]:
-    """Return a document's folder number, path in that folder, and chunks.
-
-    Raise InvalidRequestError if it is not indexed.
-    """
+    """Return a document's folder number, path and chunks. Raise InvalidRequestError if it is not indexed."""
     places = places_of_uri(folders, uri)
     if not places and path_of_uri(uri) is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")

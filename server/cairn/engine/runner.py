@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
@@ -140,11 +139,11 @@ class Runner:
         Raise InvalidRequestError for invalid params or an unknown workspace, OutOfTimeError after `seconds`,
         and any other CairnError of the engine. Cancelling the caller cancels the work.
         """
-        work = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
-        try:
-            return await self._on_thread(work, workspace, seconds)
-        finally:
-            self._give_back_memory()
+
+        def work(engine: Engine, cancelled: Cancelled) -> Any:
+            return answer(engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
+
+        return await self.work(work, workspace=workspace, seconds=seconds)
 
     def _give_back_memory(self) -> None:
         now = time.monotonic()
@@ -169,13 +168,13 @@ class Runner:
         `work` must call the methods through `answer`, which counts each of them, and pass `cancelled` to it.
         """
         try:
-            return await self._on_thread(
-                lambda engine, cancelled: work(engine, cancelled), workspace, seconds
-            )
+            return await self._on_thread(work, workspace, seconds)
         finally:
             self._give_back_memory()
 
-    async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
+    async def _on_thread(
+        self, work: Callable[[Engine, Cancelled], T], workspace: str, seconds: float | None
+    ) -> T:
         engine, caller = await self.made(), CALLER.get()
         flag = threading.Event()
 
@@ -187,7 +186,7 @@ class Runner:
 
         def once() -> T:
             with engine.asked(caller, workspace) as narrowed:
-                return work(narrowed, cancelled=flag.is_set)
+                return work(narrowed, flag.is_set)
 
         try:
             async with asyncio.timeout(seconds):

@@ -46,11 +46,7 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return the indexed files that a path names. Return an empty list if there are none.
-
-    The path may be relative, absolute, start with the workspace folder's name, or be the end of only one
-    file's path.
-    """
+    """Return the indexed files of a path: relative, absolute, after a folder's name, or a unique end."""
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)
@@ -120,11 +116,9 @@ def _require_glob(given: str) -> None:
 
 
 def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
-    """Return two readings of a path: relative to each folder and, if several folders are open, after its
-    folder's name.
+    """Return two readings of a path: relative to each folder, and after a folder's name if several are open.
 
-    The second reading counts if the first one does not exist: with several folders, results show the folder's
-    name.
+    The second reading counts if the first does not exist: results in several folders show the folder's name.
     """
     text = given
     if text.startswith("file:"):

@@ -32,10 +32,7 @@ from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_lan
 
 
 def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
-    """Answer `cairn/search`. A complete answer is cached for repeated requests.
-
-    Raise QueryCancelledError soon after the request was cancelled.
-    """
+    """Answer `cairn/search`. A complete answer is cached for repeated requests."""
     started = time.perf_counter()
     settings, key = workspace.settings.search, key_of(workspace, params)
     if (cached := recall(workspace, key)) is not None:
@@ -81,11 +78,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
 def fallback_answer(
     request: Request, params: protocol.SearchParams, reason: str
 ) -> tuple[protocol.SearchAnswer, str]:
-    """Answer when no phase can search. Return the answer and its kind, CACHE or GENERIC.
-
-    The answer is the latest one to the same request over the same folders, marked as incomplete, or a message
-    alone.
-    """
+    """Return an earlier answer, marked as incomplete, or else `reason`, and the kind, CACHE or GENERIC."""
     cached = latest(request, params)
     if cached is not None:
         return evolve(cached, index=evolve(cached.index, complete=False), timings={"cached": 1}), CACHE

@@ -1,8 +1,7 @@
-"""Answers the methods for single stages of discovery: each converts its params, runs the stage, returns the
-result.
+"""Answers the methods for single stages of discovery.
 
-They are the stages of `cairn.discovery` that `cairn/discover` runs, over the same searcher. Called in order,
-each with the results of the one before, they give the same evidence.
+`cairn/discover` runs the same stages over the same searcher. Called in order, each with the results of the
+one before, the methods give the same evidence.
 """
 
 from __future__ import annotations

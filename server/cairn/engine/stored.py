@@ -189,8 +189,7 @@ class StoredEngine(Engine):
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Yield an engine with the repositories that the caller may see: all, or those that `workspace`
-        names.
+        """Yield an engine with all repositories that the caller may see, or those that `workspace` names.
 
         `workspace` has `NAME`, `NAME@REF` or URIs, separated by commas. Raise InvalidRequestError for a
         repository that does not exist or that the caller may not see; the error does not say which.
@@ -207,7 +206,7 @@ class StoredEngine(Engine):
         try:
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
-                one.choice = _Choice(self, reads, snapshots, remark)
+                one.choice = partial(self._likeliest, reads, snapshots, remark)
             else:
                 one.folders = self.opened(reads, snapshots, remark)
             yield one
@@ -221,6 +220,24 @@ class StoredEngine(Engine):
         reads.require(snapshot.key for snapshot in snapshots)
         folders = [self._folder(reads, snapshot) for snapshot in snapshots]
         return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
+
+    def _likeliest(
+        self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
+    ) -> tuple[Folder, ...]:
+        """Return the likeliest folders for a request. Raise InvalidRequestError without a query or symbol."""
+        query = getattr(params, "query", None) or getattr(params, "symbol", None)
+        if not isinstance(query, str):
+            raise InvalidRequestError(
+                "workspace",
+                f"is required: you may see {len(snapshots):,} repositories; name the one that you ask about",
+            )
+        terms = query_stems(f"{query} {' '.join(compound_parts(query))}")
+        names = [name for name in _NAME.findall(query) if any(compound_parts(name))]
+        shards = {each.key.shard for each in snapshots}
+        found = reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
+        order = {each.repository: place for place, each in enumerate(found)}
+        likely = [each for each in snapshots if each.key.repository in order]
+        return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
 
     def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
@@ -253,10 +270,7 @@ class StoredEngine(Engine):
         return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
     def read(self, caller: str, snapshot: int, request: bytes) -> bytes | None:
-        """Return the encoded result of a read; None if the caller cannot see such a snapshot.
-
-        Raise WireError if the request is not a read.
-        """
+        """Return the encoded result; None for an unknown snapshot. Raise WireError for bad input."""
         decoded = loads(request)
         return self._with_memory(
             caller,
@@ -326,39 +340,11 @@ def _reachable(
     return reached, f"{named} left out: the server {server.name} does not answer."
 
 
-@frozen
-class _Choice:
-    """The visible repositories, when there are too many to search them all at once."""
-
-    whole: StoredEngine
-    reads: QuestionReads
-    snapshots: Sequence[StoredSnapshot]
-    remark: str
-
-    def folders(self, params: object) -> tuple[Folder, ...]:
-        """Return the likeliest folders for a request. Raise InvalidRequestError without a query or symbol."""
-        question = getattr(params, "query", None) or getattr(params, "symbol", None)
-        if not isinstance(question, str):
-            raise InvalidRequestError(
-                "workspace",
-                f"is required: you may see {len(self.snapshots):,} repositories;"
-                " name the one that you ask about",
-            )
-        terms = query_stems(f"{question} {' '.join(compound_parts(question))}")
-        names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
-        shards = {each.key.shard for each in self.snapshots}
-        found = self.reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
-        order = {each.repository: place for place, each in enumerate(found)}
-        likely = [each for each in self.snapshots if each.key.repository in order]
-        return self.whole.opened(
-            self.reads, sorted(likely, key=lambda each: order[each.key.repository]), self.remark
-        )
-
-
 class _CallersEngine(Engine):
     """The caches of one caller."""
 
-    choice: _Choice | None = None
+    choice: Callable[[object], tuple[Folder, ...]] | None = None
+    """Chooses the folders for a request's params, if too many repositories are visible."""
     overview: Callable[[], TeamOverview] | None = None
     """Makes the overview of the whole index during a request."""
 
@@ -368,7 +354,7 @@ class _CallersEngine(Engine):
             yield self
             return
         one = copy.copy(self)
-        one.folders, one.choice = self.choice.folders(params), None
+        one.folders, one.choice = self.choice(params), None
         yield one
 
     def __init__(self, whole: StoredEngine, host: Host) -> None:

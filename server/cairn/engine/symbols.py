@@ -23,10 +23,7 @@ _Candidate = tuple[float, int, FoundName]
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """Return the 100 best definitions for the query; for an empty query, those in the most imported files.
-
-    Raise QueryCancelledError soon after the request was cancelled.
-    """
+    """Return the 100 best definitions for the query; for an empty query, those in the most imported files."""
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from attrs import frozen
-
 from cairn import protocol
 from cairn.engine.folders import Folder, Sharing
-from cairn.errors import CairnError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.remote.clone import Shared, TeamClone
 from cairn.index.remote.server import TeamServer
@@ -20,32 +17,13 @@ OnShared = Callable[[Path, IndexReader, protocol.Revision], None]
 OnLocal = Callable[[Path, str], None]
 
 
-@frozen
-class _NoSharing:
-    """A `Sharing` without a thread, for settings that name an unusable server."""
-
-    start: Callable[[], None]
-
-    def stop(self) -> None:
-        """Do nothing."""
-
-    def wait(self, seconds: float) -> None:
-        """Do nothing."""
-
-    def changed(self, paths: Iterable[str]) -> None:
-        """Do nothing: the folder's own indexing thread gets the change too."""
-
-    def look_again(self) -> None:
-        """Do nothing: the folder's own indexing thread looks too."""
-
-
 def share(folder: Folder, on_shared: OnShared, on_local: OnLocal) -> Sharing:
-    """Connect the folder with the team's index. The connection's thread calls `on_shared` and `on_local`."""
+    """Connect the folder with the team's index. The connection's thread calls `on_shared` and `on_local`.
+
+    Raise CairnError for settings that name an unusable server.
+    """
     root = folder.root
-    try:
-        server = TeamServer(folder.settings().team.url, team_token())
-    except CairnError as problem:
-        return _NoSharing(partial(on_local, root, str(problem)))
+    server = TeamServer(folder.settings().team.url, team_token())
 
     def shared(found: Shared) -> None:
         at = found.located

@@ -41,10 +41,7 @@ class WhyIndexed:
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
-    """Return the decisions of all folders in which the path exists, or else of all folders.
-
-    Raise InvalidRequestError for an invalid path.
-    """
+    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
         (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None

@@ -27,10 +27,7 @@ def is_being_indexed(folder: Path) -> bool:
 
 
 def set_paused(folder: Path, paused: bool) -> None:
-    """Make the process that indexes `folder` pause or resume, and wait until it does.
-
-    Raise IndexUnavailableError if no process indexes it, or the data folder cannot be written.
-    """
+    """Make the process that indexes `folder` pause or resume. Raise IndexUnavailableError if that fails."""
     require_directory(folder)
     data = workspace_dir(folder)
     reader = SqliteReader(data)

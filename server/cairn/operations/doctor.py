@@ -13,7 +13,9 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cairn
 from cairn.errors import ModelError
@@ -117,15 +119,8 @@ def _code_model() -> Check | str:
 
     from cairn.embedding.packaged import load_packaged
 
-    began = time.perf_counter()
-    table = load_packaged()
-    loaded = time.perf_counter()
-    table.embed_queries([_SENTENCE])
-    ended = time.perf_counter()
-    return (
-        f"{table.id}, {table.dimension} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
-        f" a sentence in {(ended - loaded) * 1000:.1f} ms"
-    )
+    table, text = _timed(load_packaged)
+    return f"{table.id}, {text}"
 
 
 def _model() -> Check | str | None:
@@ -143,15 +138,20 @@ def _model() -> Check | str | None:
 
     if fingerprint(model) != model.sha256:
         return problem(f"{model.folder} is not as it was installed", remedy(model.name))
+    _, text = _timed(lambda: load_embedder(model, EmbeddingSettings()))
+    return f"{model.id}, {text}"
+
+
+def _timed(load: Callable[[], Any]) -> tuple[Any, str]:
+    """Load a model and embed a sentence. Return the model, and a text with dimensions and durations."""
     began = time.perf_counter()
-    embedder = load_embedder(model, EmbeddingSettings())
+    model = load()
     loaded = time.perf_counter()
-    vector = embedder.embed_queries([_SENTENCE])[0]
+    vector = model.embed_queries([_SENTENCE])[0]
     ended = time.perf_counter()
-    return (
-        f"{model.id}, {len(vector)} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
-        f" a sentence in {(ended - loaded) * 1000:.0f} ms"
-    )
+    load_ms, sentence_ms = (loaded - began) * 1000, (ended - loaded) * 1000
+    text = f"{len(vector)} dimensions, intact, loaded in {load_ms:.0f} ms, a sentence in {sentence_ms:.1f} ms"
+    return model, text
 
 
 def _tokenizer() -> Check | str | None:

@@ -102,10 +102,7 @@ class FeedbackStore:
     def add(
         self, stems: Collection[str], paths: Iterable[str], content_hash: str, action: FeedbackAction
     ) -> None:
-        """Store the action on a passage in all of `paths`, for a query with these `stems`.
-
-        Raise FeedbackUnavailableError if the file cannot be written.
-        """
+        """Store the action on a passage in `paths`. Raise FeedbackUnavailableError if that fails."""
         now = int(self._clock())
         query = " ".join(sorted(stems))
 
@@ -170,10 +167,7 @@ class FeedbackStore:
         return tuple(sorted(every, key=lambda file: (-sum(file.counts.values()), file.path)))
 
     def reset(self) -> int:
-        """Delete all choices and damaged files. Return the number of deleted choices.
-
-        Raise FeedbackUnavailableError if the file cannot be written.
-        """
+        """Delete everything, and return how many choices there were. Raise FeedbackUnavailableError."""
 
         def delete(db: apsw.Connection) -> int:
             db.execute("DELETE FROM choices")

@@ -300,8 +300,7 @@ class _Window:
         return _p95(self._durations) if self._durations else None
 
     def later_p95(self) -> float:
-        """Return the percentile in ms of the later half of the answers, without the slowest if there are
-        several.
+        """Return the percentile in ms of the later half of the answers, without the slowest of several.
 
         The first searches of an index wait until it is in memory, and a single slow query, such as one for a
         text in a million chunks, does not make searches slow.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cairn.operations.kill_switch import OFF
-from cairn.operations.recent_queries import moment_of, read_log
+from cairn.operations.recent_queries import QueryLine, moment_of, read_log
 from cairn.operations.timings import MOST_STEPS, MOST_TIMINGS, PhaseStep, Timing, Timings
 
 _SAME_SECONDS = 2.0
@@ -16,24 +16,13 @@ _SAME_SECONDS = 2.0
 
 
 def logged_timings(folders: Iterable[Path]) -> Timings:
-    """Return the latest queries of all processes in the logs of these data folders, each query once.
-
-    It takes 10 ms per folder.
-    """
+    """Return the latest queries in the logs of these data folders, each query once, in 10 ms per folder."""
     questions: list[Timing] = []
     steps: list[PhaseStep] = []
     for data in folders:
         logged, changes = read_log(data, MOST_TIMINGS, MOST_STEPS)
         here = [
-            Timing(
-                at=at,
-                method=line.method,
-                ms=line.ms,
-                phase=line.phase,
-                cached=line.cached,
-                failed=bool(line.error) or line.phase == OFF,
-                pid=line.pid,
-            )
+            _timing(at, line)
             for line in reversed(logged)
             if (at := moment_of(line.at)) is not None and 0 <= line.ms < math.inf
         ]
@@ -48,6 +37,11 @@ def logged_timings(folders: Iterable[Path]) -> Timings:
     questions.sort(key=lambda each: each.at)
     steps.sort(key=lambda each: each.at)
     return Timings(tuple(questions[-MOST_TIMINGS:]), tuple(steps[-MOST_STEPS:]))
+
+
+def _timing(at: datetime.datetime, line: QueryLine) -> Timing:
+    failed = bool(line.error) or line.phase == OFF
+    return Timing(at, line.method, line.ms, line.phase, line.cached, failed, line.pid)
 
 
 def _same(timing: Timing) -> tuple[int, str, float]:

@@ -16,11 +16,9 @@ def require_directory(folder: Path) -> None:
 
 
 def path_in(folder: Path, path: Path) -> str:
-    """Return `path`, which is absolute or relative to the current directory, relative to `folder`; "" for
-    `folder`.
+    """Return `path` relative to `folder`; "" for `folder` itself. Raise InvalidRequestError if it is outside.
 
-    The path need not exist. A link inside the folder is not resolved. Raise InvalidRequestError if the path
-    is outside.
+    The path need not exist. A link inside the folder is not resolved.
     """
     require_directory(folder)
     absolute, root = Path(os.path.abspath(path)), folder.resolve()  # noqa: PTH100 - links are not followed

@@ -24,10 +24,7 @@ _SHOWN_CHANGES = 5
 
 
 def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
-    """Summarize the latest `limit` queries in the log of the data folder `data`.
-
-    Ignore broken lines, lines of other versions, and unreadable logs.
-    """
+    """Summarize the latest `limit` queries in the log of `data`. Ignore broken lines and unreadable logs."""
     moment = now or datetime.datetime.now(datetime.UTC)
     queries, changes = read_log(data, limit, _SHOWN_CHANGES)
     return _summary(queries, tuple(_logged_change(change, moment) for change in changes))

@@ -52,10 +52,7 @@ class Timings:
     steps: tuple[PhaseStep, ...] = ()
 
     def percentile(self, share: float) -> float | None:
-        """Return the ms that `share` (0 to 1) of the searches did not exceed; None without any.
-
-        Cached answers and failures do not count.
-        """
+        """Return the ms that `share` (0 to 1) of the successful searches did not exceed; None without any."""
         return percentile((each.ms for each in self.questions if not (each.cached or each.failed)), share)
 
     @property

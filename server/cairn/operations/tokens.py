@@ -1,7 +1,6 @@
 """The token that clients of `cairn serve` must send. It is in a file that only its owner can read.
 
-Other users of the machine, and web pages in a browser on it, can reach the same ports, but do not know the
-token.
+Other users of the machine, and web pages in a browser on it, can reach the same ports without the token.
 """
 
 from __future__ import annotations
@@ -67,10 +66,7 @@ def token_path() -> Path:
 
 
 def serve_token(*, new: bool = False) -> Token:
-    """Read the token from its file. Create one if it is missing, or replace it if `new`.
-
-    Raise TokenError if other users could read or have written the file.
-    """
+    """Return the token, created if missing or `new`. Raise TokenError if other users had access to it."""
     path = token_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

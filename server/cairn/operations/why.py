@@ -59,11 +59,7 @@ class Why:
 
 
 def why(path: Path, folder: Path) -> Why:
-    """Explain the decision about `path`, absolute or relative to the current directory, in the workspace
-    `folder`.
-
-    Raise InvalidRequestError if the folder or the path does not exist, or the path is outside the folder.
-    """
+    """Explain the decision about `path`. Raise InvalidRequestError if it is missing or outside `folder`."""
     root, relative = folder.resolve(), path_in(folder, path)
     absolute = root / relative
     reader = SqliteReader(workspace_dir(root))
