@@ -14,10 +14,11 @@ from tests.harbour import HARBOUR
 
 from cairn import protocol
 from cairn.engine.engine import Engine
-from cairn.engine.left_out import LeftOut, LeftOutByRule
+from cairn.engine.left_out import LeftOut, LeftOutByRule, in_words
 from cairn.engine.overview import FolderOverview, Overview, overview
 from cairn.engine.why_indexed import why_indexed
 from cairn.errors import InvalidRequestError
+from cairn.settings.tree import IndexSettings
 
 LEFT_OUT = {
     "logo.png": "", "web/icon.png": "", "node_modules/m/i.js": "x", ".env": "TOKEN=1\n", "notes.tmp": "x\n",
@@ -199,6 +200,22 @@ def test_a_path_is_explained(engine: Engine, path: str, exists: bool, indexed: b
 def test_an_absolute_path_is_explained(engine: Engine, full: Path) -> None:
     (answer,) = why_indexed(engine, str(full / ".env"))
     assert (answer.path, answer.rule) == (".env", "built-in: may hold secrets")
+
+
+@pytest.mark.parametrize(
+    ("rule", "meaning"),
+    [
+        ("ignored by docs/.gitignore", "a line of docs/.gitignore names"),
+        ("taken back in by .cairnignore", "A line of .cairnignore takes it back in."),
+        ("larger than index.maxFileBytes", "Files larger than 7 bytes"),
+        ("cannot be read: denied", "The system does not let Cairn read it."),
+        ("no rule excludes it", ""),
+    ],
+)
+def test_a_rule_is_put_into_words(rule: str, meaning: str) -> None:
+    found = in_words(rule, IndexSettings(max_file_bytes=7))
+    assert meaning in found
+    assert bool(found) == bool(meaning)
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "a/../../b", "a\0b", "x/" * 4_000])

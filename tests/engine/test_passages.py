@@ -89,6 +89,11 @@ def test_another_number_of_passages_is_refused(engine: Engine, passages: int) ->
         ask(engine, "search", {"query": QUESTION, "passages": passages})
 
 
+def test_a_query_that_is_too_long_is_cut_with_a_note(engine: Engine) -> None:
+    answer = discover(engine, f"{QUESTION} " * 1_000)
+    assert "Only the first 10,000 of 32,000 characters were used." in answer.verdict.note
+
+
 def test_a_notebook_is_quoted_without_json_syntax(engine: Engine) -> None:
     answer = discover(engine, "how is a basin dredged until it is deep enough")
     texts = [each.text for each in answer.excerpts if each.path == "docs/dredging.ipynb"]

@@ -21,13 +21,14 @@ def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protoco
     """Return how complete all indexes are. `shown` are the folder URIs of the results, best first."""
     facts = [folder.reader.facts() for folder in folders]
     revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
+    remarks = [folder.remark for folder in folders if folder.revision is not None]
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
         complete=bool(facts) and all(f.complete for f in facts),
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
         revisions=revisions,
-        source=" ".join(filter(None, [_source(revisions, shown), *_remarks(folders)])),
+        source=" ".join(filter(None, [_source(revisions, shown), *remarks])),
     )
 
 
@@ -42,10 +43,6 @@ def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str
     others = len(named) - _MOST_COMMITS
     more = f"; {others} more {'repository' if others == 1 else 'repositories'}" if others > 0 else ""
     return f"From the team's index: {'; '.join(named[:_MOST_COMMITS])}{more}."
-
-
-def _remarks(folders: Sequence[Folder]) -> list[str]:
-    return [folder.remark for folder in folders if folder.revision is not None]
 
 
 def _commit(revision: protocol.Revision) -> str:

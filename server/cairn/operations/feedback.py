@@ -151,19 +151,16 @@ class FeedbackStore:
                 self._set_aside(problem)
         except (apsw.Error, OSError) as problem:
             raise _unavailable(self.path, problem) from problem
-        counts: defaultdict[str, Counter[FeedbackAction]] = defaultdict(Counter)
-        latest: defaultdict[str, int] = defaultdict(int)
+        by_path: defaultdict[str, list[Choice]] = defaultdict(list)
         for choice in choices:
-            counts[choice.path][choice.action] += 1
-            latest[choice.path] = max(choice.at, latest[choice.path])
-        every = [
-            FileChoices(
-                path,
-                {action: counted[action] for action in FeedbackAction if action in counted},
-                datetime.datetime.fromtimestamp(latest[path], datetime.UTC),
+            by_path[choice.path].append(choice)
+        every = []
+        for path, chosen in by_path.items():
+            counts = Counter(choice.action for choice in chosen)
+            latest = datetime.datetime.fromtimestamp(max(choice.at for choice in chosen), datetime.UTC)
+            every.append(
+                FileChoices(path, {each: counts[each] for each in FeedbackAction if counts[each]}, latest)
             )
-            for path, counted in counts.items()
-        ]
         return tuple(sorted(every, key=lambda file: (-sum(file.counts.values()), file.path)))
 
     def reset(self) -> int:

@@ -96,7 +96,12 @@ class QueryLog:
                 self._data.mkdir(parents=True, exist_ok=True)
                 self._write(whole)
         except OSError as problem:
-            self._count(problem)
+            with self._counting:
+                self.failures += 1
+                is_first = self.failures == 1
+            self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
+            if is_first:  # once, not with every query
+                logger.warning(self.problem)
         else:
             self._cut_off, self.problem = False, None
 
@@ -133,14 +138,6 @@ class QueryLog:
         except FileNotFoundError:
             return False
         return size > 0 and size + coming > max_bytes
-
-    def _count(self, problem: OSError) -> None:
-        with self._counting:
-            self.failures += 1
-            first = self.failures == 1
-        self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
-        if first:  # once, not with every query
-            logger.warning(self.problem)
 
 
 def _query_values(
