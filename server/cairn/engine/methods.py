@@ -97,32 +97,32 @@ _STAGES = (
 )
 _METHODS = (
     Method("search", "search.search", "SearchParams", "SearchAnswer",
-           "Ranked passages for a question", Asks.ANSWER),
+           "Find ranked passages for a question", Asks.ANSWER),
     Method("discover", "discover.discover", "DiscoverParams", "DiscoverAnswer",
-           "Cited evidence for a question, and a prompt that holds it", Asks.ANSWER, streams=True),
+           "Find cited evidence for a question, with a prompt that contains it", Asks.ANSWER, streams=True),
     Method("related", "related.related", "RelatedParams", "RelatedAnswer",
-           "What is related to a passage", Asks.RETRIEVAL),
+           "Find what is related to a passage", Asks.RETRIEVAL),
     Method("references", "references.references", "ReferencesParams", "ReferencesAnswer",
-           "Who calls or uses a definition, and what it calls", Asks.INDEX),
+           "Find who calls or uses a definition, and what it calls", Asks.INDEX),
     Method("context", "context.context", "ContextParams", "ContextAnswer",
-           "What belongs to a place in a document, and a prompt made of it", Asks.RETRIEVAL),
+           "Collect what belongs to a place in a document, with a prompt made of it", Asks.RETRIEVAL),
     Method("fetchPage", "page.fetch_page", "FetchPageParams", "PageAnswer",
-           "A whole indexed file", Asks.INDEX),
+           "Return a whole indexed file", Asks.INDEX),
     Method("collections", "status.collections", "NoParams", "CollectionInfo[]",
-           "The collections that there are", Asks.INDEX),
+           "List the collections", Asks.INDEX),
     Method("status", "status.status", "NoParams", "StatusAnswer",
-           "What the index holds, how far indexing is, and how questions are answered"),
+           "Report what is indexed, how far indexing is, and how questions are answered"),
     Method("reindex", "indexing.reindex", "ReindexParams", "ReindexAnswer",
            "Index a file, a directory or everything anew", changes=True),
     Method("pause", "indexing.pause", "NoParams", "PausedAnswer",
-           "Make no vectors until `resume`", changes=True),
+           "Stop making vectors until `resume`", changes=True),
     Method("resume", "indexing.resume", "NoParams", "PausedAnswer",
-           "Go on after `pause`", changes=True),
+           "Continue after `pause`", changes=True),
     Method("setPhase", "fallback.set_phase", "SetPhaseParams", "PhaseState",
-           "Set by hand how much takes part in answers, in all processes that have the workspace open",
+           "Set the phase of retrieval by hand, in all processes that have the workspace open",
            changes=True),
     Method("feedback", "feedback.take_feedback", "FeedbackParams", "FeedbackAnswer",
-           "Tell which result was opened", changes=True),
+           "Report which result was opened", changes=True),
     Method("resetFeedback", "feedback.reset_feedback", "ResetFeedbackParams", "ResetFeedbackAnswer",
            "Forget which results were opened", changes=True),
     *_STAGES,
@@ -133,7 +133,7 @@ STAGES: Mapping[str, Method] = {stage.name: stage for stage in _STAGES}
 """The nine stages of discovery by name, in the order in which they run."""
 METHODS: Mapping[str, Method] = {method.name: method for method in _METHODS}
 SYMBOLS = Method(
-    "workspace/symbol", "symbols.symbols", "SymbolParams", "Symbol[]", "Definitions by name", Asks.INDEX
+    "workspace/symbol", "symbols.symbols", "SymbolParams", "Symbol[]", "Find definitions by name", Asks.INDEX
 )
 """The LSP method for workspace symbols, which no other front has."""
 
