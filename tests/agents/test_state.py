@@ -9,6 +9,7 @@ import pytest
 from cairn import protocol
 from cairn.agents import state
 from cairn.agents.state import NOTHING_TO_DO, for_agents, freshness, lacking
+from cairn.engine.status import NOT_BEING_INDEXED
 
 
 class StillIndexing:
@@ -68,9 +69,7 @@ def test_an_incomplete_index_says_what_is_missing_and_what_to_do(status: dict[st
 
 
 def test_an_index_that_nobody_keeps_gives_no_advice_to_index_it() -> None:
-    from cairn.engine.status import _NOBODY_INDEXES
-
-    text = freshness(StillIndexing(state="degraded", last_error=_NOBODY_INDEXES))  # type: ignore[arg-type]
+    text = freshness(StillIndexing(state="degraded", last_error=NOT_BEING_INDEXED))  # type: ignore[arg-type]
     assert "cairn index" not in text
     assert "your own search" in text
 
@@ -85,7 +84,7 @@ def test_an_answer_made_without_vectors_says_so_and_why() -> None:
     ("text", "left"),
     [
         ("The disk is full.", "The disk is full."),
-        ("The index is incomplete and nobody is indexing. Run `cairn index`.", "The index is incomplete and nobody is indexing."),
+        (NOT_BEING_INDEXED, NOT_BEING_INDEXED.partition(" Run")[0]),
         ("Run `cairn reindex`.", NOTHING_TO_DO),
         ("not read yet; `cairn index` reads it, and so does an editor", "not read yet"),
         ("The index is damaged (x). It is made anew once Cairn indexes the folder.", "The index is damaged (x)."),

@@ -114,9 +114,9 @@ def test_status_of_an_index_that_nobody_completes_says_so(workspace: Path) -> No
     status = cairn_json("status", str(workspace))
     assert status["queued"] > 0
     assert status["state"] == "degraded"
-    assert "nobody is indexing" in status["lastError"]
+    assert "no process is indexing" in status["lastError"]
     shown = cairn("status", str(workspace))
-    assert "nobody is indexing" in shown
+    assert "no process is indexing" in shown
     assert not shown.startswith("indexing")
 
 
@@ -181,9 +181,9 @@ BAD = [
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
     (("reindex", "-C", "no/such/folder"), 1, "not a directory"),
-    (("pause",), 1, "nobody is indexing"),
-    (("resume",), 1, "nobody is indexing"),
-    (("call", "pause"), 1, "nobody is indexing"),
+    (("pause",), 1, "no process is indexing"),
+    (("resume",), 1, "no process is indexing"),
+    (("call", "pause"), 1, "no process is indexing"),
     (("pause", "no/such/folder"), 1, "not a directory"),
     (("feedback", "no/such/folder"), 1, "not a directory"),
     (("doctor", "-C", "no/such/folder"), 1, "not a directory"),

@@ -232,7 +232,7 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("../../etc/passwd", "outside of the workspace"),
         ("/etc/passwd", "outside of the workspace"),
         (f"{HOSTILE}<script>alert(9)</script>", "There is no"),
-        ("a\0b", "is no path"),
+        ("a\0b", "is not a path"),
         ("", "cannot be shown"),
         ("\udcff.py", "There is no"),
     ],

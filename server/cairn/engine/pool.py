@@ -1,4 +1,4 @@
-"""The engines of one process, each over a set of folders, lent to whoever asks about these."""
+"""Shares the engines of one process: connections to the same folders use the same engine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 
 class Lent:
-    """An engine over some folders, and how many need it."""
+    """An engine over some folders, which its runner makes on a thread, and the number of its users."""
 
     def __init__(self, host: Callable[[], Host], folders: tuple[Path, ...]) -> None:
-        """Make the engine on a thread."""
         self.open: tuple[Path, ...] = ()
-        """The folders that are open, once the engine is made."""
+        """The open folders, after the engine was made."""
         self.problems: tuple[str, ...] = ()
-        """Why others of the folders are not open."""
+        """Why the other folders are not open."""
         self.borrowers = 0
         self.ending: asyncio.TimerHandle | None = None
         self._host = host
@@ -46,17 +45,17 @@ class Lent:
 
 
 class EnginePool:
-    """Lends engines, so that ten agents on one workspace have one engine. Use it on one event loop."""
+    """Lends engines, so that ten agents on one workspace share one engine. Use it on one event loop."""
 
     def __init__(self, host: Callable[[], Host], keep_seconds: float) -> None:
-        """`host` gives what the engines share and is called on a thread. An engine that nobody needs is kept for `keep_seconds`."""
+        """Make the pool. A thread calls `host`. An unused engine stops after `keep_seconds`."""
         self._host = host
         self._keep_seconds = keep_seconds
         self._lent: dict[tuple[Path, ...], Lent] = {}
         self._stopping: set[asyncio.Future[None]] = set()
 
     async def lend(self, folders: Sequence[Path]) -> Lent:
-        """The engine over these folders, once it is made. Give it back with `give_back`."""
+        """Wait for the engine over these folders and return it. Return it to the pool with `give_back`."""
         key = tuple(folders)
         lent = self._lent.get(key)
         if lent is None:
@@ -70,20 +69,18 @@ class EnginePool:
         except BaseException as problem:
             lent.borrowers -= 1
             if not lent.borrowers and isinstance(problem, Exception):
-                self._end(lent)  # The next one who asks has another try.
+                self._end(lent)  # the next caller tries again
             elif not lent.borrowers:
                 self._end_later(lent)
             raise
         return lent
 
     def give_back(self, lent: Lent) -> None:
-        """Say that one borrower needs the engine no longer."""
         lent.borrowers -= 1
         if not lent.borrowers:
             self._end_later(lent)
 
     async def close(self) -> None:
-        """Stop all engines."""
         for lent in tuple(self._lent.values()):
             self._end(lent)
         await asyncio.gather(*self._stopping, return_exceptions=True)
