@@ -1,5 +1,4 @@
-"""The OpenAPI 3.1 description of the HTTP front, made from the one table of methods and the classes that it
-names."""
+"""The OpenAPI 3.1 description of the HTTP front, generated from the table of methods and their classes."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from typing import Any
 
 from cairn import __version__
 from cairn.engine.methods import STAGES, Method
-from cairn.http.app import API, ROUTES, is_plain_question
+from cairn.http.app import API, ROUTES, allows_get
 from cairn.http.errors import CODES
 from cairn.http.events import ANSWER, ERROR, MEDIA_TYPE
 from cairn.protocol import DiscoverProgress
@@ -18,23 +17,23 @@ from cairn.settings.tree import ServeSettings
 _JSON = "application/json"
 _ERROR = {"$ref": f"{COMPONENTS}Error"}
 _BODY_STATUSES = frozenset({408, 413, 415})
-"""Only of requests with a body."""
-_TEXT_STATUSES = frozenset({400, 504})
-"""Only of requests that are put to an engine."""
+"""Statuses of requests with a body only."""
+_ENGINE_STATUSES = frozenset({400, 504})
+"""Statuses of requests to an engine only."""
 _HEADERS = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
 _ABOUT = """Ranked passages, cited evidence and prompts from the local index of the workspace folders.
 
 Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and the same in
 camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
 
-_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. When a stage of discovery has ended, there is an event of \
-its name (`broad_discovery`), whose data are a `DiscoverProgress`; parts of the answer that the stage did not change are absent. \
-The last event is `{ANSWER}`, whose data are the whole answer, or `{ERROR}`, whose data are an `Error`. An answer that was kept from \
-before runs no stage. Lines that begin with a colon only keep the connection."""
+_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. Each stage of discovery that has ended \
+sends an event with its name, such as `broad_discovery`, and a `DiscoverProgress` as data, without the parts of the \
+answer that the stage did not change. The last event is `{ANSWER}` with the whole answer as data, or `{ERROR}` with an \
+`Error`. An answer from the cache has no stages. Lines that begin with a colon only keep the connection open."""
 
 
 def description(url: str = "") -> bytes:
-    """The document in JSON, for a server at `url`; by default, at the address of the defaults."""
+    """Return the document in JSON, for a server at `url`; by default, at the default address."""
     defaults = ServeSettings()
     schemas: dict[str, Any] = {"Error": _error_schema()}
     paths: dict[str, Any] = {
@@ -72,14 +71,14 @@ def description(url: str = "") -> bytes:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The text in the file `serve-token` of Cairn's data folder; `cairn serve` says where that is.",
+                    "description": "The text of `serve-token` in Cairn's data folder; `cairn serve` prints its path.",
                 }
             },
             "parameters": {
                 "workspace": {
                     "name": "workspace",
                     "in": "query",
-                    "description": "Ask one of the open folders alone: its URI, its path, or its name where only one is called so.",
+                    "description": "One of the open folders: its URI, its path, or its name if that is unique.",
                     "schema": {"type": "string"},
                 }
             },
@@ -110,15 +109,15 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
             "responses": {**answered, **_errors()},
         }
     }
-    if is_plain_question(method):
+    if allows_get(method):
         responses = {**answered, **_errors(without=_BODY_STATUSES)}
         described["get"] = {"operationId": f"get_{route}", **common, "responses": responses}
     return described
 
 
 def _get(name: str, summary: str, responses: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An address that is put to no engine; `more` is `security` where it needs no token."""
-    without = _BODY_STATUSES | _TEXT_STATUSES | {503, *([401] if more else [])}
+    """Describe an address that needs no engine; `more` contains `security` if it needs no token either."""
+    without = _BODY_STATUSES | _ENGINE_STATUSES | {503, *([401] if more else [])}
     operation = {
         "operationId": name,
         "summary": f"{summary}.",
@@ -142,7 +141,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _errors(without: frozenset[int] = frozenset()) -> dict[str, Any]:
-    """The refusals, by status; each says with which codes it comes, and what they mean."""
+    """Describe the error responses by status, with the meanings of their codes."""
     meanings: dict[int, list[str]] = {}
     for code, (status, meaning) in CODES.items():
         if status not in without and status != 404:
@@ -162,7 +161,7 @@ def _error_schema() -> dict[str, Any]:
         "message": {"type": "string", "description": "What is wrong, and what to do about it."},
         "field": {
             "type": "string",
-            "description": 'The dotted path in the params that is to blame, or the query parameter; "" for none.',
+            "description": 'The dotted path of the wrong param, or the wrong query parameter; "" for none.',
         },
     }
     return _object({"error": _object(error)})

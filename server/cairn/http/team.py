@@ -1,4 +1,4 @@
-"""What other Cairns read of a team's index here: where a commit is, the catalogue of a snapshot, and one read after the other."""
+"""The addresses at which other Cairns read a team's index: the nearest snapshot, its catalogue, and its data."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _MOST_COMMITS = 2_000
 _NO_SNAPSHOT = "There is no such snapshot that you may see."
 _HASH_LENGTHS = (40, 64)
 _THREADS = asyncio.Semaphore(8)
-"""Reads that are answered at once; they are short, and others wait."""
+"""Limits the concurrent reads; they are short, so the others wait."""
 
 
 class TeamReads(Protocol):
     """The engine over a team's database."""
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """The fields of the snapshot that is nearest."""
+        """Return the fields of the snapshot that is nearest to the commits; None if there is none."""
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
-        """The catalogue of a snapshot; None where there is none that the caller may see."""
+        """Return the catalogue of a snapshot; None if the caller may not see such a snapshot."""
 
     def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
-        """What a reader of the snapshot answers; None where there is none that the caller may see."""
+        """Return the snapshot's answer to a read request; None if the caller may not see such a snapshot."""
 
 
 def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
-    """The routes; `body` reads the body of a request, as far as it is not too large."""
+    """Return the routes; `body` reads the body of a request and refuses one that is too large."""
 
     async def locate(request: Request) -> Response:
         try:
@@ -77,7 +77,7 @@ async def _on_thread(ask: Callable[..., Any], *given: object) -> Any:
 
 def _snapshot(request: Request) -> int:
     given = request.path_params["snapshot"]
-    if not re.fullmatch(r"[0-9]{1,18}", given):  # as many digits as fit into the database's numbers
+    if not re.fullmatch(r"[0-9]{1,18}", given):  # 18 digits fit into the database's numbers.
         raise RefusedError("notFound", _NO_SNAPSHOT)
     return int(given)
 
