@@ -25,7 +25,7 @@ from cairn.settings.tree import ServeSettings
 
 TOKEN = Token("A" * 43, Path("serve-token"))
 PATIENCE_SECONDS = 60
-QUICK = {"_HEAD_SECONDS": 0.3, "_UNREAD_SECONDS": 0.3, "_KEPT_SECONDS": 1}
+QUICK = {"_HEAD_SECONDS": 0.3, "_UNREAD_SECONDS": 0.3, "_KEEP_ALIVE_SECONDS": 1}
 
 
 @define

@@ -180,4 +180,4 @@ async def test_what_is_revoked_is_refused_at_once(coast: Coast) -> None:
         assert await editor.search("kindle_lamp") == []
         coast.store.owned.revoke("cora", [])
         response = await editor.respond("cairn/search", {"query": "moor a ship"})
-        assert "not valid any more" in response["error"]["message"]
+        assert "no longer valid" in response["error"]["message"]

@@ -197,7 +197,7 @@ def test_others_are_indexed_where_one_cannot_be(
         (("status", "--store", "mysql://ada:Mole-and-berth-7@127.0.0.1/cairn"), 1, "The store's URL is not valid"),
         (("status", "--store", "postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn"), 1, "refuses connections"),
         (("serve", "--store", "postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn"), 1, "refuses connections"),
-        (("serve", "--port", "70000"), 1, "is no port"),
+        (("serve", "--port", "70000"), 1, "is not a port"),
         (("serve", "--host", "0.0.0.0"), 1, "--allow-remote"),
         (("stauts",), 2, "No such command"),
     ],

@@ -103,7 +103,7 @@ def test_open_hands_the_link_to_the_browser(
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("no-such-folder", "is not a directory, nor the URL of a server"),
+        ("no-such-folder", "is neither a directory nor the URL of a server"),
         ("http://127.0.0.1:9", "Is `cairn serve` running there?"),
         ("http://", "is not the URL of a server"),
         ("http://[", "is not the URL of a server"),

@@ -1,12 +1,14 @@
 """A connection to an engine of another process: one JSON message a line, the first of which is the request.
 
-The request is an object with `cairn`, the number of this protocol; `token`, the token of the record; and `want`:
+The request is an object with `cairn`, the number of this protocol; `token`, the token of the record; and
+`want`:
 
 - `hello`: the engine answers `{"ok": true}` and closes;
 - `mcp`: the engine answers `{"ok": true}`, and all further lines are MCP's, in both directions;
 - `method`: the engine answers with one line, `{"answer": …}` or `{"error": {…}}`, and closes;
 - `command`: the same for a command line, whose answer is `{"stdout", "stderr", "code"}`;
-- `yield`: a background engine gives its workspaces to the requesting process, answers `{"ok": true}`, and ends.
+- `yield`: a background engine gives its workspaces to the requesting process, answers `{"ok": true}`, and
+  ends.
 """
 
 from __future__ import annotations

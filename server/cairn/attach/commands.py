@@ -25,7 +25,7 @@ _INTERRUPTED = 130
 
 
 def answered(arguments: Sequence[str]) -> int | None:
-    """Print a running engine's answer to the command line and return the exit code; None if no engine answers."""
+    """Print a running engine's answer and return the command's exit code; None if no engine answers."""
     if not arguments or arguments[0] not in ASKING or _FOR_PEOPLE.intersection(arguments):
         return None
     if os.environ.get("FORCE_COLOR"):

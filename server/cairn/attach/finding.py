@@ -71,8 +71,8 @@ def attach(folders: Sequence[Path], wish: dict[str, Any]) -> Channel:
 def _agreed(folders: Sequence[Path], wish: dict[str, Any]) -> Channel | None:
     """Return a channel to an engine of the folders that has accepted `wish`; None if none runs.
 
-    Raises AttachError if the engine refuses, or if it is an editor's or a server's and does not answer: no other
-    engine can replace it.
+    Raises AttachError if the engine refuses, or if it is an editor's or a server's and does not answer: no
+    other engine can replace it.
     """
     for record in _other_engines(folders):
         seconds = _IMPORT_SECONDS if record.kind == BACKGROUND else _ANSWER_SECONDS

@@ -1,8 +1,9 @@
 """Answers to the first requests of an agent's client, sent before an engine runs.
 
-Importing MCP's SDK alone takes half a second, and an engine may have to be started. Some clients ignore a server
-in the first turn if it does not list its tools within a second. The answers depend only on the version of
-Cairn, so `scripts/agent_greeting.py` writes them to a file, and a test compares them with those of the MCP server.
+Importing MCP's SDK alone takes half a second, and an engine may have to be started. Some clients ignore a
+server in the first turn if it does not list its tools within a second. The answers depend only on the version
+of Cairn, so `scripts/agent_greeting.py` writes them to a file, and a test compares them with those of the MCP
+server.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Carries MCP's messages between an agent's client and an engine of another process.
 
-The client sees one server for as long as it runs, whichever engine answers. When the engine ends, the relay finds
-or starts another one, and sends it the client's initialization and all unanswered requests. That is safe, since
-every tool only reads.
+The client sees one server for as long as it runs, whichever engine answers. When the engine ends, the relay
+finds or starts another one, and sends it the client's initialization and all unanswered requests. That is
+safe, since every tool only reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""The longest message of a client, as in MCP's SDK over HTTP. The stages take at most 500,000 characters of text."""
+"""The longest message of a client, as in MCP's SDK over HTTP. Stages take 500,000 characters of text."""
 MOVE = "cairn/move"
 """The key of the engine's message that names folders whose engine the relay should attach to instead."""
 
@@ -34,7 +34,7 @@ _SILENT_SECONDS = 10.0
 """After this wait for an answer, the relay checks whether the engine answers at all."""
 _GREETING_SECONDS = 5.0
 _LAST_ANSWERS_SECONDS = 10.0
-"""Timeout for answers after the client's input has ended. A client that does not want to wait sends a signal."""
+"""Timeout for answers after the end of the client's input. A client that cannot wait sends a signal."""
 _INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
 
 
@@ -115,7 +115,9 @@ class Relay:
             self._write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": early}).encode())
         with self._sending:
             if self._note(message, line, is_answered=early is not None) and self._channel is not None:
-                with suppress(OSError):  # `_pump` notices that the engine is gone, and attaches to another one.
+                with suppress(
+                    OSError
+                ):  # `_pump` notices that the engine is gone, and attaches to another one.
                     self._channel.send(line)
         self._has_work.set()
 
@@ -186,7 +188,7 @@ class Relay:
         self.ended.set()
 
     def _watch(self) -> None:
-        """Disconnect from an engine that has not answered for long, nor answers a greeting: it is stopped, or hangs.
+        """Disconnect from an engine that is stopped or hangs: it answers neither requests nor a greeting.
 
         Ctrl-Z in a terminal stops the daemons of some editors, too.
         """
@@ -200,7 +202,7 @@ class Relay:
                 channel.close()
 
     def _replay(self, channel: Channel) -> bool:
-        """Send an engine the client's initialization and unanswered requests; return False if the channel closed."""
+        """Send the client's initialization and unanswered requests; return False if the channel closed."""
         with self._sending:
             with self._state:
                 self._channel = channel
@@ -226,7 +228,7 @@ class Relay:
         return True
 
     def _deliver(self, line: bytes) -> bool:
-        """Write a line of the engine to the client; return False if the relay should attach to another engine."""
+        """Write the engine's line to the client; return False if it sends the relay to another engine."""
         message = _object(line)
         if isinstance(folders := message.get(MOVE), list):
             self._folders = [str(folder) for folder in folders]
@@ -272,7 +274,7 @@ def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | N
 
 
 def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> NoReturn:
-    """Carry messages between stdin, stdout and the engine until stdin ends, the client dies, or a signal arrives.
+    """Carry messages between stdin, stdout and the engine until stdin ends, the client dies, or on a signal.
 
     The process ends then, since threads may be waiting for pipes.
     """
@@ -311,7 +313,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _key(request_id: Any) -> Any:
-    """Return a key that tells the ids 1 and "1" apart; None for an id that is neither a number nor a string."""
+    """Return a key that differs for the ids 1 and "1"; None if the id is neither a number nor a string."""
     if isinstance(request_id, bool) or not isinstance(request_id, int | str):
         return None
     return (type(request_id), request_id)

@@ -1,4 +1,4 @@
 """The HTTP front: REST, its OpenAPI description, metrics and health.
 
-It contains access control, limits of connections and the shape of errors. `cairn.engine` answers the requests.
+It contains access control, limits and the shape of errors. `cairn.engine` answers the requests.
 """

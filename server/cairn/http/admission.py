@@ -1,4 +1,4 @@
-"""Middleware that checks the head of each request, limits concurrency, counts requests and drains refused bodies."""
+"""Middleware that checks, limits and counts requests, and drains the bodies of refused ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGES = "/ui"
 MAX_IN_FLIGHT = 64
 """Requests that are read or answered at once; with four query threads, the last waits for sixteen others."""
 _DISCARD_SECONDS = 2.0
-"""Time to read and discard the rest of a refused body: a client that is still sending would miss the answer."""
+"""Time to discard the rest of a refused body: a client that is still sending would miss the answer."""
 
 
 @frozen
@@ -64,8 +64,8 @@ class Admission:
     ) -> None:
         """Create the middleware of `app`.
 
-        `routes` are the possible labels of the request counter; `limited` are the prefixes of addresses to which
-        `MAX_IN_FLIGHT` applies.
+        `routes` are the possible labels of the request counter; `limited` are the prefixes of addresses to
+        which `MAX_IN_FLIGHT` applies.
         """
         self._app, self._routes, self._limited = app, routes, limited
         self._guard, self._presence = served.guard, served.presence
@@ -165,7 +165,7 @@ class _Body:
         return message
 
     async def discarded(self, most: int) -> bool:
-        """Discard the rest, for at most `most` bytes and two seconds; return whether the body was read completely."""
+        """Discard up to `most` bytes of the rest for two seconds; return whether the body has ended."""
         if not self._waits_to_be_asked:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_DISCARD_SECONDS):

@@ -1,4 +1,4 @@
-"""The HTTP front: every method as `POST /api/v1/<name>`, the OpenAPI description, metrics, health, MCP and pages.
+"""The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, MCP and pages.
 
 The body of a request contains the method's params as in LSP, and the answer is the method's result.
 """
@@ -147,7 +147,7 @@ async def _params(request: Request, settings: ServeSettings) -> Any:
 
 
 def _check_media_type(headers: Headers) -> None:
-    """Refuse other media types, since a web page of another origin can send them without a preflight request."""
+    """Refuse other media types: web pages of other origins can send them without a preflight request."""
     media_type, _, parameter = headers.get("content-type", "").lower().partition(";")
     charset = parameter.strip().replace('"', "").removeprefix("charset=")
     if media_type.strip() != "application/json" or charset not in ("", "utf-8"):

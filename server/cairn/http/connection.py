@@ -76,7 +76,7 @@ class _Connection(H11Protocol):
         self._update_head_timer()
 
     def _update_head_timer(self) -> None:
-        """Start the timer if a request has begun whose head is incomplete; stop it while a request is answered."""
+        """Start the timer for a request whose head is incomplete; stop it while a request is answered."""
         between = self.cycle is None or self.cycle.response_complete
         # A client may still send the body of a request that is answered.
         sends_body = self.conn.their_state is h11.SEND_BODY

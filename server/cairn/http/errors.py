@@ -36,7 +36,10 @@ CODES: Mapping[str, tuple[int, str]] = {
     "wrongHost": (421, "The Host header does not name this server"),
     "headTooLarge": (431, "The address and the headers are too large together"),
     "internal": (500, "The server failed; its log says why"),
-    "unavailable": (503, "It cannot be answered now; for example, there is no index, or search is switched off"),
+    "unavailable": (
+        503,
+        "It cannot be answered now; for example, there is no index, or search is switched off",
+    ),
     "busy": (503, "Too many requests are being answered; ask again in a second"),
     "outOfTime": (504, "The answer took longer than serve.request_seconds"),
 }

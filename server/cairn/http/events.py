@@ -59,7 +59,7 @@ JSON_FORMAT = EventFormat(
 def event_response(
     run: Callable[[Tell], Coroutine[Any, Any, Any]], event_format: EventFormat = JSON_FORMAT
 ) -> Response:
-    """Return the stages and the answer of `run` as events. The work is cancelled if the client disconnects."""
+    """Return the stages and the answer of `run` as events; cancel it if the client disconnects."""
     return EventSourceResponse(
         _events(run, event_format),
         headers=PLAIN_HEADERS,

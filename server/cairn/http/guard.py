@@ -1,7 +1,8 @@
-"""Access control of HTTP: a client must name this server, have a token, and not be a web page of another origin.
+"""Access control of HTTP: a client must name this server, have a token, and not be another site's page.
 
-Every program of the machine can connect, including browsers with any page. A page of another origin cannot set the
-token's header, and a page whose host name was redirected to this machine (DNS rebinding) names the wrong host.
+Every program of the machine can connect, including browsers with any page. A page of another origin cannot
+set the token's header, and a page whose host name was redirected to this machine (DNS rebinding) names the
+wrong host.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Guard:
     """Checks the head of each request."""
 
     def __init__(self, callers: Callers, address: str, port: int, names: Collection[str] = ()) -> None:
-        """Create the guard of a server at this IP address and port; `names` are its `Host` values behind proxies."""
+        """Create the guard of a server at this address; `names` are its `Host` values behind proxies."""
         self._callers = callers
         self._port = port
         self._names = {*_LOOPBACK, _bracketed(address)}
@@ -125,7 +126,7 @@ def resolved(host: str, *, allow_remote: bool) -> str:
     if not allow_remote and not all(map(is_loopback, addresses)):
         raise InvalidRequestError(
             "--host",
-            f"other machines may reach {host!r}. Use 127.0.0.1, or add --allow-remote: then everyone with the "
-            "token, which crosses the network unencrypted, can read the whole index",
+            f"other machines may reach {host!r}. Use 127.0.0.1, or add --allow-remote: then everyone with "
+            "the token, which crosses the network unencrypted, can read the whole index",
         )
     return addresses[0]

@@ -23,13 +23,14 @@ _ENGINE_STATUSES = frozenset({400, 504})
 _HEADERS = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
 _ABOUT = """Ranked passages, cited evidence and prompts from the local index of the workspace folders.
 
-Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and the same in
-camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
+Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and
+the same in camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
 
-_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. Each stage of discovery that has ended \
-sends an event with its name, such as `broad_discovery`, and a `DiscoverProgress` as data, without the parts of the \
-answer that the stage did not change. The last event is `{ANSWER}` with the whole answer as data, or `{ERROR}` with an \
-`Error`. An answer from the cache has no stages. Lines that begin with a colon only keep the connection open."""
+_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. Each stage of discovery that has \
+ended sends an event with its name, such as `broad_discovery`, and a `DiscoverProgress` as data, without the \
+parts of the answer that the stage did not change. The last event is `{ANSWER}` with the whole answer as \
+data, or `{ERROR}` with an `Error`. An answer from the cache has no stages. Lines that begin with a colon \
+only keep the connection open."""
 
 
 def description(url: str = "") -> bytes:
@@ -71,14 +72,14 @@ def description(url: str = "") -> bytes:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The text of `serve-token` in Cairn's data folder; `cairn serve` prints its path.",
+                    "description": "The text of the file whose path `cairn serve` prints.",
                 }
             },
             "parameters": {
                 "workspace": {
                     "name": "workspace",
                     "in": "query",
-                    "description": "One of the open folders: its URI, its path, or its name if that is unique.",
+                    "description": "One open folder: its URI, its path, or its name if that is unique.",
                     "schema": {"type": "string"},
                 }
             },

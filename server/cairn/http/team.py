@@ -1,4 +1,4 @@
-"""The addresses at which other Cairns read a team's index: the nearest snapshot, its catalogue, and its data."""
+"""The addresses at which other Cairns read a team's index: nearest snapshot, catalogue, and data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One editor's connection: its engine, its requests, and notifications in both directions.
 
-The event loop only routes. `cairn.lsp.early` answers `initialize`. The engine, with its heavy imports, is made after
-`initialized`; earlier requests wait for it. A thread applies the editor's notifications in order of arrival.
+The event loop only routes. `cairn.lsp.early` answers `initialize`. The engine, with its heavy imports, is
+made after `initialized`; earlier requests wait for it. A thread applies the editor's notifications in order
+of arrival.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _STATUS_SECONDS = 0.5
 _VOLATILE = frozenset({"memory", "latency", "retrieval"})
 """Status fields that every query changes; a change in these alone sends no notification."""
 _APPLY_SECONDS = 0.5
-"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a folder is being
-removed."""
+"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a
+folder is being removed."""
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
@@ -177,7 +178,7 @@ class Connection(LanguageServer):
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
     def cancel(self) -> None:
-        """Cancel running requests and tasks of a client that is gone. Call this on the loop, before `close`."""
+        """Cancel the requests and tasks of a client that is gone. Call this on the loop, before `close`."""
         self._client_is_gone = True
         self.protocol.cancel_requests()
         for task in tuple(self._tasks):

@@ -1,8 +1,8 @@
 """Answers `initialize` before the language server's libraries are imported.
 
-Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. The capabilities depend only
-on whether the editor asks for navigation, so the answer is nearly a constant. The language server handles the request
-later as well, but does not send its answer. A test compares the two answers.
+Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. The capabilities depend
+only on whether the editor asks for navigation, so the answer is nearly a constant. The language server
+handles the request later as well, but does not send its answer. A test compares the two answers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INITIALIZE_RESULT: dict[str, Any] = {
 }
 
 NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
-"""LSP's names of the capabilities that the setting `lsp.navigation` enables, without the suffix `Provider`."""
+"""LSP's names of the capabilities that the setting `lsp.navigation` enables."""
 
 
 def announced_navigation(options: Any, is_dynamic: Callable[[str], bool]) -> list[str]:
@@ -61,7 +61,8 @@ def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
 def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:
     """Read the first message and answer it if it is `initialize`.
 
-    Returns the message's body for the server, empty at the end of the stream, and the id of the answered request.
+    Returns the message's body for the server, empty at the end of the stream, and the id of the answered
+    request.
     """
     body = _read_message(stdin)
     try:

@@ -1,8 +1,9 @@
-"""A cache on disk of the bytecode of the methods that attrs generates, like Python's cache of modules' bytecode.
+"""A cache on disk of the bytecode of the methods that attrs generates, like Python's cache of modules'
+bytecode.
 
-attrs generates each class's methods as source and compiles it at every start. For lsprotocol's and Cairn's 554
-classes this takes 150 of the 650 ms of processor time until an editor's first answer. The server of agents does not
-use the cache, since it does not need lsprotocol and would save only 30 of 830 ms.
+attrs generates each class's methods as source and compiles it at every start. For lsprotocol's and Cairn's
+554 classes this takes 150 of the 650 ms of processor time until an editor's first answer. The server of
+agents does not use the cache, since it does not need lsprotocol and would save only 30 of 830 ms.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ logger = logging.getLogger(__name__)
 
 _DIGEST_BYTES = 16
 _HASH_SEED = re.compile(r"(?<=return hash\(\(\n) +-?\d+,")
-"""The number in a generated `__hash__` that differs at every start. It need only be constant within a process."""
+"""The number in a generated `__hash__`. It differs at every start, but need not."""
 
 
 @contextmanager
 def kept_bytecode(name: str) -> Iterator[None]:
-    """Within the context, take the bytecode of attrs' methods from the cache file `name`, and write it if needed.
+    """Within the context, take the bytecode of attrs' methods from the cache file `name`, and write it if
+    needed.
 
     If the file is damaged, or cannot be read or written, the methods are compiled as usual.
     """

@@ -1,7 +1,8 @@
-"""Go to definition, find references, find implementations and the call hierarchy, for languages without a server.
+"""Go to definition, find references, find implementations and the call hierarchy, for languages without a
+server.
 
-The setting `lsp.navigation` names the languages. If it is empty, the server announces none of this: editors query
-every server that does, and would show the answers beside those of a language's own server.
+The setting `lsp.navigation` names the languages. If it is empty, the server announces none of this: editors
+query every server that does, and would show the answers beside those of a language's own server.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ Handler = Callable[[Connection, Any], Coroutine[Any, Any, Any]]
 class Navigation:
     """The navigation capabilities that the server offers to its client.
 
-    The answer to `initialize` announces some of them for good; the others are registered for the languages of the
-    settings, as these change.
+    The answer to `initialize` announces some of them for good; the others are registered for the languages of
+    the settings, as these change.
     """
 
     def __init__(self, server: Connection, options: Any) -> None:
-        """Have pygls announce the capabilities for these `initializationOptions`; call this during `initialize`."""
+        """Have pygls announce the capabilities for these `initializationOptions`, during `initialize`."""
         self._server = server
         is_dynamic = partial(_is_dynamic, server.client_capabilities)
         announced = announced_navigation(options, is_dynamic)
@@ -142,9 +143,7 @@ async def _query_enabled(server: Connection, params: _AtPlace, **more: Any) -> R
 async def _query_calls(
     server: Connection, item: types.CallHierarchyItem, direction: str
 ) -> Sequence[FoundReference]:
-    answer = await _query(
-        server, item.uri, item.selection_range.start, direction=direction, limit=_LIMIT
-    )
+    answer = await _query(server, item.uri, item.selection_range.start, direction=direction, limit=_LIMIT)
     return () if answer is None else answer.references
 
 

@@ -25,7 +25,7 @@ _PATIENCE_SECONDS = 1.0
 _REPORT_SECONDS = 0.5
 """Interval of reports."""
 _READING_PERCENT = 5
-"""Share of the bar for reading if vectors follow: it took 2, 3 and 5 % of the time for express, flask, cobra."""
+"""Share of the bar for reading before vectors: it took 2, 3 and 5 % of the time for express, flask, cobra."""
 
 Ask = Callable[[], Awaitable["IndexingProgress"]]
 

@@ -1,8 +1,8 @@
 """Cairn's own requests, and commands for those that change something, which any client can execute.
 
-`cairn/discover` streams its stages as LSP's partial results and work-done progress. The stages run on a query thread,
-which passes each message to the event loop and continues. The loop sends the messages in order, and none after the
-request is cancelled or answered.
+`cairn/discover` streams its stages as LSP's partial results and work-done progress. The stages run on a query
+thread, which passes each message to the event loop and continues. The loop sends the messages in order, and
+none after the request is cancelled or answered.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cairn.lsp.connection import Connection, error_responses
 from cairn.protocol import DiscoverProgress, Range, Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
-"""Methods that `workspace/executeCommand` can run, too, with the method's params as the only argument, or none.
-`cairn.lsp.early` announces them."""
+"""Methods that `workspace/executeCommand` can run, too, with the method's params as the only argument, or
+none. `cairn.lsp.early` announces them."""
 _REFRESH = "cairn.refresh"
 """A client sends this when its window gets the focus."""
 
@@ -161,7 +161,8 @@ STAGES_IN_WORDS = {
 def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
     """Yield a callback for the stages of one request, or None if its params contain no token.
 
-    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor a whole number.
+    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor a whole
+    number.
     """
     partial, work = (_token(params, name) for name in (_PARTIAL_RESULT, _WORK_DONE))
     if partial is None and work is None:

@@ -73,8 +73,8 @@ def serve_stdio(
 ) -> int:
     """Speak LSP over stdin and stdout until the client sends `exit`; return the process's exit code.
 
-    `first` is the message that `cairn.lsp.early` has read, and `answered` the id of the request that it has answered.
-    `share` is as for `Connection`.
+    `first` is the message that `cairn.lsp.early` has read, and `answered` the id of the request that it has
+    answered. `share` is as for `Connection`.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"

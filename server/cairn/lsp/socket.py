@@ -1,8 +1,8 @@
 """LSP for several editors at once over one socket.
 
 Each connection has a server and an engine of its own, with its own unsaved documents and settings, over the
-process's shared host. Any program of the machine can connect, and a web page can make a browser send bytes, so the
-first message must be an `initialize` with the right `initializationOptions.token`.
+process's shared host. Any program of the machine can connect, and a web page can make a browser send bytes,
+so the first message must be an `initialize` with the right `initializationOptions.token`.
 """
 
 from __future__ import annotations

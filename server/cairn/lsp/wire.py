@@ -24,7 +24,7 @@ from pygls.protocol.language_server import lsp_method
 logger = logging.getLogger(__name__)
 
 TOLD = " (told)"
-"""Suffix of the feature that handles a method as a notification, if another feature handles it as a request."""
+"""Suffix of the feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
 """Most waiting requests of one client; an editor has about a dozen."""
@@ -43,7 +43,7 @@ class FramingError(Exception):
 
 
 class WireProtocol(LanguageServerProtocol):
-    """A protocol that omits the answer that `cairn.lsp.early` gave, and answers every request, even a malformed one."""
+    """The protocol of pygls, without the answer that `cairn.lsp.early` gave; it answers malformed requests."""
 
     answered: int | str | None = None
     """The id of the request that `cairn.lsp.early` has answered."""
@@ -103,7 +103,7 @@ class WireProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(
         self, params: types.DidChangeTextDocumentParams
     ) -> Generator[Any, Any, None]:
-        """Ignore a document that is not open: pygls would read the file that its URI names, even an endless pipe."""
+        """Ignore a document that is not open: pygls would read the file of its URI, even an endless pipe."""
         if params.text_document.uri in self.workspace.text_documents:
             yield from super().lsp_text_document__did_change(params)
         else:
@@ -133,9 +133,9 @@ class WireProtocol(LanguageServerProtocol):
 async def speak(protocol: WireProtocol, reader: Reader, first: bytes, *, most: int | None = None) -> None:
     """Handle the message `first` and all further messages of the reader.
 
-    With `most`, a message of more bytes, or data that is not LSP, raises FramingError. Without it, as on stdin,
-    lines that are not headers are skipped. pygls's own loop mistakes objects in params for messages, and does not
-    answer malformed JSON.
+    With `most`, a message of more bytes, or data that is not LSP, raises FramingError. Without it, as on
+    stdin, lines that are not headers are skipped. pygls's own loop mistakes objects in params for messages,
+    and does not answer malformed JSON.
     """
     body: bytes | None = first
     while body:

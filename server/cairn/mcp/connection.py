@@ -1,6 +1,7 @@
 """One client's connection to the MCP server: one JSON message a line, over a pair of streams.
 
-The SDK has such a transport only for stdio. This one also answers malformed lines and limits the length of a line.
+The SDK has such a transport only for stdio. This one also answers malformed lines and limits the length of a
+line.
 """
 
 from __future__ import annotations

@@ -56,9 +56,10 @@ def build_server(
 ) -> Server[Any]:
     """Return a server with the tools of `cairn.agents`.
 
-    `runner_of` returns the runner for a client, or the input that the client has to send first. `seconds` is the timeout
-    of an answer. `status` appends the lines of `problems`. `tools` selects the listed tools, as for `listed`; all can
-    be called. Answers are data instead of text if `structured` is set, or the call requests it.
+    `runner_of` returns the runner for a client, or the input that the client has to send first. `seconds` is
+    the timeout of an answer. `status` appends the lines of `problems`. `tools` selects the listed tools, as
+    for `listed`; all can be called. Answers are data instead of text if `structured` is set, or the call
+    requests it.
 
     Raises InvalidRequestError for an unknown tool.
     """
@@ -203,10 +204,10 @@ async def serve_connection(
 class McpApp:
     """MCP over streamable HTTP, as an ASGI application for one path. It serves only within `run()`, once.
 
-    It has no sessions: most clients disconnect without ending theirs, a restart of the server goes unnoticed, and the
-    newest revision of the protocol has none. No tool sends requests to the client, which would need a session; the
-    folders are those of `cairn serve`. Closing a request cancels it. A notification of cancellation does not, since
-    without sessions its sender is unknown.
+    It has no sessions: most clients disconnect without ending theirs, a restart of the server goes unnoticed,
+    and the newest revision of the protocol has none. No tool sends requests to the client, which would need a
+    session; the folders are those of `cairn serve`. Closing a request cancels it. A notification of
+    cancellation does not, since without sessions its sender is unknown.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The folders in which an agent works, and their engine.
 
-They are the arguments of `cairn mcp`, or else the client's roots, or else the current directory. A thread makes the
-engine; the tools wait for it.
+They are the arguments of `cairn mcp`, or else the client's roots, or else the current directory. A thread
+makes the engine; the tools wait for it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Workspaces:
     ) -> None:
         """Create the workspaces of a client whose engine `pool` lends.
 
-        `named` are the folders of the command line, which override the client's roots; `here` is its current directory.
-        `move(folders)` returns whether another process answers the client from then on.
+        `named` are the folders of the command line, which override the client's roots; `here` is its current
+        directory. `move(folders)` returns whether another process answers the client from then on.
         """
         self._pool = pool
         self._named = tuple(named)
@@ -65,7 +65,8 @@ class Workspaces:
         Raises NoWorkspaceError if no folder can be opened.
         """
         roots = (params.input_responses or {}).get(_ROOTS)
-        # Since the revision 2026-07-28, a client sends its roots only if the answer to its own request asks for them.
+        # Since the revision 2026-07-28, a client sends its roots only if the answer to its own request asks
+        # for them.
         is_modern = _has_roots(session) and session.protocol_version in MODERN_PROTOCOL_VERSIONS
         if self._opening is None and not self._named and not roots and is_modern:
             return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
@@ -77,12 +78,12 @@ class Workspaces:
         return self._lent.runner
 
     def begin(self, session: ServerSession, roots: types.ListRootsResult | None = None) -> None:
-        """Open the folders in the background, unless this has begun; `roots` are the client's, if it has sent them."""
+        """Open the folders in the background, unless this has begun; `roots` are the client's, if known."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(session, roots, None))
 
     def roots_changed(self, session: ServerSession) -> None:
-        """Request the roots again, and open and close folders accordingly; requests of the client wait for this."""
+        """Request the roots again, and open and close folders accordingly; the tools wait for this."""
         if not self._named:
             self._opening = asyncio.create_task(self._open(session, None, self._opening))
 
@@ -161,6 +162,6 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
         return ""
     what = "is your home folder" if real == home else "holds more than a project"
     return (
-        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, open a project in "
-        f"your client, or name folders: `{command} FOLDER`."
+        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
+        f"open a project in your client, or name folders: `{command} FOLDER`."
     )
