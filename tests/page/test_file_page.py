@@ -12,7 +12,7 @@ from tests.page.site import Site, answer_path, search_path
 
 PATH = "server/cairn/web/sessions.py"
 CALLED = "server/cairn/web/addresses.py"
-FUNCTION, CALLER = "sign_in_address", "server/cairn/web/door.py"
+FUNCTION, CALLER = "sign_in_address", "server/cairn/web/authentication.py"
 
 
 def file_path(path: str, lines: str = "") -> str:
@@ -132,11 +132,11 @@ def test_outline_leads_to_each_definition(opened: Opened, project: Site) -> None
     outline = page.get_by_role("navigation", name="Outline")
     names = outline.get_by_role("link").all_inner_texts()
     assert any("SignedSessions" in name for name in names)
-    outline.get_by_role("link").filter(has_text="KeptSessions").click()
-    line = line_with(project, PATH, "class KeptSessions")
+    outline.get_by_role("link").filter(has_text="MemorySessions").click()
+    line = line_with(project, PATH, "class MemorySessions")
     assert marked(page) == [line]
     expect(page.locator(f"#L{line}")).to_be_in_viewport()
-    expect(outline.locator("[aria-current]")).to_contain_text("KeptSessions")
+    expect(outline.locator("[aria-current]")).to_contain_text("MemorySessions")
 
 
 def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
@@ -163,7 +163,7 @@ def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
 def test_panel_follows_the_cursor(opened: Opened, project: Site) -> None:
     page = opened(file_path(PATH))
     heading = page.locator("#around h2")
-    for name in ("class SignedSessions", "class KeptSessions"):
+    for name in ("class SignedSessions", "class MemorySessions"):
         page.locator(f"#L{line_with(project, PATH, name)}").click()
         expect(heading).to_contain_text(name.removeprefix("class "))
 
@@ -182,7 +182,7 @@ def test_history_that_ranking_knows_of_is_shown(opened: Opened, project: Site) -
     expect(known.get_by_role("heading", name=re.compile("Commits"))).to_be_visible()
     assert known.locator(".commits li").count()
     expect(known).to_contain_text("Imported by")
-    expect(known.get_by_role("link", name="server/cairn/web/door.py").first).to_be_visible()
+    expect(known.get_by_role("link", name="server/cairn/web/authentication.py").first).to_be_visible()
 
 
 def test_file_page_works_without_script(opened: Opened, project: Site) -> None:

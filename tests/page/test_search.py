@@ -168,7 +168,7 @@ def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
     assert all(".md:" in place for place in places(page))
     page.locator("#q").fill("ranking docs")
     wait_for_rows(page, "ranking docs")
-    page.get_by_role("link", name="Leave out the filter Language: markdown").click()
+    page.get_by_role("link", name="Remove the filter Language: markdown").click()
     assert asked(page) == {"q": ["ranking docs"]}
     assert places(page) == before
 
@@ -194,7 +194,7 @@ def test_filter_is_typed_into_the_question(
     assert found
     assert [place.rpartition(":")[0] for place in places(page)] == found
     assert asked(page) == {"q": [f"session {typed}"]}
-    page.get_by_role("link", name=f"Leave out the filter {name}: {value}", exact=True).click()
+    page.get_by_role("link", name=f"Remove the filter {name}: {value}", exact=True).click()
     assert asked(page) == {"q": ["session"]}
 
 

@@ -8,7 +8,7 @@ import pytest
 from attrs import define
 
 from cairn.operations.tokens import Token
-from cairn.web.sessions import LINK_SECONDS, KeptSessions, Links, Sessions, SignedSessions
+from cairn.web.sessions import LINK_SECONDS, Links, MemorySessions, Sessions, SignedSessions
 
 TOKEN = Token("A" * 43, Path("serve-token"))
 
@@ -28,7 +28,7 @@ def clock() -> Clock:
 
 @pytest.fixture(params=["signed", "kept"])
 def sessions(request: pytest.FixtureRequest, clock: Clock) -> Sessions:
-    return SignedSessions(TOKEN, 60.0, clock) if request.param == "signed" else KeptSessions(60.0, clock)
+    return SignedSessions(TOKEN, 60.0, clock) if request.param == "signed" else MemorySessions(60.0, clock)
 
 
 def test_a_session_stands_for_its_token(sessions: Sessions) -> None:

@@ -113,8 +113,8 @@ def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
         is_answer = "method" not in data and ("result" in data or "error" in data)
         if is_answer or ("method" in data and "id" not in data):
             return None  # The client does not wait for a response to an answer or a notification.
-        problem = 'not JSON-RPC: expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
-        return _error(request_id if known else None, types.INVALID_REQUEST, problem)
+        reason = 'not JSON-RPC: expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
+        return _error(request_id if known else None, types.INVALID_REQUEST, reason)
 
 
 def _error(request_id: int | str | None, code: int, message: str) -> types.JSONRPCError:

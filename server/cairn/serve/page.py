@@ -20,9 +20,9 @@ from cairn.paths import workspace_dir
 from cairn.settings.tree import ServeSettings
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
-from cairn.web.asked import Served
-from cairn.web.door import Door
-from cairn.web.sessions import KeptSessions, Links, Sessions, SignedSessions
+from cairn.web.authentication import Authentication
+from cairn.web.request import Served
+from cairn.web.sessions import Links, MemorySessions, Sessions, SignedSessions
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +44,10 @@ def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine:
     """Return the pages over `engine`, for clients with a token of `callers`."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
-    sessions: Sessions = SignedSessions(own, seconds) if own else KeptSessions(seconds)
+    sessions: Sessions = SignedSessions(own, seconds) if own else MemorySessions(seconds)
     links = Links(sessions)
     served = Served(runner, settings, has_several=lambda: own is None or len(engine.folders) > 1)
-    app = pages_app(served, Door(callers, sessions, links, seconds))
+    app = pages_app(served, Authentication(callers, sessions, links, seconds))
     return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
 
 
