@@ -1,4 +1,4 @@
-"""A page whose beginning is sent before what comes late."""
+"""A page whose beginning is sent before its results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def request(encoding: str) -> PageRequest:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])
-async def test_beginning_is_sent_before_what_comes_late(encoding: str) -> None:
+async def test_beginning_is_sent_before_late_content(encoding: str) -> None:
     late: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     question = Question("ship", typed="ship")
     response = page_around(request(encoding), "search.html", late, question=question, chosen=[])
