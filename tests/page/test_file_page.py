@@ -1,4 +1,4 @@
-"""A file in the browser: its lines as they are now, its outline, and what belongs to a line."""
+"""A file in the browser: its lines, its outline, and the panel about a line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lines_of(site: Site, path: str) -> list[str]:
 
 
 def line_with(site: Site, path: str, text: str) -> int:
-    """The first line, counted from 1, that has the text."""
+    """Return the 1-based number of the first line with the text."""
     return next(n for n, line in enumerate(lines_of(site, path), 1) if text in line)
 
 
@@ -35,7 +35,7 @@ def marked(page: Page) -> list[int]:
 # --- the file ----------------------------------------------------------------------------------------
 
 
-def test_file_is_shown_as_it_is_with_highlighting(opened: Opened, project: Site) -> None:
+def test_file_is_shown_with_highlighting(opened: Opened, project: Site) -> None:
     page = opened(file_path(PATH))
     assert page.locator("#code .line code").all_text_contents() == lines_of(project, PATH)
     assert page.locator("#code .line span.k").count()
@@ -70,7 +70,7 @@ def test_result_of_a_search_opens_the_file_at_its_lines(opened: Opened) -> None:
     expect(page.locator("#code .line.marked").first).to_be_in_viewport()
 
 
-def test_lines_are_marked_with_the_mouse_and_stand_in_the_address(opened: Opened) -> None:
+def test_mouse_marks_lines_and_changes_the_address(opened: Opened) -> None:
     page = opened(file_path(PATH))
     page.locator("#L10").click()
     page.locator("#L13").click(modifiers=["Shift"])
@@ -80,7 +80,7 @@ def test_lines_are_marked_with_the_mouse_and_stand_in_the_address(opened: Opened
     assert marked(page) == [10, 11, 12, 13]
 
 
-def test_lines_are_chosen_marked_and_copied_with_the_keys(opened: Opened) -> None:
+def test_keys_select_mark_and_copy_lines(opened: Opened) -> None:
     page = opened(file_path(PATH, "20"), permissions=["clipboard-read", "clipboard-write"])
     page.locator("#code").focus()
     for key in ("ArrowDown", "j", "Shift+ArrowDown"):
@@ -93,7 +93,7 @@ def test_lines_are_chosen_marked_and_copied_with_the_keys(opened: Opened) -> Non
     wait_until(page, "text => navigator.clipboard.readText().then(found => found === text)", f"{PATH}:22")
 
 
-def test_line_is_gone_to_by_its_number(opened: Opened) -> None:
+def test_line_numbers_can_be_entered(opened: Opened) -> None:
     page = opened(file_path(PATH))
     page.get_by_label("Line", exact=True).fill("90-92")
     page.keyboard.press("Enter")
@@ -116,7 +116,7 @@ def test_folders_of_the_path_lead_to_a_search_in_them(opened: Opened) -> None:
     assert "path=server%2Fcairn%2Fweb" in page.url
 
 
-def test_file_that_is_not_there_is_explained(opened: Opened, browsing: Browsing) -> None:
+def test_missing_file_is_explained(opened: Opened, browsing: Browsing) -> None:
     browsing.faults.expect("404")
     page = opened(file_path("server/cairn/no_such_file.py"))
     expect(page.get_by_role("main")).to_contain_text("no_such_file.py")
@@ -124,7 +124,7 @@ def test_file_that_is_not_there_is_explained(opened: Opened, browsing: Browsing)
     assert "root:" not in page.content()
 
 
-# --- what belongs to it ------------------------------------------------------------------------------
+# --- outline and panel -------------------------------------------------------------------------------
 
 
 def test_outline_leads_to_each_definition(opened: Opened, project: Site) -> None:
@@ -139,9 +139,7 @@ def test_outline_leads_to_each_definition(opened: Opened, project: Site) -> None
     expect(outline.locator("[aria-current]")).to_contain_text("MemorySessions")
 
 
-def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
-    opened: Opened, project: Site
-) -> None:
+def test_panel_shows_callers_and_callees_of_the_function(opened: Opened, project: Site) -> None:
     page = opened(file_path(CALLED))
     page.locator(f"#L{line_with(project, CALLED, f'def {FUNCTION}')}").click()
     panel = page.locator("#around")
@@ -149,11 +147,9 @@ def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
     expect(panel).to_contain_text(FUNCTION)
     caller = panel.locator(".at").filter(has_text=CALLER).first
     expect(caller).to_be_visible()
-    callees = panel.get_by_role("heading", name=re.compile("^Calls"))
-    expect(callees).to_be_visible()
-    expect(
-        panel.locator(".at").filter(has_text=CALLED).first
-    ).to_be_visible()  # It calls `address` of its own file.
+    expect(panel.get_by_role("heading", name=re.compile("^Calls"))).to_be_visible()
+    # The function calls `address` of the same file.
+    expect(panel.locator(".at").filter(has_text=CALLED).first).to_be_visible()
     caller.click()
     expect(page.locator("#code .line.marked").first).to_be_in_viewport()
     assert page.title().startswith(CALLER)
@@ -176,9 +172,8 @@ def test_related_passages_are_shown_with_their_reasons(opened: Opened) -> None:
     expect(related.locator("details li").first).to_be_visible()
 
 
-def test_history_that_ranking_knows_of_is_shown(opened: Opened, project: Site) -> None:
-    page = opened(file_path(PATH))
-    known = page.locator("#known")
+def test_panel_shows_the_history(opened: Opened) -> None:
+    known = opened(file_path(PATH)).locator("#known")
     expect(known.get_by_role("heading", name=re.compile("Commits"))).to_be_visible()
     assert known.locator(".commits li").count()
     expect(known).to_contain_text("Imported by")
@@ -191,7 +186,9 @@ def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
     line = line_with(project, CALLED, f"def {FUNCTION}")
     page.locator(f"#L{line}").click()
     assert f"lines={line}" in page.url
-    expect(page.locator("#code .line.marked")).to_have_count(1)  # The page is streamed.
+    expect(page.locator("#code .line.marked")).to_have_count(
+        1
+    )  # It may appear late, as the page is streamed.
     assert marked(page) == [line]
     expect(page.locator("#around .at").filter(has_text=CALLER).first).to_be_visible()
 
