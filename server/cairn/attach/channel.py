@@ -59,7 +59,6 @@ class Channel:
         return line[:-1] if line.endswith(b"\n") else b""
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield lines until either side closes."""
         with suppress(OSError, ValueError):
             while line := self.receive():
                 yield line
@@ -169,7 +168,6 @@ def listening(*, unix: bool = _HAS_UNIX_SOCKETS) -> tuple[socket.socket, str]:
 
 
 def remove_socket(address: str) -> None:
-    """Delete the file of a closed Unix socket."""
     if address.startswith("unix:"):
         with suppress(OSError):
             Path(address.removeprefix("unix:")).unlink()

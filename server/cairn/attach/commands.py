@@ -14,7 +14,6 @@ from typing import Any
 from cairn.attach.finding import find
 
 ASKING = frozenset({"search", "discover", "related", "callers", "callees", "page"})
-"""The commands that query the index."""
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options with which a command writes for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
@@ -28,11 +27,10 @@ def answered(arguments: Sequence[str]) -> int | None:
     """Print a running engine's answer and return the command's exit code; None if no engine answers."""
     if not arguments or arguments[0] not in ASKING or _FOR_PEOPLE.intersection(arguments):
         return None
-    if os.environ.get("FORCE_COLOR"):
-        return None
-    if "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf"):
-        return None  # The full command line escapes JSON to ASCII there.
-    if sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments):
+    is_coloured = sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments)
+    # The full command line escapes JSON to ASCII for other encodings.
+    is_ascii = "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf")
+    if os.environ.get("FORCE_COLOR") or is_coloured or is_ascii:
         return None
     try:
         here = Path.cwd()
@@ -51,7 +49,6 @@ def answered(arguments: Sequence[str]) -> int | None:
 
 
 def _folders(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the workspace folders that the command line names."""
     rest = iter(arguments[1:])
     for argument in rest:
         if argument == "--":

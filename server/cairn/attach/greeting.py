@@ -29,7 +29,6 @@ class Greeting(NamedTuple):
     initialize: dict[str, Any]
     """The result of `initialize`, without `protocolVersion`."""
     tools: dict[str, Any]
-    """The result of `tools/list`."""
 
     def initialized(self, params: Any) -> dict[str, Any]:
         """Return the result of `initialize`, in the client's revision if it is supported, else the latest."""

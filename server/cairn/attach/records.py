@@ -34,7 +34,6 @@ class Record(NamedTuple):
     """The secret that the first line of a connection must contain."""
     process_id: int
     version: str
-    """The version of Cairn."""
     kind: str
     """BACKGROUND, EDITOR or SERVER."""
 

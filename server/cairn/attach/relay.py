@@ -39,8 +39,6 @@ _INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
 
 
 class _Request:
-    """A request of the client that has no answer yet."""
-
     def __init__(self, line: bytes) -> None:
         self.line = line
         self.tries = 0
@@ -248,7 +246,6 @@ class Relay:
         return True
 
     def _refuse(self, why: str) -> None:
-        """Answer all waiting requests with an error."""
         with self._state:
             waiting = list(self._requests.values())
             self._requests.clear()

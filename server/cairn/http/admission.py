@@ -49,9 +49,7 @@ class Served:
     metrics: PrometheusMetrics
     presence: Presence
     mcp: ASGIApp | None = None
-    """MCP's streamable HTTP, mounted behind `guard`."""
     pages: ASGIApp | None = None
-    """The pages for browsers."""
     team: TeamReads | None = None
     """The team's index that other Cairns read, if a team's database is served."""
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import HEALTH, PAGES, Admission, Served
 from cairn.http.disconnect import unless_disconnected
-from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
+from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.events import event_response, wants_events
 from cairn.http.team import PATH as TEAM
 from cairn.http.team import team_routes
@@ -41,25 +41,22 @@ ROUTES: Mapping[str, Method] = {snake_case(method.name): method for method in ME
 
 
 def allows_get(method: Method) -> bool:
-    """Return whether the method has no params and changes nothing."""
     return method.params == "NoParams" and not method.changes
 
 
 def http_app(served: Served) -> ASGIApp:
-    """Return the ASGI application."""
-
     async def health(_: Request) -> Response:
-        return _answer(strict_json.dumps({"ok": True}))
+        return plain_response(strict_json.dumps({"ok": True}))
 
     async def readiness(_: Request) -> Response:
         ready = await asyncio.to_thread(served.ready)
-        return _answer(strict_json.dumps({"ready": ready}), status=200 if ready else 503)
+        return plain_response(strict_json.dumps({"ready": ready}), status=200 if ready else 503)
 
     async def metrics(_: Request) -> Response:
-        return _answer(await asyncio.to_thread(served.metrics.text), CONTENT_TYPE)
+        return plain_response(await asyncio.to_thread(served.metrics.text), CONTENT_TYPE)
 
     async def openapi(_: Request) -> Response:
-        return _answer(await asyncio.to_thread(served.openapi))
+        return plain_response(await asyncio.to_thread(served.openapi))
 
     routes: list[BaseRoute] = [
         Route(HEALTH[0], health),
@@ -106,7 +103,7 @@ async def _run_method(served: Served, method: Method, request: Request) -> Respo
     )
     if method.streams and wants_events(request.headers):
         return event_response(lambda tell: run(tell=tell))
-    return _answer(strict_json.dumps(await unless_disconnected(request, run())))
+    return plain_response(strict_json.dumps(await unless_disconnected(request, run())))
 
 
 def _not_found(path: str) -> str:
@@ -199,10 +196,3 @@ class _Buffered:
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self._app(scope, replay, send)
-
-
-# --- answering -----------------------------------------------------------------------------------------
-
-
-def _answer(body: bytes, media_type: str = "application/json", status: int = 200) -> Response:
-    return Response(body, status, {**PLAIN_HEADERS, "content-type": media_type})

@@ -43,7 +43,6 @@ CODES: Mapping[str, tuple[int, str]] = {
     "busy": (503, "Too many requests are being answered; ask again in a second"),
     "outOfTime": (504, "The answer took longer than serve.request_seconds"),
 }
-"""The status and the meaning of every code."""
 
 
 class RefusedError(Exception):
@@ -58,18 +57,22 @@ class RefusedError(Exception):
 
 
 def error_body(code: str, message: str, field: str = "") -> bytes:
-    """Return the JSON of an error."""
     return strict_json.dumps({"error": {"code": code, "message": message, "field": field}})
 
 
+def plain_response(
+    body: bytes,
+    media_type: str = "application/json",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return a response with PLAIN_HEADERS."""
+    return Response(body, status, {**PLAIN_HEADERS, **(headers or {}), "content-type": media_type})
+
+
 def error_response(refusal: RefusedError) -> Response:
-    """Return the response to a refused request."""
-    return Response(
-        error_body(refusal.code, refusal.message, refusal.field),
-        CODES[refusal.code][0],
-        {**PLAIN_HEADERS, **refusal.headers},
-        media_type="application/json",
-    )
+    body = error_body(refusal.code, refusal.message, refusal.field)
+    return plain_response(body, status=CODES[refusal.code][0], headers=refusal.headers)
 
 
 def refusal_of(problem: Exception) -> RefusedError:

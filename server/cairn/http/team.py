@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from cairn.engine.request import CALLER
 from cairn.errors import InvalidRequestError, WireError
-from cairn.http.errors import PLAIN_HEADERS, RefusedError
+from cairn.http.errors import RefusedError, plain_response
 from cairn.schema import strict_json
 
 PATH = "/team/v1/"
@@ -49,11 +49,11 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
         if not isinstance(commits, list) or not all(map(_is_hash, commits)):
             raise InvalidRequestError("commits", "must be a list of full commit hashes")
         found = await _on_thread(team.locate, CALLER.get(), commits[:_MOST_COMMITS])
-        return _answer(strict_json.dumps(found))
+        return plain_response(strict_json.dumps(found))
 
     async def catalogue(request: Request) -> Response:
         found = await _on_thread(team.catalogue, CALLER.get(), _snapshot(request))
-        return _answer(_present(found), "application/octet-stream")
+        return plain_response(_present(found), "application/octet-stream")
 
     async def read(request: Request) -> Response:
         asked = await body(request)
@@ -61,7 +61,7 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
             found = await _on_thread(team.read, CALLER.get(), _snapshot(request), asked)
         except WireError as problem:
             raise RefusedError("invalidParams", str(problem)) from None
-        return _answer(_present(found))
+        return plain_response(_present(found))
 
     return [
         Route(f"{PATH}locate", locate, methods=["POST"]),
@@ -90,7 +90,3 @@ def _present(found: bytes | None) -> bytes:
 
 def _is_hash(given: object) -> bool:
     return isinstance(given, str) and len(given) in _HASH_LENGTHS and set(given) <= set("0123456789abcdef")
-
-
-def _answer(body: bytes, media_type: str = "application/json") -> Response:
-    return Response(body, media_type=media_type, headers=dict(PLAIN_HEADERS))

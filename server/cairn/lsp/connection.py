@@ -50,8 +50,6 @@ _SERVER_CANCELLED = -32802
 
 
 class Connection(LanguageServer):
-    """One editor's connection."""
-
     protocol: WireProtocol
     navigation: Navigation
     """Set by the handler of `initialize`."""
@@ -226,7 +224,6 @@ def _status(engine: Engine) -> Any:
 
 @contextlib.contextmanager
 def error_responses() -> Iterator[None]:
-    """Convert errors of the engine to LSP's error responses."""
     try:
         yield
     except InvalidRequestError as problem:

@@ -83,7 +83,6 @@ def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | s
 
 
 def framed(message: dict[str, Any]) -> bytes:
-    """Return the message with its header, as bytes to send."""
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _ALL = "*"
 _LIMIT = 1_000
-"""Most references in one answer."""
 
 _AtPlace = (
     types.DefinitionParams
@@ -91,7 +90,6 @@ def _register(server: Connection, method: str, handler: Handler) -> None:
 
 
 def _is_dynamic(capabilities: types.ClientCapabilities, name: str) -> bool:
-    """Return whether the client supports dynamic registration of this capability."""
     capability = getattr(capabilities.text_document, snake_case(name), None)
     return getattr(capability, "dynamic_registration", None) is True
 

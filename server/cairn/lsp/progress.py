@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 _PATIENCE_SECONDS = 1.0
 """Shorter work, such as indexing a saved file, is not shown."""
 _REPORT_SECONDS = 0.5
-"""Interval of reports."""
 _READING_PERCENT = 5
 """Share of the bar for reading before vectors: it took 2, 3 and 5 % of the time for express, flask, cobra."""
 
@@ -81,7 +80,6 @@ class _Bar:
     _percentage: int = 0
 
     def percentage(self, progress: IndexingProgress) -> int:
-        """Return 0 to 100."""
         self._most_queued = max(self._most_queued, progress.texts_queued)
         reading = _READING_PERCENT if self._most_queued else 100
         if progress.scanned:

@@ -25,11 +25,9 @@ _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
 """Methods that `workspace/executeCommand` can run, too, with the method's params as the only argument, or
 none. `cairn.lsp.early` announces them."""
 _REFRESH = "cairn.refresh"
-"""A client sends this when its window gets the focus."""
 
 
 def register_requests(server: Connection) -> None:
-    """Add the handlers of all requests and commands to `server`."""
     for name in METHODS:
         _register(server, name)
     for name in _COMMANDS:
@@ -113,13 +111,11 @@ def _symbol_information(symbol: Symbol) -> types.SymbolInformation:
 
 
 def lsp_range(given: Range) -> types.Range:
-    """Convert a range to lsprotocol's class."""
     start, end = given.start, given.end
     return types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
 
 
 def symbol_kind(kind: str) -> types.SymbolKind:
-    """Convert Cairn's kind of symbol to LSP's."""
     name = _OTHER_KINDS.get(kind, kind.capitalize())
     return types.SymbolKind.__members__.get(name, types.SymbolKind.Variable)
 

@@ -29,7 +29,6 @@ _LINE_BYTES = 16_384
 _UNAUTHORIZED, _SERVER_ERROR = -32001, -32603
 _CONNECTIONS = 64
 _FIRST_SECONDS = 10.0
-"""Timeout for `initialize`."""
 _FIRST_BYTES = 1_000_000
 """Largest `initialize`; VS Code's has 10,000 bytes."""
 _MESSAGE_BYTES = 64_000_000

@@ -43,7 +43,8 @@ class FramingError(Exception):
 
 
 class WireProtocol(LanguageServerProtocol):
-    """The protocol of pygls, without the answer that `cairn.lsp.early` gave; it answers malformed requests."""
+    """The protocol of pygls, without the answer that `cairn.lsp.early` gave; it answers malformed
+    requests."""
 
     answered: int | str | None = None
     """The id of the request that `cairn.lsp.early` has answered."""
@@ -71,7 +72,6 @@ class WireProtocol(LanguageServerProtocol):
             super()._handle_request(msg_id, method_name, params)
 
     def refuse(self, msg_id: Any, code: int, reason: str) -> None:
-        """Send an error response."""
         if msg_id is None:  # lsprotocol would omit it.
             self._send_data({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
         else:
@@ -94,7 +94,6 @@ class WireProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
-        """End the process, or only this connection."""
         self.left = True
         if self.ends_process:
             yield from super().lsp_exit(*args)

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from cairn.lsp.connection import Connection
 
 SECTION = "cairn"
-"""The editor's settings for Cairn."""
 
 
 def register_workspace(server: Connection) -> None:
-    """Add the handlers of all these notifications to `server`."""
-
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         _show(server, params.text_document.uri, params.text_document.text)

@@ -24,7 +24,6 @@ from cairn.errors import CairnError
 logger = logging.getLogger(__name__)
 
 _ROOTS = "roots"
-"""The key of the input request for the client's roots."""
 _ROOTS_SECONDS = 10.0
 """Timeout for a client to send its roots; the default is the current directory."""
 
@@ -88,7 +87,6 @@ class Workspaces:
             self._opening = asyncio.create_task(self._open(session, None, self._opening))
 
     async def close(self) -> None:
-        """Give the engine back."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
@@ -114,14 +112,12 @@ class Workspaces:
         """Return the folders to open, and the reasons why others are not opened."""
         if self._named:
             return list(self._named), []
-        folders, problems = _folders(roots or await _roots(session))
-        if not folders and not problems:
-            folders = [self._here]
+        paths = {str(root.uri): path_of_uri(str(root.uri)) for root in (roots or await _roots(session)).roots}
+        problems = [f"{uri} is not a folder of this machine." for uri, path in paths.items() if path is None]
+        folders = list(filter(None, paths.values())) or ([] if problems else [self._here])
         refusals = {folder: refusal(folder) for folder in folders}
-        return (
-            [folder for folder, why in refusals.items() if not why],
-            [*problems, *filter(None, refusals.values())],
-        )
+        wanted = [folder for folder, reason in refusals.items() if not reason]
+        return wanted, [*problems, *filter(None, refusals.values())]
 
 
 def _has_roots(session: ServerSession) -> bool:
@@ -139,13 +135,6 @@ async def _roots(session: ServerSession) -> types.ListRootsResult:
     except (MCPError, ValueError) as problem:
         logger.warning("the client sent no roots, so the current directory is used: %s", problem)
         return none
-
-
-def _folders(listed: types.ListRootsResult) -> tuple[list[Path], list[str]]:
-    """Return the folders of the roots, and a message for each root that is not a folder."""
-    paths = [(str(root.uri), path_of_uri(str(root.uri))) for root in listed.roots]
-    unusable = [f"{uri} is not a folder of this machine." for uri, path in paths if path is None]
-    return [path for _, path in paths if path is not None], unusable
 
 
 def refusal(folder: Path, command: str = "cairn mcp") -> str:

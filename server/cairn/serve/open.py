@@ -24,7 +24,6 @@ class _UnknownTokenError(CairnError):
 
 
 def is_address(place: str) -> bool:
-    """Return whether `place` is the address of a server, and not a folder."""
     return place.startswith(("http://", "https://"))
 
 

@@ -33,8 +33,6 @@ _HOUR = 3_600.0
 
 @frozen
 class Pages:
-    """The pages of one server."""
-
     app: ASGIApp
     link: Callable[[], str]
     """Makes a one-time link and returns its path; "" if each reader has a token of their own."""

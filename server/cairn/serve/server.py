@@ -52,14 +52,11 @@ class PortError(CairnError):
 
 @frozen
 class Addresses:
-    """The addresses at which the server listens."""
-
     url: str
     """The URL of HTTP, without a slash at its end."""
     api: str
     mcp: str
     page: str
-    """The URL of the page for browsers."""
     link: str
     """A one-time link to the page that signs one browser in; "" if each reader has a token."""
     lsp_host: str | None

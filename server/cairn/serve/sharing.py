@@ -37,7 +37,6 @@ def shared(kind: str, host: Host) -> Callable[[], None]:
 
 
 def open_folders(host: Host) -> set[Path]:
-    """Return the folders that are open in this process."""
     return {root for root, _ in tuple(host.shared)}
 
 
@@ -45,7 +44,6 @@ class OwnEngine:
     """An engine of this process that other processes cannot find."""
 
     def __init__(self) -> None:
-        """Start a thread for the engine, which is made with the first query."""
         from cairn.engine.host import Host
         from cairn.settings.layers import Layers
 
@@ -61,8 +59,6 @@ class OwnEngine:
 
 
 class _Thread:
-    """A thread that serves an engine's socket."""
-
     def __init__(self, engine_socket: EngineSocket) -> None:
         self.loop, self._stop = asyncio.new_event_loop(), asyncio.Event()
 
@@ -74,7 +70,6 @@ class _Thread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and wait for it."""
         with suppress(RuntimeError):  # The loop has ended.
             self.loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()

@@ -65,11 +65,9 @@ _VIEWS: dict[str, View] = {
     addresses.FILE_PANEL + "{path:path}": file_panel,
     addresses.INDEX: index,
 }
-"""Every page and fragment by its address."""
 
 
 def pages_app(served: Served, authentication: Authentication) -> ASGIApp:
-    """Return the application, to be mounted at `/ui`."""
     routes = [
         Route(_below(addresses.STATIC) + "{name:path}", _static),
         Route(_below(addresses.LINK), authentication.link, methods=["POST"]),

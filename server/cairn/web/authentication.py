@@ -6,7 +6,6 @@ request must therefore come from a page of this server or be a navigation.
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from attrs import frozen
@@ -33,7 +32,6 @@ class Authentication:
     sessions: Sessions
     links: Links
     seconds: float
-    """The duration of a session."""
 
     def check_navigation(self, request: Request) -> None:
         """Raise RefusedError for a request from a page of another origin."""
@@ -109,7 +107,7 @@ class Authentication:
         return answer
 
     def _cookie(self, request: Request) -> str:
-        return cookie_of(request, cookie_name(request))
+        return request.cookies.get(cookie_name(request), "")
 
     async def _form(self, request: Request) -> dict[str, str]:
         body = bytearray()
@@ -125,15 +123,6 @@ def cookie_name(request: Request) -> str:
     """Return the cookie's name, which contains the port, since all ports of a host share their cookies."""
     port = request.url.port
     return f"cairn_session_{port}" if port else "cairn_session"
-
-
-def cookie_of(request: Request, name: str) -> str:
-    """Return the value of a cookie; "" if it is missing or malformed."""
-    try:
-        found = SimpleCookie(request.headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 def _address(request: Request) -> str:

@@ -47,24 +47,22 @@ def code_lines(
 
     If `most` is given, only so many lines are highlighted and returned.
     """
-    if len(text) <= _MOST_CACHED_CHARACTERS:
-        return list(itertools.islice(_lines(_cached_tokens(text, language, path, most), terms), most))
-    return list(itertools.islice(_lines(_tokens(text, language, path), terms), most))
+    return list(itertools.islice(streamed_lines(text, language, path, terms, most), most))
 
 
 def line_count(text: str) -> int:
-    """Return the number of lines that `code_lines` returns for the text."""
     text = _with_plain_ends(text)
     return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
-def streamed_lines(text: str, language: str, path: str) -> Iterator[Markup]:
-    """Yield the lines of `code_lines` one by one, so that the first can be sent early."""
-    return iter(
-        code_lines(text, language, path)
-        if len(text) <= _MOST_CACHED_CHARACTERS
-        else _lines(_tokens(text, language, path), ())
-    )
+def streamed_lines(
+    text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
+) -> Iterator[Markup]:
+    """Yield lines like `code_lines`, so that the first can be sent early; without the tokens of further
+    lines."""
+    if len(text) <= _MOST_CACHED_CHARACTERS:
+        return _lines(_cached_tokens(text, language, path, most), terms)
+    return _lines(_tokens(text, language, path), terms)
 
 
 @functools.lru_cache(_CACHED_TEXTS)

@@ -19,7 +19,6 @@ TIME, ORDER = "time", "order"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 18, 22
 """The margins of the plot for its numbers, in pixels."""
 _TITLED = 12
-"""Number of the slowest queries, and of the latest failed ones, that have titles."""
 _TICK_PIXELS = 110
 _FEWEST_TICKS = 2
 _NUMBER_PIXELS = 16
@@ -30,16 +29,12 @@ _STEPS = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, _DAY
 
 @frozen
 class Tick:
-    """A line of the grid with its label."""
-
     at: float
     label: str
 
 
 @frozen
 class Point:
-    """A point with a title."""
-
     x: float
     y: float
     title: str
@@ -47,8 +42,6 @@ class Point:
 
 @frozen
 class StepLine:
-    """A change of the phase."""
-
     x: float
     label: str
     """Its number among all changes; "" if there is no room."""
@@ -68,17 +61,12 @@ class Plot:
     bottom: int
     """`left`, `right`, `top` and `bottom` are the edges of the area inside the margins."""
     answered: str
-    """The SVG path of the dots of answered queries."""
     cached: str
-    """The SVG path of the squares of answers from the cache."""
     failed: str
-    """The SVG path of the crosses of failed queries."""
     titled: tuple[Point, ...]
     steps: tuple[StepLine, ...]
     down: tuple[Tick, ...]
-    """The ticks of the milliseconds."""
     across: tuple[Tick, ...]
-    """The ticks of the time."""
     p95: float | None
 
 
@@ -136,13 +124,11 @@ def _step_lines(
 
 
 def title_of(each: Timing) -> str:
-    """Return the title of a query's point."""
     how = " failed" if each.failed else ", from the cache" if each.cached else ""
     return f"{each.at:%Y-%m-%d %H:%M:%S}: {each.method}{how}, {each.ms:,.1f} ms, phase {each.phase}"
 
 
 def step_title(step: PhaseStep) -> str:
-    """Return the title of a change of the phase."""
     return f"{step.at:%Y-%m-%d %H:%M:%S}: from phase {step.before} to {step.after}. {step.reason}"
 
 

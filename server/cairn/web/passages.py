@@ -20,8 +20,6 @@ _BEFORE = 2
 
 @frozen
 class CodeLine:
-    """One line of a file."""
-
     number: int
     """The 1-based number of the line."""
     markup: Markup

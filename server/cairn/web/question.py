@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 from starlette.datastructures import QueryParams
@@ -28,8 +29,6 @@ _MOST_CHIPS = 4
 
 @frozen
 class Question:
-    """A question with its filters."""
-
     text: str = ""
     filters: tuple[tuple[str, str], ...] = ()
     """Names and values, in the order of their choice."""
@@ -64,7 +63,6 @@ class Question:
         return cls(text, tuple(dict.fromkeys(filters)), repository, shown, typed)
 
     def values(self, name: str) -> tuple[str, ...]:
-        """Return the values of one filter."""
         return tuple(value for each, value in self.filters if each == name)
 
     def params(self) -> protocol.SearchParams:
@@ -90,13 +88,11 @@ class Question:
         return addresses.address(path, [*pairs, *more.items()])
 
     def having(self, name: str, value: str) -> Question:
-        """Return the question with one more filter."""
         if name == "repository":
             return evolve(self, repository=value)
         return evolve(self, filters=(*self.filters, (name, value)))
 
     def without(self, name: str, value: str) -> Question:
-        """Return the question without one of its filters."""
         if name == "repository":
             return evolve(self, repository="")
         return evolve(self, filters=tuple(each for each in self.filters if each != (name, value)))
@@ -129,26 +125,20 @@ def chosen(question: Question) -> list[Chip]:
     return chips
 
 
-def offered(question: Question, results: Iterable[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
+def offered(question: Question, results: Sequence[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
     """Return chips by label that add filters which some results match; those with the most matches first."""
-    counts: dict[str, dict[str, int]] = {name: {} for name in ("repository", *FILTERS)}
-    total = 0
-    for result in results:
-        total += 1
-        values = {
-            "repository": result.folder,
-            "type": result.type.value,
-            "language": result.language,
-            "path": _folder_below(result.path, question.values("path")),
-            "collection": result.collection,
-        }
-        for name, value in values.items():
-            if value:
-                counts[name][value] = counts[name].get(value, 0) + 1
+    paths = question.values("path")
+    counts = {
+        "repository": Counter(each.folder for each in results),
+        "type": Counter(each.type.value for each in results),
+        "language": Counter(each.language for each in results),
+        "path": Counter(_folder_below(each.path, paths) for each in results),
+        "collection": Counter(each.collection for each in results),
+    }
     groups = []
     for name, found in counts.items():
-        known = set(question.values(name)) | ({question.repository} if name == "repository" else set())
-        partial = [each for each in found.items() if each[1] < total and each[0] not in known]
+        known = {"", *question.values(name), *([question.repository] if name == "repository" else ())}
+        partial = [each for each in found.items() if each[1] < len(results) and each[0] not in known]
         most = sorted(partial, key=lambda each: (-each[1], each[0]))[:_MOST_CHIPS]
         label = "Repository" if name == "repository" else FILTERS[name]
         chips = [

@@ -22,8 +22,8 @@ from cairn.web.request import PageRequest
 HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
-_PIECE = 16_000
-"""Number of characters of a streamed page that are sent together."""
+_PARTS = 1_500
+"""Number of parts of a streamed page that are sent together, on average 10 characters each."""
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""
@@ -49,14 +49,15 @@ def _templates() -> jinja2.Environment:
 
 
 def page(request: PageRequest, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a whole page for a person who is signed in."""
     return _response(request.http, template, status, signed_in=True, **values)
 
 
 def streamed_page(request: PageRequest, template: str, **values: Any) -> Response:
     """Return a whole page that is sent while it is rendered, so rendering it must not fail."""
     values |= {"signed_in": True, "theme": _theme(request.http)}
-    pieces = _pieces(_templates().get_template(template).generate(values))
+    stream = _templates().get_template(template).stream(values)
+    stream.enable_buffering(_PARTS)
+    pieces = (piece.encode() for piece in stream)
     if not _accepts_gzip(request):
         return StreamingResponse(pieces, media_type="text/html")
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
@@ -79,19 +80,6 @@ def page_around(request: PageRequest, template: str, late: Awaitable[str], **val
 
     headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if is_compressed else {})
     return StreamingResponse(pieces(), media_type="text/html", headers=headers)
-
-
-def _pieces(parts: Iterable[str]) -> Iterator[bytes]:
-    """Join the parts, each a few letters, to pieces that are worth sending."""
-    waiting: list[str] = []
-    size = 0
-    for part in parts:
-        waiting.append(part)
-        size += len(part)
-        if size >= _PIECE:
-            yield "".join(waiting).encode()
-            waiting, size = [], 0
-    yield "".join(waiting).encode()
 
 
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -121,7 +109,6 @@ def plain_page(request: Request, template: str, status: int, **values: Any) -> H
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the text of a template."""
     return _templates().get_template(template).render(values)
 
 
@@ -132,7 +119,6 @@ def compile_templates() -> None:
 
 
 def wants_fragment(request: Request) -> bool:
-    """Return whether a script requests a part of the page."""
     return FRAGMENT in request.headers
 
 
@@ -148,14 +134,11 @@ def static_address(name: str) -> str:
 
 @functools.cache
 def static_files() -> frozenset[str]:
-    """Return the names of the static files."""
     return frozenset(file.name for file in (HERE / "static").iterdir())
 
 
 @frozen
 class StaticFile:
-    """The bytes of a static file, plain and compressed by gzip."""
-
     body: bytes
     compressed: bytes
 

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
@@ -27,19 +27,6 @@ Clock = Callable[[], float]
 """Returns Unix seconds."""
 
 
-class Sessions(Protocol):
-    """The sessions that cookies represent."""
-
-    def begin(self, token: str) -> str:
-        """Begin a session and return the cookie's value."""
-
-    def token(self, cookie: str) -> str | None:
-        """Return the token of a session; None if it has ended or is unknown."""
-
-    def end(self, cookie: str) -> None:
-        """End a session."""
-
-
 @define
 class SignedSessions:
     """Sessions for this machine's own token. They outlive the server, since the token signs the cookie."""
@@ -50,10 +37,12 @@ class SignedSessions:
     _ended: OrderedDict[str, None] = field(factory=OrderedDict, init=False)
 
     def begin(self, token: str) -> str:
+        """Begin a session and return the cookie's value."""
         signed = f"{int(self._now() + self._seconds)}.{secrets.token_urlsafe(16)}"
         return f"{signed}.{self._signature(signed)}"
 
     def token(self, cookie: str) -> str | None:
+        """Return the token of a session; None if it has ended or is unknown."""
         signed, _, signature = cookie.rpartition(".")
         expected = self._signature(signed).encode()
         if not hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected):
@@ -92,6 +81,9 @@ class MemorySessions:
         self._sessions.pop(cookie, None)
 
 
+Sessions = SignedSessions | MemorySessions
+
+
 @frozen
 class _Link:
     token: str = field(repr=False)
@@ -109,7 +101,6 @@ class Links:
     _links: OrderedDict[str, _Link] = field(factory=OrderedDict, init=False, repr=False)
 
     def make(self, token: str) -> str:
-        """Return the code of a new link."""
         code = secrets.token_urlsafe(32)
         _put(self._links, code, _Link(token, self._now() + LINK_SECONDS), _MOST_LINKS)
         return code

@@ -11,9 +11,7 @@ import squarify
 from attrs import evolve, frozen
 
 _GAP = 2.0
-"""The gap between groups."""
 _HEAD = 17.0
-"""The height of the line with a group's name."""
 _FOR_HEAD, _NARROWEST_HEAD = 42.0, 56.0
 """The smallest height and width of a group with such a line."""
 _CHARACTER = 7.0
@@ -31,20 +29,15 @@ Place = tuple[float, float, float, float]
 
 @frozen
 class Leaf:
-    """One part of a group."""
-
     name: str
     size: int
     colour: str
-    """The CSS class of its rectangle."""
     title: str
     address: str
 
 
 @frozen
 class Group:
-    """A named set of leaves."""
-
     name: str
     title: str
     address: str
@@ -72,16 +65,12 @@ class Box:
 
 @frozen
 class GroupBox:
-    """The rectangles of a group and of its leaves."""
-
     box: Box
     leaves: tuple[Box, ...]
 
 
 @frozen
 class Treemap:
-    """The whole layout, in pixels."""
-
     width: int
     height: int
     groups: tuple[GroupBox, ...]

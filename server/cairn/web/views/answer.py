@@ -28,8 +28,6 @@ _NEAREST = 5
 
 @frozen
 class ShownExcerpt:
-    """An excerpt with its links."""
-
     excerpt: protocol.Excerpt
     address: str
     editor: str
@@ -39,8 +37,6 @@ class ShownExcerpt:
 
 @frozen
 class ShownPlace:
-    """A further place or a piece of evidence, with its link."""
-
     label: str
     address: str
     text: str
@@ -48,8 +44,6 @@ class ShownPlace:
 
 @frozen
 class ShownSection:
-    """A section of the answer's plan."""
-
     title: str
     places: tuple[ShownPlace, ...]
 
@@ -110,13 +104,11 @@ def _params(question: Question, budget: int) -> protocol.DiscoverParams:
 
 
 def _budget(given: str) -> int:
-    """Return the budget in the address, limited to the allowed range."""
     wanted = int(given) if given.isascii() and given.isdigit() and len(given) < 8 else _DEFAULT
     return max(_LEAST, min(_MOST, wanted))
 
 
 def _found(request: PageRequest, answered: protocol.DiscoverAnswer) -> dict[str, Any]:
-    """Return the values of `found.html`."""
     excerpts, refused = answered.excerpts, answered.verdict.action == "noMatch"
     further = [chunk for chunk in answered.chunks if not any(_overlap(chunk, each) for each in excerpts)]
     sources = excerpts or answered.bullets

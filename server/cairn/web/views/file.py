@@ -102,7 +102,6 @@ def _first_line(text: Sequence[str], first: int, last: int) -> int | None:
 
 
 def _values(request: PageRequest, found: _Found, marked: tuple[int, int] | None) -> dict[str, Any]:
-    """Return the values of `file.html`."""
     file, shown = found.file, found.file.page
     named = request.named(shown.folder) or request.repository
     count = max(1, len(lines_with_ends(shown.text)))

@@ -26,8 +26,6 @@ _RELATED = 8
 
 @frozen
 class ShownReference:
-    """A caller or a callee of the definition."""
-
     address: str
     label: str
     within: str
@@ -41,8 +39,6 @@ class ShownReference:
 
 @frozen
 class ShownPassage:
-    """A related passage."""
-
     address: str
     label: str
     title: str
@@ -52,8 +48,6 @@ class ShownPassage:
 
 @frozen
 class ShownFile:
-    """A file with its link."""
-
     address: str
     path: str
     remark: str = ""
@@ -61,8 +55,6 @@ class ShownFile:
 
 @frozen
 class ShownCommit:
-    """A commit of the file."""
-
     hash: str
     date: str
     subject: str
@@ -73,7 +65,6 @@ class ShownCommit:
 def panel_values(
     request: PageRequest, file: FilePage, around: AroundLine | None, history: FileHistory | None
 ) -> dict[str, Any]:
-    """Return the values of `file_panel.html`."""
     users = around.users.references if around and around.users else ()
     callees = around.callees.references if around and around.callees else ()
     shown_users, shown_callees = [_user(request, each) for each in users], _callees(request, callees)

@@ -20,14 +20,13 @@ from cairn.web.addresses import address, repository_name
 from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, latency_plot, title_of
 from cairn.web.rendering import counted, fragment, page, wants_fragment
 from cairn.web.request import PageRequest
-from cairn.web.treemap import Group, Leaf, Treemap, treemap
+from cairn.web.treemap import Group, Leaf, treemap
 
 _CHUNKS, _FILES = "passages", "files"
-_WIDE, _NARROW = (1_000, 380), (340, 420)
+_SIZES = {"wide": (1_000, 380), "narrow": (340, 420)}
 """Sizes of the treemap for a wide window and for a phone, since its labels do not scale."""
-_WIDE_PLOT, _NARROW_PLOT = (1_000, 250), (340, 230)
+_PLOT_SIZES = {"wide": (1_000, 250), "narrow": (340, 230)}
 _COLOURS = 7
-"""Number of languages that have a colour of their own."""
 _OTHER = "c8"
 _NO_LANGUAGE = "no language"
 _SLOWEST = 8
@@ -116,7 +115,7 @@ def _shown(
         "seen": seen,
         "state": seen.status,
         "query": query,
-        "maps": _maps(groups),
+        "maps": [(name, treemap(groups, *size)) for name, size in _SIZES.items() if groups],
         "legend": [
             (language or _NO_LANGUAGE, colours.get(language, _OTHER), size)
             for language, size in languages.most_common(_COLOURS)
@@ -126,7 +125,7 @@ def _shown(
         "rows": _rows(request, folders),
         "plots": [
             (name, plot)
-            for name, size in (("wide", _WIDE_PLOT), ("narrow", _NARROW_PLOT))
+            for name, size in _PLOT_SIZES.items()
             if (plot := latency_plot(timings, *size, *plot_of))
         ],
         "slowest": [
@@ -207,12 +206,6 @@ def _search_address(request: PageRequest, folder: FolderOverview, share: Share) 
     return address(addresses.SEARCH, {**filters, "repository": request.named(folder.uri)})
 
 
-def _maps(groups: Sequence[Group]) -> list[tuple[str, Treemap]]:
-    if not groups:
-        return []
-    return [("wide", treemap(groups, *_WIDE)), ("narrow", treemap(groups, *_NARROW))]
-
-
 # --- formatting -----------------------------------------------------------------------------------------
 
 
@@ -229,7 +222,6 @@ def _ago(now: datetime.datetime, moment: datetime.datetime) -> str:
 
 
 def _bytes(size: int) -> str:
-    """Return the size in a readable unit, such as `3.8 MB`."""
     amount, unit = float(size), "bytes"
     for bigger in ("kB", "MB", "GB"):
         if amount < 1_000:

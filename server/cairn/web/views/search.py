@@ -35,12 +35,9 @@ class Place:
 
 @frozen
 class Row:
-    """A result on the page."""
-
     result: protocol.SearchResult
     place: Place
     further: tuple[Place, ...]
-    """Further passages of the same file."""
     editor: str
     """The address that opens it in VS Code; "" for a file that is not on the browser's machine."""
     repository: str
