@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.page.browsing import PHONE, Browsing, wait_until
+from tests.page.browsing import PHONE, wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, answer_path, search_path
 
@@ -33,13 +33,6 @@ def marked(page: Page) -> list[int]:
 
 
 # --- the file ----------------------------------------------------------------------------------------
-
-
-def test_file_is_shown_with_highlighting(opened: Opened, project: Site) -> None:
-    page = opened(file_path(PATH))
-    assert page.locator("#code .line code").all_text_contents() == lines_of(project, PATH)
-    assert page.locator("#code .line span.k").count()
-    assert page.title().startswith(PATH)
 
 
 def test_lines_of_a_citation_are_marked_and_in_sight(opened: Opened) -> None:
@@ -114,14 +107,6 @@ def test_folders_of_the_path_lead_to_a_search_in_them(opened: Opened) -> None:
     page = opened(file_path(PATH))
     page.get_by_role("heading", level=1).get_by_role("link", name="web").click()
     assert "path=server%2Fcairn%2Fweb" in page.url
-
-
-def test_missing_file_is_explained(opened: Opened, browsing: Browsing) -> None:
-    browsing.faults.expect("404")
-    page = opened(file_path("server/cairn/no_such_file.py"))
-    expect(page.get_by_role("main")).to_contain_text("no_such_file.py")
-    page = opened(file_path("../../../../etc/passwd".replace("/", "%2F")))
-    assert "root:" not in page.content()
 
 
 # --- outline and panel -------------------------------------------------------------------------------

@@ -141,12 +141,6 @@ def test_page_says_that_nothing_was_found(opened: Opened) -> None:
     expect(page.locator("#results")).to_contain_text("Nothing found")
 
 
-def test_unknown_type_is_explained(opened: Opened, browsing: Browsing) -> None:
-    browsing.faults.expect("400")
-    page = opened("/ui/?q=session&type=poem")
-    expect(page.get_by_role("main")).to_contain_text("'poem' is not a type of passage")
-
-
 # --- filters -----------------------------------------------------------------------------------------
 
 
@@ -232,12 +226,6 @@ def test_enter_opens_the_row_that_has_the_focus(opened: Opened) -> None:
 
 
 # --- links of a row ----------------------------------------------------------------------------------
-
-
-def test_row_leads_to_the_file_page_at_its_lines(opened: Opened) -> None:
-    page = opened(search_path("SignedSessions begin"))
-    link = page.locator(".row .title").first.get_attribute("href")
-    assert re.fullmatch(r"/ui/file/server/cairn/web/sessions\.py\?lines=\d+(-\d+)?", link)
 
 
 def test_row_opens_in_vs_code_at_its_line(opened: Opened, project: Site) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from cairn.team.local_server import LocalServer
 from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, places, wait_until
-from tests.page.hostile_repository import CODE_FILE, NAME, SCRIPT, hostile_repository
+from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
 from tests.serving import until
@@ -63,15 +63,6 @@ def signed_in(town: Town, browsing: Browsing, token: str) -> BrowserContext:
     context = browsing.context()
     town.site.sign_in(context, token)
     return context
-
-
-def test_reader_signs_in_with_their_token(town: Town, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    page = town.site.open(browsing.context(), search_path("moor a ship"))
-    assert "moor_ship" not in page.content()
-    page.get_by_label("Token").fill(town.ada)
-    page.keyboard.press("Enter")
-    expect(page.locator(".row").first).to_be_visible()
 
 
 def test_readers_find_only_their_repositories(town: Town, ada: BrowserContext, bob: BrowserContext) -> None:
@@ -186,21 +177,6 @@ def test_pages_of_a_team_are_accessible_and_fit_a_phone(town: Town, browsing: Br
         page.emulate_media(color_scheme=scheme)
         assert grave_violations(page) == []
     assert overhang(page) == 0
-
-
-def test_index_page_lists_only_own_repositories(town: Town, ada: BrowserContext, bob: BrowserContext) -> None:
-    page = town.site.open(bob, "/ui/index")
-    table = page.get_by_role("region", name="Repositories")
-    assert {"harbour", "lighthouse", NAME} <= set(table.get_by_role("rowheader").all_inner_texts())
-    row = table.get_by_role("row").filter(has_text="lighthouse")
-    expect(row).to_contain_text("main")
-    expect(page.locator(".servers li").first).to_contain_text("answers")
-    table.get_by_role("link", name="lighthouse").click()
-    expect(page.locator("[data-part=map]")).to_contain_text("lighthouse")
-    page = town.site.open(ada, "/ui/index")
-    expect(page.locator(".servers li").first).to_contain_text("answers")
-    assert page.get_by_role("rowheader").all_inner_texts() == ["harbour"]
-    assert "lighthouse" not in page.content().lower()
 
 
 def test_team_pages_have_no_editor_links(town: Town, bob: BrowserContext) -> None:

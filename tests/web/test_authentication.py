@@ -21,6 +21,13 @@ def test_link_signs_in_with_cookie_hidden_from_scripts_and_sites(served: Served)
     assert served.token not in str(answer)
 
 
+@pytest.mark.parametrize("code", ["guessed", "A" * 43, "../link", "%00"])
+def test_guessed_link_is_refused(served: Served, code: str) -> None:
+    answer = Browser(served).ask(f"/ui/sign-in?code={code}")
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
 def test_second_use_of_link_ends_its_session(served: Served) -> None:
     link = one_time_link(served)
     thief, owner = Browser(served), Browser(served)
@@ -40,7 +47,10 @@ def test_link_requires_token(served: Served, token: str) -> None:
 
 def test_person_signs_in_with_token_and_out_again(served: Served) -> None:
     browser = Browser(served)
-    assert browser.ask("/ui/sign-in", method="POST", body="token=guess").status == 401
+    refused = browser.ask("/ui/sign-in", method="POST", body="token=guess")
+    assert refused.status == 401
+    assert "does not know this token" in refused.body.decode()
+    assert not browser.cookie
     entered = browser.ask("/ui/sign-in", method="POST", body=f"token={served.token}&next=%2Fui%2F%3Fq%3Da")
     assert (entered.status, entered.headers["location"]) == (303, "/ui/?q=a")
     cookie = browser.cookie
@@ -60,6 +70,9 @@ def test_person_signs_in_with_token_and_out_again(served: Served) -> None:
         "/api",
         "//[",
         "/ui/%2e%2e/api",
+        "/ui/../../elsewhere",
+        "\\\\evil.example",
+        '"><script>canary()</script>',
     ],
 )
 def test_sign_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
@@ -73,6 +86,7 @@ def test_nothing_is_shown_without_a_session(served: Served, path: str) -> None:
         answer = Browser(served, cookie).ask(path)
         assert answer.status == 401
         assert b"moor" not in answer.body
+        assert b"harbour" not in answer.body
     part = Browser(served).ask(path, headers={"Cairn-Fragment": "1"})
     assert part.status == 401
     assert b"session has ended" in part.body
@@ -84,7 +98,8 @@ def test_session_gives_no_access_to_api(served: Served) -> None:
         {"Cookie": f"cairn_session_{served.port}={cookie}"},
         {"Authorization": f"Bearer {cookie}"},
     ):
-        assert served.ask("/api/v1/status", token="", headers=headers).status == 401
+        for path in ("/api/v1/search", "/api/v1/reindex", "/mcp"):
+            assert served.ask(path, {"query": "moor"}, token="", headers=headers).status == 401
 
 
 @pytest.mark.parametrize(

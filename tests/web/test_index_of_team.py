@@ -62,6 +62,7 @@ def test_readers_see_their_own_repositories_and_the_servers(town: Town) -> None:
     assert repositories(page) == ["harbour"]
     assert "lighthouse" not in page.lower()
     assert "primary" in page
+    assert re.search(r"<td>main\b", page)
     assert "1 repository can be searched" in page
     assert_nothing_foreign(page)
     assert bob.ask("/ui/index?repository=lighthouse").status == 400

@@ -64,6 +64,7 @@ def test_health_says_that_the_index_is_complete(browser: Browser) -> None:
     assert health
     assert "The index is complete: " in health[1]
     assert "this process" in page
+    assert f"process {browser.served.process.pid}" in page
 
 
 def test_treemap_and_table_lead_to_the_same_searches(browser: Browser) -> None:

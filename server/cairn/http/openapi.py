@@ -40,25 +40,17 @@ def description(url: str = "") -> bytes:
     paths: dict[str, Any] = {
         f"{API}{route}": _methods(route, method, schemas) for route, method in ROUTES.items()
     }
-    alive, ready = "Whether the server answers", "Whether every folder can be searched"
-    can_ask = _object({"ready": {"type": "boolean"}})
     counts, this = "Counts and times in Prometheus' text format", "This description"
-    text = {"type": "string"}
+    alive, ready = "Whether the server answers", "Whether every folder can be searched"
+    is_alive = {"200": _response(f"{alive}: yes.", _object({"ok": {"const": True}}))}
+    can_search = _object({"ready": {"type": "boolean"}})
+    is_ready = {status: _response(f"{ready}.", can_search) for status in ("200", "503")}
+    metrics = {"200": _response(f"{counts}.", {"type": "string"}, "text/plain")}
     paths |= {
-        "/metrics": _get("metrics", counts, {"200": _response(f"{counts}.", text, "text/plain")}),
+        "/metrics": _get("metrics", counts, metrics),
         "/openapi.json": _get("openapi", this, {"200": _response(f"{this}.", {"type": "object"})}),
-        "/healthz": _get(
-            "healthz",
-            alive,
-            {"200": _response(f"{alive}: yes.", _object({"ok": {"const": True}}))},
-            security=[],
-        ),
-        "/readyz": _get(
-            "readyz",
-            ready,
-            {"200": _response(f"{ready}: yes.", can_ask), "503": _response(f"{ready}: not yet.", can_ask)},
-            security=[],
-        ),
+        "/healthz": _get("healthz", alive, is_alive, security=[]),
+        "/readyz": _get("readyz", ready, is_ready, security=[]),
     }
     described = {
         "openapi": "3.1.0",
@@ -91,25 +83,17 @@ def description(url: str = "") -> bytes:
 def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
     answer = Describer(schemas, whole=True, prefix=COMPONENTS).type(method.answer_type())
     params = Describer(schemas, prefix=COMPONENTS).type(method.params_class())
-    common = {
-        "summary": f"{method.summary}.",
-        "tags": [
-            "stages of discovery" if method.name in STAGES else "changes" if method.changes else "questions"
-        ],
-        "parameters": [{"$ref": "#/components/parameters/workspace"}],
-    }
+    tag = "stages of discovery" if method.name in STAGES else "changes" if method.changes else "questions"
+    workspace = {"$ref": "#/components/parameters/workspace"}
+    common = {"summary": f"{method.summary}.", "tags": [tag], "parameters": [workspace]}
     answered = {"200": _response("The answer.", answer)}
     if method.streams:
         Describer(schemas, prefix=COMPONENTS).type(DiscoverProgress)
         answered["200"]["content"][MEDIA_TYPE] = {"schema": {"type": "string", "description": _EVENTS}}
-    described: dict[str, Any] = {
-        "post": {
-            "operationId": route,
-            **common,
-            "requestBody": {"required": method.params != "NoParams", "content": {_JSON: {"schema": params}}},
-            "responses": {**answered, **_errors()},
-        }
-    }
+    body = {"required": method.params != "NoParams", "content": {_JSON: {"schema": params}}}
+    responses: dict[str, Any] = {**answered, **_errors()}
+    post = {"operationId": route, **common, "requestBody": body, "responses": responses}
+    described: dict[str, Any] = {"post": post}
     if allows_get(method):
         responses = {**answered, **_errors(without=_BODY_STATUSES)}
         described["get"] = {"operationId": f"get_{route}", **common, "responses": responses}
@@ -133,12 +117,8 @@ def _response(text: str, shape: dict[str, Any], media_type: str = _JSON) -> dict
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _errors(without: frozenset[int] = frozenset()) -> dict[str, Any]:

@@ -69,11 +69,14 @@ class Navigation:
             return
         earlier, self._registered = self._registered, languages
         if earlier:
-            gone = [types.Unregistration(_identity(name), _method(name)) for name in self._dynamic]
+            gone = [types.Unregistration(f"cairn-{name}", _method(name)) for name in self._dynamic]
             await self._server.client_unregister_capability_async(types.UnregistrationParams(gone))
         if languages:
-            options = {"documentSelector": _selector(languages)}
-            new = [types.Registration(_identity(name), _method(name), options) for name in self._dynamic]
+            selector = [
+                {"scheme": "file"} | ({} if each == _ALL else {"language": each}) for each in languages
+            ]
+            options = {"documentSelector": selector}
+            new = [types.Registration(f"cairn-{name}", _method(name), options) for name in self._dynamic]
             await self._server.client_register_capability_async(types.RegistrationParams(new))
 
     def _add_handlers(self, names: Sequence[str]) -> None:
@@ -94,18 +97,8 @@ def _is_dynamic(capabilities: types.ClientCapabilities, name: str) -> bool:
     return getattr(capability, "dynamic_registration", None) is True
 
 
-def _identity(name: str) -> str:
-    return f"cairn-{name}"
-
-
 def _method(name: str) -> str:
     return next(iter(_HANDLERS[name]))
-
-
-def _selector(languages: Sequence[str]) -> list[dict[str, str]]:
-    return [
-        {"scheme": "file"} if name == _ALL else {"scheme": "file", "language": name} for name in languages
-    ]
 
 
 def _languages(engine: Engine) -> tuple[str, ...]:

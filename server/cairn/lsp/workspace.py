@@ -101,27 +101,25 @@ def open_folders(server: Connection) -> list[Callable[[Engine], None]]:
 
 def _add_folder(engine: Engine, uri: str) -> None:
     """Open a folder of the editor. Raises InvalidRequestError if it cannot be searched."""
-    for path in _paths([uri]):
+    if (path := _path(uri)) is not None:
         engine.add_folder(path)
-        return
-    engine.add_elsewhere(uri)
+    else:
+        engine.add_elsewhere(uri)
 
 
 def _remove_folder(engine: Engine, uri: str) -> None:
-    for path in _paths([uri]):
+    if (path := _path(uri)) is not None:
         engine.remove_folder(path)
-        return
-    engine.remove_elsewhere(uri)
+    else:
+        engine.remove_elsewhere(uri)
 
 
-def _paths(uris: list[str]) -> list[Path]:
-    """Return the local files among `uris`; documents of other schemes have no file to index."""
-    found = []
-    for uri in uris:
-        with suppress(ValueError):  # A malformed URI must not prevent the other folders from being opened.
-            if uri.startswith("file:") and (path := to_fs_path(uri)):
-                found.append(Path(path))
-    return found
+def _path(uri: str) -> Path | None:
+    """Return the path of a local file; None for other schemes and malformed URIs."""
+    with suppress(ValueError):
+        if uri.startswith("file:") and (path := to_fs_path(uri)):
+            return Path(path)
+    return None
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
@@ -132,7 +130,7 @@ def _show(server: Connection, uri: str, text: str) -> None:
 
 def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
     """Run `work(engine, path)` for each local file, after all earlier notifications."""
-    files = _paths(uris)
+    files = list(filter(None, map(_path, uris)))
 
     def apply(engine: Engine) -> None:
         for path in files:

@@ -14,7 +14,16 @@ from cairn.engine.methods import STAGES
 from cairn.http.errors import RefusedError
 from cairn.http.events import EventFormat, event_response
 from cairn.schema.convert import snake_case
-from cairn.web.addresses import ANSWER, ANSWER_EVENTS, editor_address, file_address, numbered, repository_name
+from cairn.web.addresses import (
+    ANSWER,
+    ANSWER_EVENTS,
+    SEARCH,
+    address,
+    editor_address,
+    file_address,
+    numbered,
+    repository_name,
+)
 from cairn.web.passages import CodeLine, all_lines
 from cairn.web.question import Question, chosen
 from cairn.web.rendering import page, rendered, wants_fragment
@@ -119,12 +128,11 @@ def _found(request: PageRequest, answered: protocol.DiscoverAnswer) -> dict[str,
         "places": [_place(request, each) for each in (further[:_NEAREST] if refused else further)],
         "refused": refused,
         "files": len({each.uri for each in sources}),
-        "candidates": [(each, _search_address(each)) for each in answered.verdict.candidates],
+        "candidates": [
+            (each, address(SEARCH, {"q": each.title, "path": each.path}))
+            for each in answered.verdict.candidates
+        ],
     }
-
-
-def _search_address(candidate: protocol.Candidate) -> str:
-    return Question(candidate.title, (("path", candidate.path),) if candidate.path else ()).address()
 
 
 def _excerpts(request: PageRequest, excerpts: Sequence[protocol.Excerpt]) -> list[ShownExcerpt]:
@@ -148,22 +156,13 @@ def _sections(request: PageRequest, answered: protocol.DiscoverAnswer) -> list[S
     if answered.excerpts and not any(section.title in prompt for section in sections):
         return []
     folders = {chunk.uri: chunk.folder for chunk in answered.chunks}
-    return [
-        ShownSection(
-            section.title,
-            tuple(
-                ShownPlace(
-                    bullet.citation,
-                    file_address(
-                        bullet.path, numbered(bullet.range), request.named(folders.get(bullet.uri, ""))
-                    ),
-                    " ".join(bullet.text.split()),
-                )
-                for bullet in section.bullets
-            ),
-        )
-        for section in sections
-    ]
+
+    def place(bullet: protocol.Bullet) -> ShownPlace:
+        named = request.named(folders.get(bullet.uri, ""))
+        link = file_address(bullet.path, numbered(bullet.range), named)
+        return ShownPlace(bullet.citation, link, " ".join(bullet.text.split()))
+
+    return [ShownSection(section.title, tuple(map(place, section.bullets))) for section in sections]
 
 
 def _place(request: PageRequest, chunk: protocol.SearchResult) -> ShownPlace:

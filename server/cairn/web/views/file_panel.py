@@ -106,17 +106,10 @@ def _callees(request: PageRequest, references: Iterable[protocol.FoundReference]
     for (_, number), found in calls.items():
         surest, target = max(found, key=lambda each: each[0].confidence)
         line, named = number + 1, request.named(target.folder) or request.repository
-        shown.append(
-            ShownReference(
-                file_address(target.path, (line, max(line, target.range.end.line)), named),
-                f"{target.path}:{line}",
-                target.symbol,
-                _code(target.line, target.path),
-                round(100 * surest.confidence),
-                surest.via,
-                len(found),
-            )
-        )
+        link = file_address(target.path, (line, max(line, target.range.end.line)), named)
+        code, percent = _code(target.line, target.path), round(100 * surest.confidence)
+        label = f"{target.path}:{line}"
+        shown.append(ShownReference(link, label, target.symbol, code, percent, surest.via, len(found)))
     return shown
 
 
