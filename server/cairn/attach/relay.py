@@ -113,9 +113,8 @@ class Relay:
             self._write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": early}).encode())
         with self._sending:
             if self._note(message, line, is_answered=early is not None) and self._channel is not None:
-                with suppress(
-                    OSError
-                ):  # `_pump` notices that the engine is gone, and attaches to another one.
+                # If the engine is gone, `_pump` notices it and attaches to another one.
+                with suppress(OSError):
                     self._channel.send(line)
         self._has_work.set()
 

@@ -33,7 +33,7 @@ class TeamReads(Protocol):
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
         """Return the catalogue of a snapshot; None if the caller may not see such a snapshot."""
 
-    def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
+    def read(self, caller: str, snapshot: int, data: bytes) -> bytes | None:
         """Return the snapshot's answer to a read request; None if the caller may not see such a snapshot."""
 
 
@@ -56,9 +56,9 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
         return plain_response(_present(found), "application/octet-stream")
 
     async def read(request: Request) -> Response:
-        asked = await body(request)
+        data = await body(request)
         try:
-            found = await _on_thread(team.read, CALLER.get(), _snapshot(request), asked)
+            found = await _on_thread(team.read, CALLER.get(), _snapshot(request), data)
         except WireError as problem:
             raise RefusedError("invalidParams", str(problem)) from None
         return plain_response(_present(found))

@@ -149,7 +149,7 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
         home = (real.anchor and Path(real.anchor)) or real
     if real != Path(real.anchor) and real != home and real not in home.parents:
         return ""
-    what = "is your home folder" if real == home else "holds more than a project"
+    what = "is your home folder" if real == home else "contains more than a project"
     return (
         f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
         f"open a project in your client, or name folders: `{command} FOLDER`."

@@ -80,7 +80,7 @@ class EngineSocket:
         self.announcements = Announcements(Record(address, token, os.getpid(), __version__, kind or ""))
         self.presence = Presence()
         self._host, self._open_folders, self._keep_seconds = host, open_folders, keep_seconds
-        self._connections: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Answer until `stop` is set; then withdraw the announcements and close all connections."""
@@ -90,14 +90,13 @@ class EngineSocket:
         self._pool = EnginePool(self._host, self._keep_seconds)
         async with contextlib.AsyncExitStack() as ending:
             ending.push_async_callback(self._pool.close)
-            ending.push_async_callback(self._close_connections)
+            ending.push_async_callback(self._cancel_tasks)
             if self._socket is not None:
                 server = await _start_server(self._socket, self._connected)
                 ending.callback(remove_socket, self.announcements.record.address)
                 ending.callback(server.close)
                 ending.push_async_callback(asyncio.to_thread, self.announcements.end)
-                following = asyncio.create_task(self._follow())
-                ending.push_async_callback(_cancel, following)
+                self._keep(self._follow())
             await stop.wait()
 
     def connect(self, connection: socket.socket) -> None:
@@ -108,10 +107,10 @@ class EngineSocket:
 
         self._keep(answer())
 
-    async def _close_connections(self) -> None:
-        for connection in tuple(self._connections):
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+    async def _cancel_tasks(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _follow(self) -> None:
         while True:
@@ -127,9 +126,9 @@ class EngineSocket:
         self._keep(self._answer(reader, writer))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
-        connection = asyncio.get_running_loop().create_task(work)
-        self._connections.add(connection)
-        connection.add_done_callback(self._connections.discard)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -270,11 +269,6 @@ class EngineSocket:
             async with asyncio.timeout(_TAKEOVER_SECONDS):
                 await reader.read()  # It ends when the other process has taken the folders over.
         self._stop.set()
-
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:

@@ -112,7 +112,7 @@ def latency_plot(
 def _step_lines(
     steps: Sequence[PhaseStep], moments: Sequence[datetime.datetime], x_of: Along, right: int
 ) -> Iterator[StepLine]:
-    """Yield the changes since the first query, with their numbers, of which overlapping ones are omitted."""
+    """Yield the changes since the first query, without the numbers that would overlap."""
     free = -math.inf
     for number, step in enumerate(steps, 1):
         if step.at < moments[0]:
