@@ -53,7 +53,7 @@ def test_typing_shows_rows(opened: Opened) -> None:
 def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     page = opened()
     delayed: list[Route] = []
-    page.route(re.compile(r"q=moor$"), delayed.append)
+    page.route(re.compile(r"q=moor$"), lambda route: delayed.append(route))
     type_into_box(page, "moor")
     wait_until(page, "location.search.endsWith('q=moor')")
     type_into_box(page, " links")
