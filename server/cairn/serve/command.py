@@ -46,6 +46,7 @@ def _serve_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@_serve_options
 @click.option("--new-token", is_flag=True, help="Make a new token first.")
 @click.option(
     "--store",
@@ -53,7 +54,6 @@ def _serve_options(command: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     help="Serve a team's database instead of folders: its URL, or a file with it. Give several for replicas.",
 )
-@_serve_options
 def serve(
     folders: tuple[Path, ...],
     as_json: bool,
