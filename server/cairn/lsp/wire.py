@@ -81,7 +81,7 @@ class WireProtocol(LanguageServerProtocol):
         """Handle one message, given as JSON data. Never raises."""
         problem = _envelope_problem(data)
         if problem is None and self._shutdown and "method" in data and "id" in data:
-            problem = "the server is shutting down"
+            problem = "the server was asked to shut down"
         if problem is not None:
             msg_id = data.get("id") if isinstance(data, dict) else None
             self.refuse(msg_id if _is_id(msg_id) else None, _INVALID_REQUEST, problem)
