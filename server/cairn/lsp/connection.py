@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -29,7 +30,6 @@ from cairn.startup.interpreter import made_to_last
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
-    from cairn.engine.status import IndexingProgress
     from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
@@ -105,7 +105,8 @@ class Connection(LanguageServer):
             self.in_background(self._share_engine(self._share))
         window = self.client_capabilities.window
         if window and window.work_done_progress:
-            self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))
+            progress = partial(self.runner.run, lambda engine: engine.progress())
+            self.in_background(show_progress(self.protocol.progress, progress, self._progress_changed))
 
     async def _share_engine(self, share: Callable[[Engine], Callable[[], None]]) -> None:
         """Open the engine to other processes once it is made: the editor's own requests come first."""
@@ -194,9 +195,6 @@ class Connection(LanguageServer):
     def _show_error(self, problem: CairnError) -> None:
         shown = types.ShowMessageParams(types.MessageType.Error, f"Cairn: {problem}")
         self.soon(lambda: self.window_show_message(shown))
-
-    async def _progress(self) -> IndexingProgress:
-        return await self.runner.run(lambda engine: engine.progress())
 
     def _status_changed(self) -> None:
         """Schedule a notification, which includes later changes up to its sending."""

@@ -96,11 +96,10 @@ async def answer_events(request: PageRequest) -> Response:
             return ""
         return rendered("excerpts.html", excerpts=_excerpts(request, stage.excerpts))
 
-    return event_response(run, EventFormat(progress, str, _problem))
+    def problem(refusal: RefusedError) -> str:
+        return rendered("problem.html", message=refusal.message)
 
-
-def _problem(refusal: RefusedError) -> str:
-    return rendered("problem.html", message=refusal.message)
+    return event_response(run, EventFormat(progress, str, problem))
 
 
 def _params(question: Question, budget: int) -> protocol.DiscoverParams:
