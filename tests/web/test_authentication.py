@@ -159,6 +159,11 @@ def test_unknown_static_files_are_not_served(browser: Browser, path: str) -> Non
     assert browser.ask(path).status == 404
 
 
+def test_malformed_cookie_of_another_server_does_not_end_the_session(served: Served) -> None:
+    cookie = f'a[b]={{"c": 1}}; cairn_session_{served.port}={signed_in(served).cookie}'
+    assert Browser(served).ask(SECRET, headers={"Cookie": cookie}).status == 200
+
+
 def test_root_leads_to_the_page(served: Served) -> None:
     for path in ("/", "/ui"):
         answer = Browser(served).ask(path)
