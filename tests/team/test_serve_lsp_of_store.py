@@ -155,4 +155,4 @@ async def test_revoked_repositories_are_refused_at_once(coast: Town) -> None:
         assert await editor.search("kindle_lamp") == []
         coast.store.owned.revoke("cora", [])
         response = await editor.respond("cairn/search", {"query": "moor a ship"})
-        assert "not valid any more" in response["error"]["message"]
+        assert "no longer valid" in response["error"]["message"]

@@ -1,4 +1,4 @@
-"""Says in the data folders of workspaces that this process has their engine, so that other processes find it."""
+"""Announces this process's engine in the data folders of workspaces, so that other processes find it."""
 
 from __future__ import annotations
 
@@ -17,66 +17,64 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Offers:
-    """The folders for which this process says that it has their engine. Methods may be called from several threads at once."""
+class Announcements:
+    """The folders whose engine this process announces. All methods are thread-safe."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self._held: dict[Path, BaseFileLock] = {}
+        self._locks: dict[Path, BaseFileLock] = {}
         self._unwritten: set[Path] = set()
         """Folders whose record could not be written."""
         self._changing = threading.Lock()
         self._ended = False
 
     def __contains__(self, folder: Path) -> bool:
-        return folder in self._held
+        return folder in self._locks
 
-    def hold(self, folder: Path, lock: BaseFileLock | None = None) -> bool:
-        """Say it of one more folder, unless another process does that wants to keep it; `lock` is one that was taken before."""
+    def add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
+        """Announce one more folder, unless another process keeps it; `lock` is its acquired lock, if any."""
         with self._changing:
-            return self._hold(folder, lock)
+            self._add(folder, lock)
 
-    def _hold(self, folder: Path, lock: BaseFileLock | None) -> bool:
+    def _add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
         if self._ended:
-            return False
-        giving_way = None
+            return
+        yielding = None
         lock = lock or taken_lock(folder)
         if lock is None and self.record.kind != BACKGROUND:
-            giving_way = ask_to_yield(folder)
+            yielding = ask_to_yield(folder)
             lock = taken_lock(folder)
         if lock is None:
-            return False
+            return
         try:
             write_record(folder, self.record)
+            self._locks[folder] = lock
         except OSError as problem:
-            if folder not in self._unwritten:  # It is tried again every few seconds.
+            if folder not in self._unwritten:  # `follow` tries again every few seconds.
                 logger.warning("other processes will not find the engine of %s: %s", folder, problem)
             self._unwritten.add(folder)
             lock.release()
-            return False
         finally:
-            if giving_way is not None:
-                giving_way.close()  # Its clients may look for another engine now.
-        self._held[folder] = lock
-        return True
+            if yielding is not None:
+                yielding.close()  # The clients of the other engine look for this one now.
 
     def follow(self, folders: Iterable[Path]) -> None:
-        """Say it of these folders, and no longer of others."""
+        """Announce exactly these folders."""
         wanted = set(folders)
         with self._changing:
-            for gone in set(self._held) - wanted:
+            for gone in set(self._locks) - wanted:
                 self._release(gone)
-            for folder in wanted - set(self._held):
-                self._hold(folder, None)
+            for folder in wanted - set(self._locks):
+                self._add(folder)
 
     def end(self) -> None:
-        """Say it no longer of any folder, from now on."""
+        """Withdraw all announcements, and ignore later ones."""
         with self._changing:
             self._ended = True
-            for folder in tuple(self._held):
+            for folder in tuple(self._locks):
                 self._release(folder)
 
     def _release(self, folder: Path) -> None:
-        lock = self._held.pop(folder)
+        lock = self._locks.pop(folder)
         remove_record(folder, self.record)
         lock.release()
