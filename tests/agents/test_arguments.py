@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.arguments import arguments_of, taught
+from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.cursor import cursor_of, steps_of
 from cairn.agents.discover import DiscoverArguments
 from cairn.agents.places import Place, place_named
@@ -55,7 +55,7 @@ def test_the_budget_of_the_protocol_bounds_a_discovery() -> None:
         ({"query": "x", "limit": "many"}, "limit: expected a whole number"),
         ({"query": "x", "type": ["novel"]}, "type: expected one of prose, code"),
         ({"query": "x", "filter": {"type": ["novel"]}}, "type: expected one of prose, code"),
-        ({"query": "x", "cursor": "next"}, "cursor: 'next' is none; copy it from the line `more:`"),
+        ({"query": "x", "cursor": "next"}, "cursor: 'next' is not a cursor; copy it from the line `more:`"),
     ],
 )
 def test_an_error_says_what_is_wrong_what_is_meant_and_gives_an_example(
@@ -64,7 +64,7 @@ def test_an_error_says_what_is_wrong_what_is_meant_and_gives_an_example(
     tool = TOOLS["search"]
     with pytest.raises(InvalidRequestError) as refused:
         steps_of(arguments_of(arguments, SearchArguments).cursor)
-    text = str(taught(refused.value, tool.name, tool.input_schema, arguments, tool.example))
+    text = str(error_with_usage(refused.value, tool.name, tool.input_schema, arguments, tool.example))
     assert said in text
     assert "query (required)" in text
     assert tool.example in text

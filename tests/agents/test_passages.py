@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cairn import protocol
-from cairn.agents.passages import Shown, shown
+from cairn.agents.passages import ResultText, result_text
 from cairn.agents.places import Paths
 from cairn.protocol import whole_lines
 from tests.search_results import search_result
@@ -14,9 +14,9 @@ ALONE = Paths({}, True)
 BODY = "".join(f"    step_{number}()\n" for number in range(29))
 
 
-def result(**fields: Any) -> Shown:
+def result(**fields: Any) -> ResultText:
     options = {name: fields.pop(name) for name in ("by_name", "related") if name in fields}
-    return shown(search_result(**fields), ALONE, **{"by_name": False, **options})
+    return result_text(search_result(**fields), ALONE, **{"by_name": False, **options})
 
 
 def test_a_result_names_its_place_what_it_is_and_why_it_is_there() -> None:
@@ -51,7 +51,7 @@ def test_further_passages_are_shown_with_their_lines_where_there_is_room() -> No
 
 def test_results_of_one_of_several_folders_begin_with_its_name() -> None:
     paths = Paths({"file:///harbour": "harbour", "file:///tide": "tide"}, False)
-    assert shown(search_result(), paths, by_name=False).head.startswith("harbour/src/berths.py:12-20 ")
+    assert result_text(search_result(), paths, by_name=False).head.startswith("harbour/src/berths.py:12-20 ")
 
 
 def lines(text: str) -> list[str]:
@@ -127,5 +127,5 @@ def test_the_head_of_a_definition_below_its_comment_stands_in_one_part_with_it()
 
 
 def test_a_far_weaker_result_takes_few_lines() -> None:
-    weak = shown(search_result(snippet=BODY, range=whole_lines(11, 40), score=0.2), ALONE, best_score=0.9)
+    weak = result_text(search_result(snippet=BODY, range=whole_lines(11, 40), score=0.2), ALONE, best_score=0.9)
     assert len(lines(weak.written(16))) <= 4

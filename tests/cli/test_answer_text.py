@@ -11,7 +11,7 @@ from tests.search_results import search_result
 
 from cairn import protocol
 from cairn.cli import answer_text
-from cairn.cli.output import look
+from cairn.cli.output import display
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
 from cairn.protocol.places import whole_lines
 from cairn.protocol.search import FilePassage
@@ -87,7 +87,7 @@ def test_colour_changes_nothing_but_the_colour_of_an_excerpt(
     answer = discovery(evolve(EXCERPT, language=language))
     answer_text.print_discovery(answer, limit=2)
     plain = capsys.readouterr().out
-    monkeypatch.setattr(look, "color", "always")
+    monkeypatch.setattr(display, "color", "always")
     answer_text.print_discovery(answer, limit=2)
     coloured = capsys.readouterr().out
     assert ESCAPE.sub("", coloured) == plain

@@ -114,6 +114,6 @@ def test_what_there_is_not_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     unknown = printed(capsys, definitions=(), message="Nothing is called moor. Did you mean moor_ship?")
     assert unknown == ["Nothing is called moor. Did you mean moor_ship?"]
     cut = printed(capsys, reference(9, "moor(a)", "open_port"), complete=False)
-    assert cut[-1] == "These are not all; a larger -n shows more."
+    assert cut[-1] == "There are more; a larger -n shows them."
     many = tuple(defined("moor", line) for line in range(7))
     assert "… 2 more definitions of that name" in printed(capsys, definitions=many)

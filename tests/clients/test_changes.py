@@ -412,7 +412,7 @@ def test_the_command_shows_asks_writes_and_removes(tmp_path: Path) -> None:
     assert not (home / ".cursor" / "mcp.json").exists()
     cairn(tmp_path, "install", "--uninstall", "--yes")
     assert [*(home / ".codex").iterdir()] == []
-    assert "nothing of Cairn" in cairn(tmp_path, "uninstall").stdout
+    assert "nothing by Cairn" in cairn(tmp_path, "uninstall").stdout
 
 
 def test_the_command_names_the_clients_that_it_knows(tmp_path: Path) -> None:
@@ -431,8 +431,8 @@ def test_the_command_fails_where_a_file_is_left_alone(tmp_path: Path) -> None:
 def test_the_command_tells_of_the_other_scope(tmp_path: Path) -> None:
     cairn(tmp_path, "install", "cursor", "--scope", "project", "--yes")
     removed = cairn(tmp_path, "uninstall", "--yes")
-    assert "nothing of Cairn" in removed.stdout
-    assert "--scope project removes it there" in removed.stderr
+    assert "nothing by Cairn" in removed.stdout
+    assert "to remove it there, use --scope project" in removed.stderr
     cairn(tmp_path, "uninstall", "--scope", "project", "--yes")
     assert [*(tmp_path / "project").iterdir()] == []
 

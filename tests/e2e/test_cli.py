@@ -141,7 +141,7 @@ BAD = [
     (("discover", "  "), 2, "query: is empty"),
     (("search", "x", "--limit", "0"), 2, "limit: expected 1 to 200"),
     (("search", "x", "--limit", "many"), 2, "not a valid integer"),
-    (("search", "x", "--type", "novel"), 2, "'novel' is no type; expected one of prose, code"),
+    (("search", "x", "--type", "novel"), 2, "'novel' is not a type; expected one of prose, code"),
     (("search", "x", "--type", "porse"), 2, "did you mean prose?"),
     (("search", "x", "--language", "pyton"), 1, "did you mean python?"),
     (("search", "x", "--path", "[z"), 2, "has a bracket that is not closed"),
@@ -173,7 +173,7 @@ BAD = [
     (("page", "src"), 1, "is a directory"),
     (("page", __file__), 1, "name its folder with -C"),
     (("call", "serch"), 2, "did you mean search?"),
-    (("call", "search", "{"), 2, "params: are no JSON"),
+    (("call", "search", "{"), 2, "params: are not JSON"),
     (("call", "search", "[]"), 2, "expected an object"),
     (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
@@ -205,7 +205,7 @@ def test_bad_input_fails_with_one_clear_line(
     first, *rest = shown.splitlines()
     assert first.startswith("cairn: ")
     assert message in first
-    assert [line for line in rest if "--help` shows how it is used" not in line] == []
+    assert [line for line in rest if "--help` for its usage" not in line] == []
 
 
 @pytest.mark.usefixtures("bare_data_dir")

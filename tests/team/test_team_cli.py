@@ -123,7 +123,7 @@ def test_store_is_filled_granted_looked_at_and_emptied(
     assert made["reader"] == "bob"
     assert store.owned.knows(made["token"])
     assert run("grant", "bob", "--all", "--quiet").out == ""
-    assert run("readers").out.splitlines() == ["ada  1 tokens  harbour", "bob  1 tokens  everything"]
+    assert run("readers").out.splitlines() == ["ada  1 token  harbour", "bob  1 token  everything"]
     assert run("readers", "--json").json[0] == {
         "name": "ada",
         "everything": False,
@@ -141,7 +141,7 @@ def test_store_is_filled_granted_looked_at_and_emptied(
     assert not store.owned.knows(token)
 
     assert run("gc").out.startswith("Deleted 0 snapshots")
-    assert "1 snapshots, 6 files and 7 passages" in run("remove", "harbour").out
+    assert "1 snapshot, 6 files and 7 passages" in run("remove", "harbour").out
     assert run("repositories", "--json").json == []
 
 

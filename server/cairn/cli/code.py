@@ -1,4 +1,4 @@
-"""Code on a terminal: highlighted, with the numbers that its lines have in their file."""
+"""Prints code on a terminal: highlighted, with the line numbers of its file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cairn.cli.console import has_colour, shown, write
 from cairn.text.verbatim import lines_of
 
 _THEME = "ansi_dark"
-"""It uses the terminal's own colours, which its user can read, and no background."""
+"""This theme uses the terminal's own colours, which its user can read, and no background."""
 _TAB = 4
 
 
 def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
-    """Print lines of the file at `path`, which is in `language`; `first` is the 1-based number of the first one."""
+    """Print lines of the file at `path`; `first` is the 1-based number of the first one."""
     lines = lines_of(shown(text))
     width = len(str(first + len(lines) - 1))
     highlighted = _highlighted(lines, path, language) if has_colour() else map(_plain, lines)
@@ -29,12 +29,12 @@ def _plain(line: str) -> Text:
 
 
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
-    """The lines in colour, each as long as before; as they are where their language is not known."""
+    """Yield the lines in colour, each as long as before, or unchanged if their language is unknown."""
     code = "\n".join(lines)
     syntax = Syntax(code, language or "text", theme=_THEME, background_color="default", tab_size=_TAB)
-    if syntax.lexer is None:  # our name of the language is not one of its names
+    if syntax.lexer is None:  # the highlighter may know the language by another name
         syntax = Syntax(
             code, Syntax.guess_lexer(path), theme=_THEME, background_color="default", tab_size=_TAB
         )
-    # The highlighter ends the last line, too.
+    # The highlighter ends the last line as well.
     yield from syntax.highlight(code).split("\n", allow_blank=True)[: len(lines)]

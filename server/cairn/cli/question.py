@@ -1,7 +1,7 @@
-"""A question of the command line, apart from who answers it: an engine of this process, or one that another process has.
+"""A question of the command line, which an engine of this process answers, or that of another process.
 
-On a terminal, people read answers in colour. Everywhere else, agents and other programs read them: as compact text, the same
-that the tools over MCP give, or as JSON.
+People on a terminal get answers in colour. Agents and other programs get compact text, the same as from the
+tools over MCP, or JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _REMOTE_SECONDS = 10.0
 
 @frozen
 class Question:
-    """What a command line asks. Making one raises WrongUsageError for params that the method does not take."""
+    """A question of a command line. Making one raises WrongUsageError for params that the method does not
+    take."""
 
     folders: Sequence[Path]
     method: str
@@ -34,15 +35,16 @@ class Question:
     shown: Callable[[Any], None]
     """Prints the method's answer for people."""
     tool: str = ""
-    """The tool that answers the same as compact text; "" where the answer is always as `shown` prints it."""
+    """The tool that answers in compact text; "" if the answer is always printed by `shown`."""
     arguments: Mapping[str, Any] = field(factory=dict)
+    """The tool's arguments; empty ones count as absent."""
     """The tool's arguments; those that are empty count as absent."""
     as_json: bool = False
     is_compact: bool = False
-    """Whether the answer is compact on a terminal, too, whatever its arguments say."""
+    """Whether the answer is compact on a terminal as well, whatever its arguments."""
     no_wait: bool = False
     check: Callable[[Engine], None] | None = None
-    """Raises InvalidRequestError for what only the index knows not to be there."""
+    """Raises InvalidRequestError for values that only the index can check."""
 
     def __attrs_post_init__(self) -> None:
         from cairn.engine.methods import METHODS
@@ -56,7 +58,7 @@ class Question:
 
     @property
     def is_for_people(self) -> bool:
-        """Whether the answer is shown to people, rather than written for programs."""
+        """Whether the answer is printed for people rather than for programs."""
         from cairn.cli.console import has_colour
 
         is_seen = sys.stdout.isatty() or has_colour()
@@ -64,7 +66,7 @@ class Question:
         return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
     def answer(self, engine: Engine) -> Any:
-        """The method's answer, as an object of its class."""
+        """Return the method's answer as an object of its class."""
         from cairn.engine.runner import answer
 
         if self.check is not None:
@@ -72,7 +74,7 @@ class Question:
         return answer(engine, self.method, dict(self.data), as_json=False)
 
     def text(self, engine: Engine) -> str:
-        """The answer for programs."""
+        """Return the answer for programs."""
         if self.as_json:
             return json_text(self.answer(engine), ascii_only=False)
         from cairn.agents.tools import tool_named
@@ -84,14 +86,15 @@ class Question:
         try:
             return "\n".join(tool_named(self.tool).answer(engine, arguments, front=CLI).texts)
         except InvalidRequestError as problem:
-            # What the tool's own error adds is about its arguments, not about the options of a command.
+            # The tool's error adds its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None
 
 
 def answer_question(question: Question) -> None:
     """Print the answer.
 
-    Where people read it, an engine that runs is asked. Where programs do, one has been asked before anything was imported.
+    For people, an engine that already runs is tried first. For programs, that was tried before anything was
+    imported.
     """
     answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
     if answer is not None:
@@ -101,7 +104,7 @@ def answer_question(question: Question) -> None:
         if places := question.data.get("filter", {}).get("path"):
             from cairn.engine.scope import within
 
-            within(places, engine.folders)  # Which of them are not there is told before anything is indexed.
+            within(places, engine.folders)  # report an unknown path before indexing anything
         wait_to_ask(engine, vectors=not question.no_wait)
         if question.is_for_people:
             question.shown(question.answer(engine))
@@ -114,7 +117,8 @@ def answer_question(question: Question) -> None:
 
 
 def _answer_elsewhere(question: Question) -> Any:
-    """The answer of an engine that runs for the folder; None where none does, or it does not know yet."""
+    """Return the answer of an engine that already runs for the folders, or None if there is none or it is not
+    ready."""
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
@@ -132,12 +136,12 @@ def _answer_elsewhere(question: Question) -> Any:
         return None
     channel, answer = found
     channel.close()
-    if "answer" not in answer:  # What is wrong is found out, and told, by an engine of this process.
+    if "answer" not in answer:  # an engine of this process reports the problem
         return None
     return structure(answer["answer"], METHODS[question.method].answer_type())
 
 
 def is_ready(engine: Engine, *, vectors: bool) -> bool:
-    """Whether the engine's index is as far as a command waits for."""
+    """Return whether the engine's index is as complete as a command requires."""
     progress = engine.progress()
     return not progress.problem and (progress.complete or (progress.scanned and not vectors))
