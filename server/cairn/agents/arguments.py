@@ -31,8 +31,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def workspace_of(arguments: Mapping[str, Any]) -> str:
-    """Return the open folder named by the arguments, or "". Raise InvalidRequestError if it is not a
-    string."""
+    """Return the open folder that the arguments name, or "". Raise InvalidRequestError for other types."""
     workspace = arguments.get(WORKSPACE)
     if workspace is not None and not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string: the name, path or URI of an open folder")
@@ -40,8 +39,7 @@ def workspace_of(arguments: Mapping[str, Any]) -> str:
 
 
 def arguments_of(given: Mapping[str, Any], cls: type[T]) -> T:
-    """Return the arguments as an object of the attrs class `cls`. Raise InvalidRequestError for a wrong
-    one."""
+    """Return the arguments as an object of the attrs class `cls`. Raise InvalidRequestError."""
     hints = typing.get_type_hints(cls)
     data = {camel_case(name): value for name, value in without_nulls(given).items() if name != WORKSPACE}
     for attribute in attrs.fields(cls):  # type: ignore[arg-type]

@@ -26,8 +26,7 @@ def estimated_tokens(text: str) -> int:
 
 
 def token_counter(engine: Engine) -> Callable[[str], int]:
-    """Return the counter of an answer's tokens: the larger of the estimate and the installed model's
-    count."""
+    """Return the larger of the estimate and the installed model's count, as a function."""
     try:
         tokenizer = engine.model.tokenizer()
     except ModelError:  # reported by `status`
@@ -46,24 +45,20 @@ class Budget:
     count: Callable[[str], int]
 
     def holds(self, *parts: str) -> bool:
-        """Return whether an answer of these parts fits."""
         return self.count(joined(*parts)) <= self.tokens
 
     def cut(self, text: str) -> str:
-        """Return the first lines of `text` that fit."""
         lines = text.split("\n")
         count = largest_fitting(len(lines), lambda count: self.holds("\n".join(lines[:count])))
         return "\n".join(lines[:count])
 
 
 def joined(*parts: str) -> str:
-    """Join the parts that are not empty by line breaks."""
     return "\n".join(filter(None, parts))
 
 
 def largest_fitting(possible: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `possible` that fits, or 0. Every number below a fitting one must
-    fit."""
+    """Return the largest number up to `possible` that fits, or 0, by bisection."""
     low, high = 0, possible
     if possible and fits(possible):
         return possible

@@ -38,5 +38,4 @@ class ToolCall:
 
     @property
     def paths(self) -> Paths:
-        """How the answer writes the paths of files."""
         return Paths.of(self.engine)

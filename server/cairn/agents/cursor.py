@@ -30,8 +30,8 @@ def cursor_of(steps: Steps, *question: Any) -> str:
 
 
 def steps_of(cursor: str, *question: Any) -> Steps:
-    """Return the steps of a cursor, none for "". Raise InvalidRequestError if it is not a cursor of
-    `question`."""
+    """Return the steps of a cursor, none for "". Raise InvalidRequestError for a cursor of another
+    question."""
     if not cursor:
         return ()
     found = _CURSOR.fullmatch(cursor.strip().strip("'\"`"))
@@ -57,7 +57,7 @@ def _mark(question: Sequence[Any]) -> str:
 
 
 def require_none(cursor: str) -> None:
-    """Raise InvalidRequestError for a cursor: structured answers are not cut."""
+    """Raise InvalidRequestError for any cursor: structured answers are not cut."""
     if cursor:
         raise InvalidRequestError(
             "cursor", "belongs to answers as text; data is not cut, so ask for a higher limit"

@@ -29,8 +29,7 @@ when answers double (benchmarks/agents)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
 _ENGINE_SHARE = 0.75
-"""Converts tokens of an answer to those of discovery, which counts four characters a token where an answer
-counts three bytes."""
+"""Discovery counts four characters a token, an answer three bytes."""
 _FRAME = 60
 """Tokens of the prompt's own words, which an answer leaves out."""
 _FOOT = 30
@@ -75,7 +74,6 @@ class DiscoverArguments:
         return self._params(FormatStyle.PLAIN, config)
 
     def params_as_given(self) -> protocol.DiscoverParams:
-        """Return the protocol's params without changes of the tool's own."""
         config = self.config
         render = config.get("render", {})
         if self.max_tokens and isinstance(render, dict):
@@ -105,7 +103,6 @@ class DiscoverArguments:
 
 
 def discover_data(call: ToolCall, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
-    """Return the protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     answer: protocol.DiscoverAnswer = call.request("discover", arguments.params_as_given())
     return answer
@@ -149,16 +146,14 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
-    """Return the budget of discovery for an answer of `tokens`: discovery also counts its own words and the
-    question."""
+    """Return the budget of discovery, which also counts its own words and the question."""
     return max(
         _LEAST_ENGINE_TOKENS, int(_ENGINE_SHARE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT
     )
 
 
 def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
-    """Return the excerpts of the earlier answers, found again. The engine caches each unless the index
-    changed."""
+    """Return the excerpts of the earlier answers. The engine caches each unless the index changed."""
     known: list[protocol.Excerpt] = []
     for tokens, count in steps:
         answer: protocol.DiscoverAnswer = call.request(
@@ -169,7 +164,6 @@ def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[p
 
 
 def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
-    """Return the excerpts of an answer without the lines of the known ones."""
     shown: dict[str, set[int]] = {}
     for each in known:
         shown.setdefault(each.uri, set()).update(range(each.range.start.line, each.range.end.line))
@@ -204,8 +198,7 @@ def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
 
 
 def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> list[str]:
-    """Return the cited sentences that come first if the question is what something is, or if there are no
-    excerpts."""
+    """Return the cited sentences that answer what something is, or that are all there is."""
     heading = answer.answer_prompt.partition(_EXCERPTS)[0]
     if _EVIDENCE not in heading and answer.excerpts:
         return []

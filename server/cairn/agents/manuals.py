@@ -25,15 +25,12 @@ tool takes the places (path:10-40) that another prints. Nothing found? Ask in ot
 
 @frozen
 class Manual:
-    """The manual of one tool."""
-
     text: str
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
 
     @property
     def description(self) -> str:
-        """The manual's text with its examples."""
         shown = "\n".join(json.dumps(each, ensure_ascii=False) for each in self.examples if each)
         return f"{self.text}\n{shown}" if shown else self.text
 

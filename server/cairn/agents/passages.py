@@ -1,5 +1,4 @@
-"""The text of a search result: its place, its name, why it was found, and the lines of it that matter
-most."""
+"""The text of a search result: its place, its name, why it was found, and its best lines."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ _MOST_TERMS = 4
 _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
-"""Letters of a stem, by which a word of a line matches one of the question: `cookie` for `cookies`, `saves`
-for `saved`."""
+"""Letters of a stem, which matches a line: `cookie` for `cookies`, `saves` for `saved`."""
 _WEAK = 0.5
 """Share of the first result's score. A result below it is seldom wanted, and gets few lines."""
 _LINES_ASIDE = 3
@@ -78,8 +76,7 @@ class ResultText:
     is_definition: bool
     """Whether its lines are shown from its head on: it was found by its name, or `related` found it."""
     is_aside: bool
-    """Whether it scores far below the first result, or only shares the name of a definition that is another
-    result."""
+    """Whether it scores far below the first result, or only shares the name of the wanted definition."""
 
     def written(self, most: int, of_further: int = 0) -> str:
         """Return the result with at most `most` of its lines and `of_further` of each further passage.

@@ -1,5 +1,4 @@
-"""Places as agents write and read them: `path:first-last`, with 1-based lines. Every tool prints and takes
-them so."""
+"""Places as all tools print and take them: `path:first-last`, with 1-based lines."""
 
 from __future__ import annotations
 
@@ -75,7 +74,6 @@ class Paths:
 
     @classmethod
     def of(cls, engine: Engine) -> Paths:
-        """Return the paths for the open folders of the engine."""
         names = [folder.shown.name for folder in engine.folders]
         return cls(
             {
@@ -94,5 +92,4 @@ class Paths:
 
 
 def numbered(first: int, lines: Sequence[str]) -> list[str]:
-    """Return the lines with their numbers, from `first` on."""
     return [f"{number}:{line}" for number, line in enumerate(lines, first)]

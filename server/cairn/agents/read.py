@@ -23,8 +23,7 @@ _THERE = ("left out of the index", "is a folder", "is empty, or was not read yet
 """Parts of the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
-"""Characters. The answer replaces a longer line by its length, also if it exceeds the answer's number of
-tokens."""
+"""Characters. The answer replaces a longer line, or one longer than its number of tokens, by its length."""
 
 
 @frozen
@@ -46,8 +45,6 @@ class ReadArguments:
 
 @frozen
 class _Found:
-    """A file and its lines to read."""
-
     page: protocol.PageAnswer
     place: Place
     note: str = ""

@@ -47,7 +47,6 @@ class ReferencesArguments:
             raise InvalidRequestError("symbol", "is required: a name, Owner.name or path:line")
 
     def params(self, symbol: str | None, limit: int) -> protocol.ReferencesParams:
-        """Return the protocol's params for at most `limit` references."""
         return protocol.ReferencesParams(
             symbol=symbol,
             text_document=self.text_document,
@@ -59,7 +58,6 @@ class ReferencesArguments:
 
 
 def references_data(call: ToolCall, arguments: ReferencesArguments) -> protocol.ReferencesAnswer:
-    """Return the protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     usual = protocol.ReferencesParams("x").limit
     limit = usual if arguments.limit is None else arguments.limit
@@ -70,8 +68,7 @@ def references_data(call: ToolCall, arguments: ReferencesArguments) -> protocol.
 
 
 def references(call: ToolCall, arguments: ReferencesArguments) -> str:
-    """Return the answer. Raise InvalidRequestError for a place that is not indexed, and for a wrong
-    cursor."""
+    """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
     symbol, note = _meant(call, arguments)
     at = arguments.text_document, arguments.position
     question = (arguments.symbol, str(at), arguments.direction, arguments.depth)
@@ -164,8 +161,7 @@ def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
 
 
 def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool) -> list[int]:
-    """Return the indexes of the references without repetitions: a line that calls something twice is one
-    place."""
+    """Return the indexes of the references, without repetitions on one line."""
     first: dict[tuple[object, ...], int] = {}
     for number, each in enumerate(references):
         what = each.symbol if is_down else ""
@@ -194,8 +190,7 @@ def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[in
 
 
 def _others(references: Sequence[protocol.FoundReference]) -> str:
-    """Return one line for further references of the file above: their lines, and the functions around
-    them."""
+    """Return one line for further references of the file above."""
     places = [
         f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
         for each in references
@@ -231,8 +226,7 @@ def _code(line: str) -> str:
 
 
 def _reference(reference: protocol.FoundReference, paths: Paths, reasons: set[str], *, is_down: bool) -> str:
-    """Return its place, what is around it or what it leads to, its code, and its confidence if that is
-    low."""
+    """Return its place, what is around it or what it leads to, its code, and a low confidence."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
     if is_down and reference.target is not None:

@@ -1,5 +1,4 @@
-"""The tool `related`: what belongs to given lines of a file, such as tests, callers, documents and
-siblings."""
+"""The tool `related`: what belongs to given lines, such as tests, callers, documents and siblings."""
 
 from __future__ import annotations
 
@@ -41,7 +40,6 @@ class RelatedArguments:
 
 
 def related_data(call: ToolCall, arguments: RelatedArguments) -> protocol.RelatedAnswer:
-    """Return the protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     uri, lines = _passage(call, arguments)
     params = protocol.RelatedParams(protocol.TextDocument(uri), lines)
@@ -57,8 +55,7 @@ def related_data(call: ToolCall, arguments: RelatedArguments) -> protocol.Relate
 
 
 def related(call: ToolCall, arguments: RelatedArguments) -> str:
-    """Return the answer. Raise InvalidRequestError for a place that is not indexed, and for a wrong
-    cursor."""
+    """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
     uri, lines = _passage(call, arguments)
     question = (uri, str(lines))
     steps = steps_of(arguments.cursor, *question)

@@ -1,5 +1,4 @@
-"""JSON schemas of the tools, in the part of JSON Schema that every client and model takes: one `type` for
-each value."""
+"""JSON schemas of the tools, limited to what every client and model takes: one `type` a value."""
 
 from __future__ import annotations
 
@@ -13,8 +12,7 @@ Schema = dict[str, Any]
 
 
 def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """Return the schema of an object with these properties. Others, such as `workspace`, are accepted but not
-    listed."""
+    """Return the schema of an object with these properties. Others, such as `workspace`, are accepted."""
     shape: Schema = {"type": "object", "properties": dict(properties)}
     if required:
         shape["required"] = list(required)
@@ -22,7 +20,7 @@ def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] =
 
 
 def params_schema(method: Method) -> Schema:
-    """Return the schema of a method's params without descriptions: an agent passes on what a stage
+    """Return the schema of a stage's params, without descriptions: an agent passes on what a stage
     returned."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions).object(method.params_class())

@@ -23,8 +23,7 @@ LIMIT = 5
 MOST = 200
 """The most results of a question, over all of its answers."""
 _LINES = (36, 16, 5)
-"""Lines of the first, the second and each further result, if there is room. The wanted one is usually one of
-the first two."""
+"""Lines of the first, the second and each further result: one of the first two is usually wanted."""
 _FURTHER_LINES = (24, 12, 0)
 """Lines of each further passage of the same results. So, 4,000 bytes contain 0.35 of the facts that 58
 questions need. With (16, 12, 8) lines and no further passages, 2,600 bytes contained 0.24; with (24, 16, 12),
@@ -58,7 +57,6 @@ class SearchArguments:
 
     @property
     def wanted(self) -> protocol.SearchFilter:
-        """The filter of the search."""
         given = self.filter
         return protocol.SearchFilter(
             type=self.type or given.type,
@@ -68,7 +66,6 @@ class SearchArguments:
         )
 
     def params(self, limit: int, context: int) -> protocol.SearchParams:
-        """Return the protocol's params for at most `limit` results."""
         return protocol.SearchParams(
             query=self.query,
             limit=limit,
@@ -83,7 +80,6 @@ class SearchArguments:
 
 
 def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAnswer:
-    """Return the protocol's answer, as every other front has it."""
     require_none(arguments.cursor)
     usual = protocol.SearchParams("")
     answer: protocol.SearchAnswer = call.request(

@@ -24,13 +24,11 @@ class StatusArguments:
 
 
 def status_data(call: ToolCall, _: StatusArguments) -> protocol.StatusAnswer:
-    """Return the protocol's answer, as every other front has it."""
     answer: protocol.StatusAnswer = call.request("status", {})
     return answer
 
 
 def status(call: ToolCall, arguments: StatusArguments) -> str:
-    """Return the state of the index in a few lines."""
     answer = status_data(call, arguments)
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
     files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"

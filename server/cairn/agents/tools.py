@@ -42,8 +42,7 @@ ALL, STAGES = "all", "stages"
 """Names for several tools."""
 
 _OMITTED_FROM_DISCOVERY = frozenset({"answerPrompt", "bullets", "chunks"})
-"""Fields of a discovery that repeat its `excerpts` and the bullets of its `plan`: 36,000 characters instead
-of 130,000."""
+"""Fields that repeat `excerpts` and the bullets of `plan`: 36,000 characters instead of 130,000."""
 
 Given = Mapping[str, Any]
 """Arguments as a client sends them."""
@@ -61,8 +60,6 @@ class ToolAnswer:
 
 @frozen
 class Tool:
-    """A tool of agents."""
-
     name: str
     description: str
     input_schema: Schema
@@ -86,7 +83,6 @@ class Tool:
 
     @functools.cached_property
     def output_schema(self) -> Schema:
-        """The schema of a structured answer."""
         return answer_schema(self.method, self.omitted)
 
     def answer(

@@ -175,7 +175,7 @@ def _print_verdict(verdict: Verdict, has_results: bool) -> None:
 
 
 def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, str]]:
-    """Yield each result with its number and its 1-based `path:first-last`, and its folder if there are
+    """Yield each result with its number, its 1-based `path:first-last`, and its folder if there are
     several."""
     several_folders = len({result.folder for result in results}) > 1
     for number, result in enumerate(results, 1):

@@ -29,8 +29,6 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic before click 8.5
-    """A type of chunks."""
-
     name = "type"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -45,12 +43,10 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the types that begin with `incomplete`."""
         return [CompletionItem(name) for name in _chunk_types() if name.startswith(incomplete)]
 
 
 def directories(_context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Let the shell complete a directory."""
     return [CompletionItem(incomplete, type="dir")]
 
 

@@ -39,8 +39,7 @@ def show(folder: Path, everything: bool, as_json: bool) -> None:
 @config.command()
 @answers
 def schema(as_json: bool) -> None:
-    """Print the JSON schema of config.toml and .cairn.toml, with which TOML editors complete and check
-    them."""
+    """Print the JSON schema of config.toml and .cairn.toml, with which TOML editors check them."""
     from cairn.settings.shown import settings_schema
 
     print_json(settings_schema())

@@ -40,7 +40,6 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def has_colour() -> bool:
-    """Return whether the current stdout shows colour."""
     return _console().color_system is not None
 
 
@@ -54,7 +53,6 @@ def rule(title: str) -> None:
 
 
 def warn(*texts: str | None) -> None:
-    """Print each given text in yellow, without markup."""
     for text in filter(None, texts):
         write(f"[yellow]{escape(text)}[/]")
 

@@ -90,8 +90,7 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
 
 
 def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
-    """Wait as `wait` does, but if the index cannot be brought up to date, let the command use what is
-    indexed."""
+    """Wait as `wait` does, but if the index cannot be updated, continue with what is indexed."""
     try:
         wait(engine, vectors=vectors)
     except IndexUnavailableError as problem:
@@ -156,8 +155,7 @@ _COLUMN = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?::(?P<column>[0-9
 
 
 def lines_named(text: str) -> Place:
-    """Parse `FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raise WrongUsageError for other
-    texts."""
+    """Parse `FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raise WrongUsageError."""
     match = _LINES.fullmatch(text)
     if match is None:
         raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE-LINE, got {text!r}")
@@ -176,7 +174,7 @@ def names_position(text: str) -> bool:
 
 
 def position_named(text: str) -> Place:
-    """Parse `FILE:LINE` or `FILE:LINE:COLUMN`. Raise WrongUsageError for other texts."""
+    """Parse `FILE:LINE` or `FILE:LINE:COLUMN`. Raise WrongUsageError."""
     match = _COLUMN.fullmatch(text)
     if match is None:
         raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE:COLUMN, got {text!r}")

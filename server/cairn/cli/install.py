@@ -1,5 +1,4 @@
-"""`cairn install` and `cairn uninstall`: Cairn's MCP server in the settings of the agents' clients on this
-machine."""
+"""`cairn install` and `cairn uninstall`: Cairn's MCP server in the settings of agents' clients."""
 
 from __future__ import annotations
 
@@ -92,8 +91,7 @@ class ChangeAnswer:
     """The client's name; "" for a file of instructions."""
     path: str
     state: str
-    """`added`, `updated` or `removed`; `present` or `absent` if nothing is to be done; else why it cannot be
-    done."""
+    """`added`, `updated` or `removed`; `present` or `absent` if unchanged; else the kind of problem."""
     message: str
     diff: str
     """The changes as lines of a unified diff, or the client's own commands after `$`."""
@@ -180,8 +178,7 @@ def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
 
 
 def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) -> list[Client]:
-    """Return the named clients, else the installed ones. Raise WrongUsageError for an unknown name,
-    CairnError if none."""
+    """Return the named clients, else the installed ones. Raise WrongUsageError and CairnError."""
     from cairn.clients.table import BY_NAME, CLIENTS
 
     for name in names:

@@ -34,7 +34,6 @@ def cli() -> None:
 
 @cli.result_callback()
 def _answer(result: object) -> None:
-    """Answer the question that a command returned, if any."""
     if isinstance(result, Question):
         answer_question(result)
 

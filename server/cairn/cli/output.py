@@ -71,8 +71,7 @@ def show(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
 
 
 def report(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
-    """Print the answer of a command that is run for its effect: as `show`, but nothing for people with
-    `--quiet`."""
+    """Print the answer of a command that is run for its effect, except for people with `--quiet`."""
     if as_json or not display.quiet:
         show(answer, shown, as_json)
 
@@ -102,8 +101,7 @@ def to_stderr(line: str) -> None:
 
 
 class WrongUsageError(click.UsageError):
-    """A value that is wrong whatever the folder; `field` is the name of the argument or option in the
-    protocol."""
+    """A value that is wrong in any folder; `field` is the argument's or option's name in the protocol."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -136,11 +134,8 @@ def alternatives(name: str, known: Sequence[str]) -> str:
 
 @define
 class ErrorAnswer:
-    """An error in the output of `--json`."""
-
     code: str
-    """`usage`, `interrupted`, `system`, or the error's own name: `invalidRequest`, `indexUnavailable`,
-    `model`, …"""
+    """`usage`, `interrupted`, `system`, or the error's own name, such as `invalidRequest` or `model`."""
     message: str
     field: str
     """The wrong field as a dotted camelCase path; "" if the error is not about a field."""
@@ -171,7 +166,6 @@ def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
 
 
 def error_texts(problem: BaseException, arguments: Sequence[str]) -> tuple[str, str]:
-    """Return the texts for stdout and stderr of a command line that fails."""
     error = error_answer(problem)
     stdout = json_text({"error": error}) + "\n" if asks_for_json(arguments) else ""
     stderr = f"cairn: {error.message}\n"

@@ -25,8 +25,7 @@ _REMOTE_SECONDS = 10.0
 
 @frozen
 class Question:
-    """A question of a command line. Making one raises WrongUsageError for params that the method does not
-    take."""
+    """A question of a command line. Raises WrongUsageError for params that the method does not take."""
 
     folders: Sequence[Path]
     method: str
@@ -53,7 +52,6 @@ class Question:
 
     @property
     def has_text(self) -> bool:
-        """Whether the answer can be one text for programs."""
         return self.as_json or bool(self.tool)
 
     @property
@@ -74,7 +72,6 @@ class Question:
         return answer(engine, self.method, dict(self.data), as_json=False)
 
     def text(self, engine: Engine) -> str:
-        """Return the answer for programs."""
         if self.as_json:
             return json_text(self.answer(engine), ascii_only=False)
         from cairn.agents.tools import tool_named
@@ -117,8 +114,7 @@ def answer_question(question: Question) -> None:
 
 
 def _answer_elsewhere(question: Question) -> Any:
-    """Return the answer of an engine that already runs for the folders, or None if there is none or it is not
-    ready."""
+    """Return the answer of an engine that already runs for the folders, or None."""
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
@@ -142,6 +138,5 @@ def _answer_elsewhere(question: Question) -> Any:
 
 
 def is_ready(engine: Engine, *, vectors: bool) -> bool:
-    """Return whether the engine's index is as complete as a command requires."""
     progress = engine.progress()
     return not progress.problem and (progress.complete or (progress.scanned and not vectors))

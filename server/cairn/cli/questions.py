@@ -1,5 +1,4 @@
-"""Commands that answer questions: search, discover, related, context, page, and any method of the protocol by
-name."""
+"""Commands for questions: search, discover, related, context, page, and any method by its name."""
 
 from __future__ import annotations
 
@@ -53,7 +52,6 @@ _cursor = click.option(
 
 
 def compact_options(command: F) -> F:
-    """Add the options of commands whose compact answers can be continued."""
     return _max_tokens(_cursor(command))
 
 
@@ -373,7 +371,6 @@ def _require_words(query: str) -> None:
 
 
 def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
-    """Raise InvalidRequestError for the name of an unknown collection."""
     known = _collections(engine) if wanted else []
     for name in wanted:
         if name not in known:
@@ -381,7 +378,6 @@ def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
 
 
 def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
-    """Raise InvalidRequestError if the globs match no collection."""
     known = _collections(engine) if globs else []
     if globs and not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
         problem = f"no collection matches {', '.join(globs)}{alternatives(globs[0], known)}"

@@ -1,5 +1,4 @@
-"""Prints the answers of `cairn callers` and `cairn callees` on a terminal: as a tree, with the lines of
-code."""
+"""Prints the answers of `cairn callers` and `cairn callees` on a terminal, as a tree."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class _Tree:
             self._below.setdefault(reference.parent, []).append((number, reference))
 
     def print(self, parent: int | None = None, depth: int = 1) -> None:
-        """Print the references found from the one with index `parent`, those in one function under one
-        head."""
+        """Print the references found from the one with index `parent`, one head for each function."""
         for _, group in groupby(self._below.get(parent, ()), lambda numbered: self._together(*numbered)):
             found = list(group)
             write(" " * _STEP * depth + self._head(found[0][1]))

@@ -23,7 +23,6 @@ from cairn.cli.questions import compact_options
 
 
 def _follows(command: F) -> F:
-    """Add the argument and the options of both commands."""
     name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
     depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
     limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")

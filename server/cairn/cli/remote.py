@@ -26,8 +26,6 @@ COMMANDS: dict[str, click.Command] = {
 
 @frozen
 class Ran:
-    """The output of a command line, and its exit code."""
-
     stdout: str
     stderr: str = ""
     code: int = 0
@@ -52,6 +50,5 @@ def question_of(arguments: Sequence[str], here: Path) -> Question | Ran:
 
 
 def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> Ran:
-    """Return the output of a command line that fails."""
     stdout, stderr = error_texts(problem, arguments)
     return Ran(stdout, stderr, getattr(problem, "exit_code", FAILED))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def print_status(answer: StatusAnswer) -> None:
-    """Print the state, the counts, the model and the collections."""
     if not answer.generation:
         write("[bold]not indexed yet[/]  run `cairn index`")
         return
@@ -112,8 +111,7 @@ def print_installed(model: InstalledModel) -> None:
 
 
 def print_why(answer: Why) -> None:
-    """Print whether a path is indexed, the rule that decides it, where that rule is, and its state in the
-    index."""
+    """Print whether a path is indexed, which rule decides it and where, and its state in the index."""
     done = "looked into" if answer.directory else "indexed"
     outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
     write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
@@ -136,7 +134,6 @@ def print_examination(answer: Examination) -> None:
 
 
 def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
-    """Print each setting with its value and its origin, then the warnings."""
     if not settings:
         write("nothing is set: all settings have their defaults")
     for key, value, origin in settings:

@@ -26,20 +26,17 @@ class Editor(Protocol):
     UneditableSettingsError.
     """
 
-    def parse(self, text: str) -> dict[str, Any]:
-        """Return the settings; empty for a blank text."""
+    def parse(self, text: str) -> dict[str, Any]: ...
 
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
     ) -> str:
-        """Return the text with `value` at `keys`, replacing the value there. A blank text begins with
-        `preamble`."""
+        """Return the text with `value` at `keys`, beginning with `preamble` if the text was blank."""
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
         """Return the text with a value for one key of the existing entry at `keys`."""
 
-    def remove(self, text: str, keys: Sequence[str]) -> str:
-        """Return the text without the existing value at `keys`."""
+    def remove(self, text: str, keys: Sequence[str]) -> str: ...
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
         """Return what `set` would fill at each level above the entry, by the level's key ("" is the whole
@@ -55,13 +52,11 @@ class Editor(Protocol):
 
 
 def newline_of(text: str) -> str:
-    """Return the line ending of the text."""
     first = text.find("\n")
     return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
 
 
 def line_at(text: str, position: int) -> int:
-    """Return the 1-based line of a position."""
     return text.count("\n", 0, position) + 1
 
 

@@ -44,7 +44,6 @@ _IMPORT = re.compile(r"^\s*@(?:\./)?AGENTS\.md\s*$", re.MULTILINE)
 
 
 def with_paragraph(text: str) -> str:
-    """Return the text with the current paragraph, in its place or at the end."""
     newline = newline_of(text)
     section = newline.join([BEGIN, *PARAGRAPH.splitlines(), END])
     found = _SECTION.search(text)
@@ -80,8 +79,7 @@ def files_to_write(clients: Sequence[Client], folder: Path) -> list[Path]:
 
 
 def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
-    """Return all files that may have the paragraph of these clients, which may have read other files
-    before."""
+    """Return all files that may have the paragraph of these clients."""
     names = ((client.instructions, _name(client, folder), client.else_agents_md) for client in clients)
     return _each_once(
         folder / name

@@ -36,8 +36,6 @@ class Member:
 
 @frozen
 class Object:
-    """An object with its members in order."""
-
     opening: int
     """The position of its opening brace."""
     closing: int
@@ -50,8 +48,6 @@ class Object:
 
 @frozen
 class Document:
-    """A valid document."""
-
     text: str
     bare: str
     """The text with blanks in the place of comments."""

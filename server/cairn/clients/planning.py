@@ -78,7 +78,6 @@ def plan_install(request: Request, command: str, *, instruct: bool = False) -> l
 
 
 def plan_uninstall(request: Request) -> list[Change]:
-    """Plan to remove the server and the paragraph."""
     changes = [_planned(request, client, None) for client in request.clients]
     removed = [change for change in _instructed(request, remove=True) if change.state != "absent"]
     return changes + removed
@@ -105,7 +104,6 @@ def _planned(request: Request, client: Client, command: str | None) -> Change:
 
 
 def _addition(request: Request, client: Client, path: Path, change: Change, command: str) -> Change:
-    """Plan to make an entry with `command`; `change` has the file's text."""
     editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
     wanted = client.server(request.scope, request.folder, command)
     existing = _entry(editor.parse(text), keys)
@@ -138,7 +136,6 @@ def _addition(request: Request, client: Client, path: Path, change: Change, comm
 
 
 def _removal(request: Request, client: Client, path: Path, change: Change) -> Change:
-    """Plan to remove the entry; `change` has the file's text."""
     editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
     existing = _entry(editor.parse(text), keys)
     if existing is None:

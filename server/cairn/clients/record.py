@@ -28,18 +28,15 @@ class Made:
 
 
 def recall(path: Path) -> Made:
-    """Return the record of a file, or an empty one."""
     found = _all().get(_key(path))
     return Made(**found) if isinstance(found, dict) else Made()
 
 
 def remember(path: Path, made: Made) -> None:
-    """Keep the record of a file. Raise OSError."""
     _keep({**_all(), _key(path): asdict(made)})
 
 
 def forget(path: Path) -> None:
-    """Drop the record of a file. Raise OSError."""
     known = _all()
     if known.pop(_key(path), None) is not None:
         _keep(known)

@@ -1,5 +1,4 @@
-"""A table of the clients: their files, the form of their entries, and how to see whether they are
-installed."""
+"""The clients: their files, the form of their entries, and how to see whether they are installed."""
 
 from __future__ import annotations
 
@@ -31,7 +30,6 @@ class Machine:
     variables: Mapping[str, str] = field(factory=lambda: dict(os.environ))
 
     def find(self, command: str) -> Path | None:
-        """Return the path of a command on the PATH."""
         found = shutil.which(command, path=self.variables.get("PATH", ""))
         return Path(found) if found else None
 
@@ -47,7 +45,6 @@ class Machine:
 
     @property
     def app_data(self) -> Path:
-        """The folder for settings on Windows."""
         return self.named("APPDATA", self.home / "AppData" / "Roaming")
 
 
@@ -94,12 +91,10 @@ class Client:
         return next((file for file in files if file.exists()), files[0] if files else None)
 
     def server(self, scope: Scope, folder: Path, command: str) -> Entry:
-        """Return the entry to write."""
         arguments = self.user_arguments if scope == "user" else self.project_arguments
         return self.entry(command, ["mcp", *(each.replace(FOLDER, str(folder)) for each in arguments)])
 
     def is_installed(self, machine: Machine) -> bool:
-        """Return whether its command is on the PATH or its settings exist."""
         return any(map(machine.find, self.commands)) or self.folder(machine).is_dir()
 
 

@@ -123,7 +123,6 @@ class TomlEditor:
 
 
 def _tables(text: str, keys: Sequence[str]) -> Iterator[_Table]:
-    """Yield the table at `keys` and those in it, in order."""
     headers: list[re.Match[str]] = []
     for match in _HEADER.finditer(text):
         # The text from a header on can be parsed alone.

@@ -1,5 +1,4 @@
-"""The editor's state as items of a context: the place of the cursor, open documents, diagnostics,
-questions."""
+"""The editor's state as items: the place of the cursor, open documents, diagnostics, questions."""
 
 from __future__ import annotations
 
@@ -90,7 +89,6 @@ def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tup
 
 
 def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
-    """Return the questions, the latest first."""
     different = dict.fromkeys(one_line(query) for query in queries if query.strip())
     return tuple(
         Item(f"- {as_code(query)}", title=query, score=1 / place) for place, query in enumerate(different, 1)

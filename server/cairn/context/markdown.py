@@ -16,8 +16,7 @@ _INFO = re.compile(r"[\w+#.-]*")
 
 
 def section(title: str, blocks: Sequence[str]) -> str:
-    """Return a part's blocks below its title; "" without any. Its tokens are at most theirs and the
-    frame's."""
+    """Return a part's blocks below its title; "" without any."""
     if not blocks:
         return ""
     body = "".join(blocks)
@@ -38,8 +37,7 @@ def block(item: Item) -> tuple[str, str, str]:
 
 
 def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
-    """Return the item as `block` does with only the lines `[first, last)`, and a mark for the missing
-    ones."""
+    """Return the item as `block` does with only the lines `[first, last)`, and a mark for the rest."""
     lines = lines_with_ends(item.text)
     kept = "".join(lines[first:last])
     mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
@@ -49,8 +47,7 @@ def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
 
 
 def cut_item(item: Item, first: int, last: int) -> Item:
-    """Return the item with the place of the lines `[first, last)` of its text, if these are lines of the
-    file."""
+    """Return the item with the place of the lines `[first, last)` of its text, if it is known."""
     if item.lines is None or item.lines[1] - item.lines[0] != len(lines_with_ends(item.text)):
         return item  # a notebook's cell may have other lines than its file
     start = item.lines[0]

@@ -30,8 +30,6 @@ TITLES: dict[PartName, str] = {
 
 @frozen
 class Item:
-    """One item of a part."""
-
     text: str
     """Lines of a file if it is `quoted`, else Markdown."""
     title: str
@@ -56,8 +54,6 @@ class Item:
 
 @frozen
 class Assembled:
-    """The context as one Markdown text."""
-
     text: str
     tokens: int
     parts: tuple[ContextPart, ...]

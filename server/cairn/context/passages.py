@@ -1,5 +1,4 @@
-"""Chooses the passages for a place: related code, documents and README passages, each group with a share of
-the room."""
+"""Chooses the passages for a place: related code, documents and READMEs, each with a share of the room."""
 
 from __future__ import annotations
 
@@ -35,13 +34,11 @@ _LEAST_SIMILAR = 0.35
 """The least similarity in meaning of a document, 0 to 1 above chance. Documents about a place in Flask had
 0.4 to 0.65, changelogs and design notes up to 0.34."""
 _LEAST_NAMED = 0.2
-"""The same for a document that has the place's name. Many names are ordinary words with other meanings in
-documents."""
+"""The same for a document with the place's name, since many names are ordinary words."""
 _RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
-"""With this weight, the first four results of the query come first (1.05 / 64 > 1 / 61); then both kinds
-alternate."""
+"""So the query's first four results lead (1.05 / 64 > 1 / 61); then both kinds alternate."""
 
 
 @frozen
@@ -99,7 +96,6 @@ def with_query(
 
 
 def passage_item(each: Grouped) -> Item:
-    """Return the passage as an item of a context."""
     chunk = each.ranked.stored.chunk
     return Item(
         chunk.text,

@@ -29,8 +29,7 @@ WEAK_SUBORDINATE = 0.3
 HEADING = 1.5
 OUTER_HEADING = 0.6
 FURNITURE = 0.3
-"""Factor for sentences below headings about contributing, migration and the like, which are about the
-project's life."""
+"""Factor for sentences below headings about contributing, migration and other project matters."""
 
 _SUBJECT_WORDS = 5
 _DEFINITION_SUBJECT_WORDS = 8
@@ -186,7 +185,6 @@ def _is_furniture(headings: list[str]) -> bool:
 
 
 def _weights(cues: _Cues, main: str, subordinate: str, headings: list[str]) -> Iterator[float]:
-    """Yield the weight of each cue that is found."""
     if cues.strong.search(main):
         yield STRONG
     elif cues.strong.search(subordinate):

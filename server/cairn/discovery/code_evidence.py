@@ -18,10 +18,9 @@ from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
-"""Languages in which a string in triple quotes at the start of a line is documentation; in others it is
-data."""
+"""Languages in which a string in triple quotes at the start of a line is documentation."""
 PERCENT_LANGUAGES = frozenset({"erlang", "erl", "hrl", "latex", "tex", "sty", "matlab", "prolog"})
-"""Languages in which `%` starts a comment; in others it is an operator."""
+"""Languages in which `%` starts a comment."""
 
 _LINE_COMMENT = re.compile(r"\s*(?P<mark>#:|#!?|//[/!]?|--|;;+)(?=\s|\Z)")
 _PERCENT_COMMENT = re.compile(r"\s*(?P<mark>%+)(?=\s|\Z)")
@@ -56,7 +55,6 @@ class _Documentation:
 
     @property
     def last(self) -> int:
-        """The line after it."""
         return self.first + len(self.texts)
 
 

@@ -44,11 +44,9 @@ its README, and for naming it first. The coverage of the question has the rest."
 OVERVIEW_WORDS = 4
 """The fewest words of a sentence that says what something is: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5
-"""Share of the best sentence's score. Below it, an overview keeps only sentences of documents that introduce
-its subject."""
+"""Share of the best score below which an overview keeps only sentences from its subject's documents."""
 START_SHARE = 0.05
-"""Share of the position in a sentence's score: first sentences introduce (`prefer_starts`), so they win
-ties."""
+"""Share of the position in a sentence's score, by which first sentences win ties (`prefer_starts`)."""
 START_DECAY = 0.25
 """Makes the worth of the positions in a chunk 1, 0.8, 0.67, …"""
 
@@ -59,11 +57,9 @@ SUBJECT_WORDS = 4
 _MOST_READ = 1_000
 _read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
 _read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
-"""Caches of passages, because the next question often finds the same chunks: 2.7 MB for both, besides their
-texts."""
+"""Caches of 2.7 MB in total, because the next question often finds the same chunks."""
 _SPARE = 2.0
-"""Candidates per bullet after which weaker chunks are not read; some candidates fall to near-copies and
-limits."""
+"""Candidates per bullet after which weaker chunks are not read."""
 
 _WORD = re.compile(r"\w+")
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
@@ -105,8 +101,7 @@ def compress_evidence(
 def _candidates(
     chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
-    """Return the passages that may become bullets, best first, without reading chunks that cannot have any of
-    the best."""
+    """Return the passages that may become bullets, best first, without reading chunks below all of them."""
     bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
@@ -151,7 +146,6 @@ class _Scorer:
     terms: QueryTerms
 
     def score(self, chunk: ScoredChunk, passage: Passage, start: float, *, is_tagline: bool = False) -> float:
-        """Return the score of a passage of the chunk; `start` is the worth of its position, 0 to 1."""
         alone = LEANING_FIT if passage.leaning else 1.0
         if not self.terms.groups:  # only the chunk and the position count
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
@@ -187,8 +181,7 @@ class _Scorer:
         return is_first and self.terms.about is not None and _opens(self.terms.about, chunk, 0)
 
     def takes(self, chunk: ScoredChunk) -> bool:
-        """Return whether its passages may be evidence: overviews use neither tests and examples nor lists of
-        maintainers."""
+        """Return whether its passages may be evidence. Overviews use no tests and no lists of maintainers."""
         if self.terms.about is None:
             return True
         path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
@@ -198,8 +191,7 @@ class _Scorer:
         return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
 
     def _about(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
-        """Return how well the passage introduces the subject of an overview; 0 if it is about something
-        else."""
+        """Return how well the passage introduces the subject of an overview, or 0."""
         is_head = bool(passage.head) and key_of_name(chunk.metadata.symbol) == about.key
         line = _first_line(chunk) + passage.first
         opens = line < TOP_LINES and _opens(about, chunk, line)
@@ -227,8 +219,7 @@ def _opens(about: Introduced, chunk: ScoredChunk, line: int) -> bool:
 
 
 def _introduces(about: Introduced, chunk: ScoredChunk) -> bool:
-    """Return whether the chunk introduces the subject of an overview, perhaps without a sentence that says
-    so."""
+    """Return whether the chunk introduces the subject of an overview."""
     place = chunk.metadata
     return _opens(about, chunk, _first_line(chunk)) or about.describes(
         place.file_path, chunk.collection, chunk.content
@@ -237,8 +228,6 @@ def _introduces(about: Introduced, chunk: ScoredChunk) -> bool:
 
 @frozen
 class _Candidate:
-    """A passage that may become a bullet."""
-
     passage: Passage
     chunk: ScoredChunk
     score: float
@@ -341,8 +330,7 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
 
 
 def _cited_lines(chunk: ScoredChunk, passage: Passage) -> tuple[int, int] | None:
-    """Return the lines of the passage in the file, or all of the chunk's if its text has other lines than the
-    file."""
+    """Return the file's lines of the passage, or all of the chunk if its text has other lines."""
     within = chunk.metadata.line_range
     if within is None or within[0] + passage.last > within[1]:
         return within  # a notebook's cell may be on fewer lines of the file than it has

@@ -82,8 +82,7 @@ class Head:
 
 
 def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
-    """Return the head that begins at line `first` or right below, after annotations; None if something else
-    follows."""
+    """Return the head that begins at line `first` or right below, after annotations."""
     start = _skip_annotations(lines, first, language)
     if start is None:
         return None

@@ -24,8 +24,7 @@ from cairn.text.verbatim import lines_of
 _GAP = 3
 """Lines between two passages that are shown as well: fewer than another heading would need."""
 _LEAST_SHARE = 0.45
-"""Share of the best passage's score that an excerpt needs: 98 % of the 379 facts that 153 questions need
-score more."""
+"""Share of the best passage's score; 98 % of the 379 facts that 153 questions need score more."""
 _KNOWN_SHARE = 0.8
 """Share of a passage's distinctive lines from which on it counts as a copy if they were shown before. With
 0.6, 0.014 fewer of the facts that 93 questions need were found within 4,000 tokens."""
@@ -39,8 +38,6 @@ _SPARE_SHARE = 0.03
 
 @define(eq=False)
 class _Quoted:
-    """An excerpt while it grows."""
-
     passage: Passage
     """The first and so the best of its passages."""
     first: int
@@ -51,8 +48,6 @@ class _Quoted:
 
 @frozen(eq=False)
 class _File:
-    """A quoted file, as it is now."""
-
     lines: Sequence[str]
     quoted: list[_Quoted] = field(factory=list)
 
@@ -85,8 +80,7 @@ class Quoter:
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
 
     def _add(self, passage: Passage, left: int) -> int:
-        """Quote the passage if it fits into `left` tokens and has new lines. Return the tokens that it
-        takes."""
+        """Quote the passage if it fits into `left` tokens and has new lines. Return its tokens."""
         uri = file_uri(self.folders[passage.folder], passage.stored.path)
         file = self._file(uri)
         place = _place_now(passage, file.lines) if file else None
@@ -147,8 +141,7 @@ class Quoter:
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the current lines of the passage nearest to its old place, without blank lines around it; None
-    if gone."""
+    """Return the current lines of the passage without blank ends, nearest to its old place, or None."""
     chunk = passage.stored.chunk
     own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
     bare = [line.strip() for line in own]

@@ -69,8 +69,7 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
 
 
 def is_overview(query: str) -> bool:
-    """Return whether the question is about one thing as a whole, or one aspect of it: "what is flask",
-    "session cookies"."""
+    """Return whether the question is about one thing, or one aspect of it: "what is flask"."""
     thing = _ASPECT.sub(" aspect", _subject(query))  # one word, also for "use cases"
     words = content_words(thing)
     if len(words) > MAX_OVERVIEW_WORDS:
@@ -80,15 +79,13 @@ def is_overview(query: str) -> bool:
 
 
 def _subject(query: str) -> str:
-    """Return a question without words such as "overview", if others are left: "overview of flask" becomes "of
-    flask"."""
+    """Return a question without words such as "overview", unless nothing else is left."""
     asks = _ASKS_FOR_WHOLE.match(query)
     rest = query[asks.end() :].strip() if asks else ""
     return rest if any(not is_stopword(word) for word in bare_words(rest)) else query
 
 
 def _templates(query: str, config: ExpansionConfig) -> list[tuple[int, str]]:
-    """Return the variations of the main term, each with its rank."""
     term = _ASPECT.sub("", main_term(_subject(query)))
     families = NAME_FAMILIES if _is_code_name(term) else _TEMPLATES.keys()
     return [

@@ -69,8 +69,7 @@ def term_frequency_score(terms: QueryTerms, text: str) -> float:
 
 
 def sentence_quality_score(text: str) -> float:
-    """Return the share of plain words in `text`, 0 to 1: high for sentences; low for tables, link lists and
-    code."""
+    """Return the share of plain words in `text`, 0 to 1: high for sentences, low for tables and code."""
     words = text.split()
     return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
 

@@ -100,8 +100,7 @@ class IndexedSearcher:
         return found
 
     def _introductions(self, collections: Sequence[str]) -> list[ScoredChunk]:
-        """Return the chunks that introduce the subject of an overview, which the search may miss among
-        hundreds."""
+        """Return the chunks that introduce the subject of an overview."""
         found = self.strength.introductions if self.strength else ()
         chunks = [
             self._scored(Ranked(folder, stored, self._full_score, "hybrid", ())) for folder, stored in found

@@ -8,7 +8,6 @@ from cairn.protocol.evidence import ScoredChunk
 
 
 def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:
-    """Return the place of a chunk: collection, folder, path, position in the file, identity."""
     metadata = chunk.metadata
     return chunk.collection, metadata.folder, metadata.file_path, metadata.chunk_index, chunk.doc_id
 

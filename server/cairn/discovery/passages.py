@@ -12,8 +12,7 @@ from cairn.text.paragraphs import Paragraph, read_paragraphs
 from cairn.text.verbatim import lines_of
 
 MIN_WORD_SHARE = 0.7
-"""Share of words with letters and without code punctuation that a sentence needs; below it, it is data or
-code."""
+"""Share of words that must have letters and no code punctuation; below it, text is data or code."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE_WORD = re.compile(r"[{}=;]|\w\(\w*\)?,|\A[<>|&+/\\^~@$%-]+\Z")
@@ -84,8 +83,7 @@ def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) ->
 
 
 def reads_as_statement(text: str) -> bool:
-    """Return whether `text` alone says something: not a question, an introduction of what follows, markup or
-    code."""
+    """Return whether `text` is a complete statement, not a question, a lead-in, markup or code."""
     if (
         text.endswith(_LEAD_IN)
         or text.startswith(_COMMENT)

@@ -32,8 +32,7 @@ from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
-"""Share of the prompt's budget for the nearest excerpts if nothing matches: even a wrong refusal shows where
-to look."""
+"""Share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
 _LEAST_COVERAGE = 0.5
 """Share of the question that these excerpts must cover to count as near."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
@@ -162,7 +161,6 @@ class Discovery:
         return WEAK if self.verdict and self.verdict.message == WEAK else ""
 
     def _evidence(self) -> list[Bullet]:
-        """Return the bullets; none if nothing matches."""
         config, verdict = self.config, self.verdict
         if verdict and verdict.action == Action.NO_MATCH:
             return []
@@ -187,8 +185,7 @@ class Discovery:
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:
-    """Return the plan for the prompt: its sections lead if the question is what something is; else excerpts
-    answer."""
+    """Return the prompt's plan: its sections lead if the question is what something is."""
     return plan if readme is Readme.FIRST or not excerpts else NO_PLAN
 
 

@@ -188,7 +188,6 @@ def _quoted(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
 
 
 def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
-    """Return the excerpt as in the prompt."""
     quoted = _quoted(excerpt, config)
     if config.format_style is FormatStyle.JSON:
         return json.dumps(quoted, ensure_ascii=False) + ", "
@@ -212,8 +211,6 @@ def _evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:
 
 @frozen
 class _StyleMarks:
-    """The marks before each part of a text."""
-
     title: str = ""
     heading: str = ""
     subheading: str = ""

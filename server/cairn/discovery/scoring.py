@@ -62,8 +62,8 @@ def _name_match(name: str, terms: Sequence[str]) -> float:
 
 
 def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
-    """Return `exp(-days / decay_days)` of whole days, so that answers can be repeated: 1 for today or later,
-    0 without a time."""
+    """Return `exp(-days / decay_days)` of whole days, so that answers repeat: 1 for today, 0 without a
+    time."""
     if not updated_at:
         return 0.0
     days = days_since(updated_at, now)

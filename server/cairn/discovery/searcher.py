@@ -20,17 +20,14 @@ class Searcher(Protocol):
         """
 
     def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """Return how much the question is about each collection's package, 0 to 1, without collections of no
-        package."""
+        """Return how much the question is about the package of each collection that has one, 0 to 1."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
-        """Return for each of `chunks` up to `window` chunks before and after it in its file, in file order,
-        scores 0."""
+        """Return for each chunk up to `window` chunks before and after it in its file, in order."""
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """Return float32[n, dimension] of unit length, with zeros for a chunk without a vector; None without
-        a model."""
+        """Return float32[n, dimension] of unit length, zeros for a chunk without a vector; None without
+        any."""
 
     def passages(self) -> Sequence[Passage]:
-        """Return the lines that answer the first query of the first search, best first; none before a
-        search."""
+        """Return the lines that answer the first query of the first search, best first."""

@@ -16,13 +16,11 @@ Floats = NDArray[np.float32]
 
 _WORD = re.compile(r"\w+")
 _BUCKETS = 4_096
-"""The number of hash values of words. A passage has some 100 different words, so one or two collide by
-chance."""
+"""The number of hash values of words: one or two of a passage's 100 different words collide."""
 
 
 def jaccard(texts: Sequence[str]) -> Floats:
-    """Return float32[n, n]: shared words over all words of each two texts, ignoring case; 1 for two empty
-    texts."""
+    """Return float32[n, n]: shared words over all words of each two texts; 1 for two empty ones."""
     sets = np.zeros((len(texts), _BUCKETS), np.float32)
     for row, text in enumerate(texts):
         words = set(_WORD.findall(text.lower()))

@@ -22,8 +22,7 @@ from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
 _PREFIX = 3
-"""Letters of a word that English stemming keeps, unless its stem is shorter. Only words with the beginning of
-a term need to be split and stemmed."""
+"""Letters of a word that English stemming keeps. Only words with a term's beginning need to be stemmed."""
 
 
 def bare_words(text: str) -> list[str]:
@@ -48,8 +47,7 @@ class QueryTerms:
     groups: tuple[tuple[str, ...], ...]
     """For each term the term and its alternatives: other words or phrases (`Query.groups`)."""
     shares: tuple[float, ...] = field()
-    """Each term's share of the question, by inverse document frequency; they add up to 1. By default all are
-    equal."""
+    """Each term's share of the question, by inverse document frequency, in total 1; equal by default."""
 
     about: Introduced | None = None
     """The subject of a question that asks for an overview."""
@@ -72,8 +70,7 @@ class QueryTerms:
 
     @classmethod
     def of(cls, query: str) -> QueryTerms:
-        """Return the terms of `query`, in English, without alternatives; none if it has only function
-        words."""
+        """Return the terms of `query` in English, without alternatives and function words."""
         english = in_english(query).text
         parts = (part for word in content_words(english) for part in _parts(word) if not is_stopword(part))
         by_stem = {stem(part): part for part in reversed([*parts])}
