@@ -14,6 +14,7 @@ from cairn.agents.places import Place, lines_text, numbered, place_named
 from cairn.agents.state import freshness
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
 TOKENS = 3_000
@@ -85,10 +86,12 @@ def read(call: ToolCall, arguments: ReadArguments) -> str:
     first, last, lines = _lines_of(found)
     path = call.paths.shown(page.folder, page.path)
     if first > max(1, len(lines)):
-        raise InvalidRequestError("path", f"{path} has {len(lines):,} lines; there is no line {first:,}")
+        raise InvalidRequestError(
+            "path", f"{path} has {counted(len(lines), 'line')}; there is no line {first:,}"
+        )
     budget = call.budget(arguments.max_tokens, TOKENS)
     items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
-    about = f"{path}, {len(lines):,} lines" if lines else f"{path} is empty."
+    about = f"{path}, {counted(len(lines), 'line')}" if lines else f"{path} is empty."
     head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
     below = freshness(call.engine) if found.note else ""
 

@@ -9,6 +9,7 @@ from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
 from cairn.agents.call import ToolCall
 from cairn.agents.state import for_agents, freshness
 from cairn.schema.bounds import within
+from cairn.text.counts import counted
 
 TOKENS = 500
 _MOST_SKIPPED = 4
@@ -31,8 +32,8 @@ def status_data(call: ToolCall, _: StatusArguments) -> protocol.StatusAnswer:
 def status(call: ToolCall, arguments: StatusArguments) -> str:
     answer = status_data(call, arguments)
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
-    files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"
-    lines = [f"{answer.state}: {files}, {answer.chunks:,} passages"]
+    files = f"{indexed:,} of {total:,} files" if indexed < total else counted(indexed, "file")
+    lines = [f"{answer.state}: {files}, {counted(answer.chunks, 'passage')}"]
     folders = [folder.label for folder in call.engine.folders]
     if folders:
         lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")

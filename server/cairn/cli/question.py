@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from cairn.cli.folders import opened, wait_to_ask
 from cairn.cli.output import json_text, print_json, structured
@@ -35,12 +35,13 @@ class Question:
     """Prints the method's answer for people."""
     tool: str = ""
     """The tool that answers in compact text; "" if the answer is always printed by `shown`."""
-    arguments: Mapping[str, Any] = field(factory=dict)
-    """The tool's arguments; empty ones count as absent."""
-    """The tool's arguments; those that are empty count as absent."""
+    arguments: Mapping[str, Any] | None = None
+    """The tool's arguments besides the next two, if they differ from `data`; empty ones count as absent."""
+    max_tokens: int | None = None
+    cursor: str | None = None
     as_json: bool = False
     is_compact: bool = False
-    """Whether the answer is compact on a terminal as well, whatever its arguments."""
+    """Whether the answer is compact on a terminal as well."""
     no_wait: bool = False
     check: Callable[[Engine], None] | None = None
     """Raises InvalidRequestError for values that only the index can check."""
@@ -60,7 +61,7 @@ class Question:
         from cairn.cli.console import has_colour
 
         is_seen = sys.stdout.isatty() or has_colour()
-        is_compact = self.is_compact or any(self.arguments.get(name) for name in ("max_tokens", "cursor"))
+        is_compact = self.is_compact or self.max_tokens or self.cursor
         return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
     def answer(self, engine: Engine) -> Any:
@@ -79,9 +80,10 @@ class Question:
 
         if self.check is not None:
             self.check(engine)
-        arguments = {name: value for name, value in self.arguments.items() if value not in (None, (), "")}
+        arguments = {**(self.arguments or self.data), "max_tokens": self.max_tokens, "cursor": self.cursor}
+        given = {name: value for name, value in arguments.items() if value not in (None, (), "")}
         try:
-            return "\n".join(tool_named(self.tool).answer(engine, arguments, front=CLI).texts)
+            return "\n".join(tool_named(self.tool).answer(engine, given, front=CLI).texts)
         except InvalidRequestError as problem:
             # The tool's error adds its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None

@@ -100,8 +100,6 @@ def search(
     alpha: float | None,
     passages: int,
     explain: bool,
-    max_tokens: int | None,
-    cursor: str | None,
     folders: Sequence[Path],
     places: Sequence[str],
     **options: Any,
@@ -110,8 +108,14 @@ def search(
     _require_words(query)
     from cairn.cli import answer_text
 
-    only = {**_filter(places, folders), "type": types, "language": languages, "collection": collections}
-    details = {
+    data = {
+        "query": query,
+        "filter": {
+            **_filter(places, folders),
+            "type": types,
+            "language": languages,
+            "collection": collections,
+        },
         "alpha": alpha,
         "passages": passages,
         "explain": explain,
@@ -121,17 +125,10 @@ def search(
     return Question(
         folders=folders,
         method="search",
-        data={"query": query, "limit": 10 if limit is None else limit, "filter": only, **details},
+        data={**data, "limit": 10 if limit is None else limit},
         shown=answer_text.print_search,
         tool="search",
-        arguments={
-            "query": query,
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "cursor": cursor,
-            "filter": only,
-            **details,
-        },
+        arguments={**data, "limit": limit},
         check=partial(_require_collections, wanted=collections) if collections else None,
         **options,
     )
@@ -166,7 +163,6 @@ def discover(
     style: str | None,
     prompt_alone: bool,
     max_tokens: int | None,
-    cursor: str | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     folders: Sequence[Path],
@@ -177,22 +173,23 @@ def discover(
     _require_words(query)
     from cairn.cli import answer_text
 
-    only = {
+    data = {
         "query": query,
         "maxBullets": max_bullets,
         "include": include,
         "exclude": exclude or None,
         "filter": _filter(places, folders),
+        "format": style,
+        "config": {} if max_tokens is None else {"render": {"maxPromptTokens": max_tokens}},
     }
-    config = {} if max_tokens is None else {"config": {"render": {"maxPromptTokens": max_tokens}}}
     shown = answer_text.print_prompt if prompt_alone else partial(answer_text.print_discovery, limit=limit)
     return Question(
         folders=folders,
         method="discover",
-        data={**only, "format": style, **config},
+        data=data,
         shown=shown,
         tool="" if prompt_alone else "discover",
-        arguments={**only, "max_tokens": max_tokens, "cursor": cursor},
+        max_tokens=max_tokens,
         check=partial(_require_matches, globs=include) if include else None,
         **options,
     )
@@ -205,14 +202,7 @@ def discover(
 @compact_options
 @no_wait_option
 @answers
-def related(
-    place: str,
-    limit: int,
-    max_tokens: int | None,
-    cursor: str | None,
-    folders: Sequence[Path],
-    **options: Any,
-) -> Question:
+def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> Question:
     """Show what is related to lines of a file."""
     at = lines_named(place)
     from cairn.cli import answer_text
@@ -228,12 +218,7 @@ def related(
         data={"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit},
         shown=answer_text.print_related,
         tool="related",
-        arguments={
-            "path": f"{file}:{at.first + 1}-{at.last + 1}",
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "cursor": cursor,
-        },
+        arguments={"path": f"{file}:{at.first + 1}-{at.last + 1}", "limit": limit},
         **options,
     )
 
@@ -304,7 +289,8 @@ def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: b
         data=data,
         shown=answer_text.print_page,
         tool="" if is_whole else "read",
-        arguments={"path": f"{path}{lines}", "max_tokens": max_tokens},
+        arguments={"path": f"{path}{lines}"},
+        max_tokens=max_tokens,
         as_json=as_json,
         is_compact=not is_whole,
         no_wait=True,

@@ -53,15 +53,7 @@ def callees(name: str, **options: Any) -> Question:
 
 
 def _follow(
-    name: str,
-    direction: str,
-    *,
-    folders: Sequence[Path],
-    depth: int,
-    limit: int,
-    max_tokens: int | None,
-    cursor: str | None,
-    as_json: bool,
+    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, **options: Any
 ) -> Question:
     from cairn.cli.reference_text import print_references
 
@@ -79,9 +71,8 @@ def _follow(
         data=data,
         shown=partial(print_references, direction=direction),
         tool="references",
-        arguments={**data, "max_tokens": max_tokens, "cursor": cursor},
-        as_json=as_json,
         no_wait=True,
+        **options,
     )
 
 
