@@ -1,5 +1,4 @@
-"""Cursors of answers in several parts: a short text that says how far the earlier answers came, and for which
-question.
+"""Cursors of answers in several parts: short texts that say how far the earlier answers to a question came.
 
 The server keeps no state for a cursor. If the index has changed, the next answer comes from the new index.
 """

@@ -207,8 +207,7 @@ def _item(
     *,
     is_down: bool,
 ) -> str:
-    """Return the only reference of a group, below its distance in calls if that is larger than the one
-    before.
+    """Return the only reference of a group, below its distance in calls if that has grown.
 
     `reasons` are those already shown for uncertain references, which are not repeated; this adds to them.
     """

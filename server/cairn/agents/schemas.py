@@ -61,8 +61,7 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """Return the schema with one `type` for each value: the list, for a list or one of its items; and never
-    null.
+    """Return the schema with one `type` a value: the list for a list or one of its items, and never null.
 
     Gemini's API refuses lists of types, and keys beside `anyOf`; gateways and frameworks drop tools that have
     them. The tools accept the omitted types nevertheless.

@@ -187,8 +187,7 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
-    """Return the tool with that name or former name. Raise InvalidRequestError, with the nearest name, for
-    any other.
+    """Return the tool with that name or former name. Raise InvalidRequestError with the nearest name.
 
     `others` are further names that the caller accepts and that may be meant.
     """

@@ -185,8 +185,7 @@ def position_named(text: str) -> Place:
 
 
 def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
-    """Return the workspace folder of the file, and its path on disk. Raise InvalidRequestError if there is
-    none.
+    """Return the workspace folder of the file, and its path on disk. Raise InvalidRequestError.
 
     A path may be absolute, relative to the current directory, as a shell completes it, or relative to a
     workspace folder, as in answers.

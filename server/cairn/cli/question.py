@@ -1,7 +1,6 @@
 """A question of the command line, which an engine of this process answers, or that of another process.
 
-People on a terminal get answers in colour. Agents and other programs get compact text, the same as from the
-tools over MCP, or JSON.
+People on a terminal get answers in colour. Programs get the compact text of the tools over MCP, or JSON.
 """
 
 from __future__ import annotations
@@ -92,8 +91,7 @@ class Question:
 def answer_question(question: Question) -> None:
     """Print the answer.
 
-    For people, an engine that already runs is tried first. For programs, that was tried before anything was
-    imported.
+    For people, a running engine is tried first. For programs, that was tried before anything was imported.
     """
     answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
     if answer is not None:

@@ -1,5 +1,4 @@
-"""Runs a command line of another process, which prints the result: `cairn search` with an engine that already
-runs.
+"""Runs a command line for another process, which prints the result, with an engine that already runs.
 
 The other process imports almost nothing (`cairn.attach.commands`), so the command line is parsed here.
 """

@@ -22,8 +22,7 @@ class UneditableSettingsError(CairnError):
 class Editor(Protocol):
     """Edits the text of one format. Every character outside the entry stays as it is.
 
-    All methods raise UnreadableSettingsError for an invalid text, and those that change it
-    UneditableSettingsError.
+    All methods raise UnreadableSettingsError, and those that change a text UneditableSettingsError.
     """
 
     def parse(self, text: str) -> dict[str, Any]: ...
@@ -39,8 +38,7 @@ class Editor(Protocol):
     def remove(self, text: str, keys: Sequence[str]) -> str: ...
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        """Return what `set` would fill at each level above the entry, by the level's key ("" is the whole
-        file).
+        """Return what `set` would fill at each level above the entry, by key ("" is the whole file).
 
         The value is the text there, which has only blanks and comments, or None if the level is missing.
         """

@@ -1,7 +1,6 @@
 """Edits JSON with comments and trailing commas as text.
 
-No library keeps every character: json-five keeps comments, but has had no release for years and writes white
-space of its own.
+No library keeps every character: json-five has had no release for years and writes its own white space.
 """
 
 from __future__ import annotations

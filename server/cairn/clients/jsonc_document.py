@@ -1,7 +1,6 @@
 """Parses JSON with comments and trailing commas, with the position of everything.
 
-Python's own parser gets the text with blanks in the place of comments and trailing commas, so all positions
-are those of the original.
+Python's parser gets the text with blanks for comments and trailing commas, which keeps all positions.
 """
 
 from __future__ import annotations

@@ -156,8 +156,7 @@ def _own_commands(
 ) -> tuple[tuple[str, ...], ...]:
     """Return Claude Code's own commands for its user's settings, if it is installed.
 
-    Claude Code rewrites that file all the time, with much else in it, and overwrites the changes of other
-    programs.
+    Claude Code rewrites that file all the time, and overwrites the changes of other programs.
     """
     if client.name != "claude" or request.scope != "user" or request.machine.find("claude") is None:
         return ()

@@ -1,5 +1,4 @@
-"""A record in Cairn's data folder of what was empty or missing around an entry, to restore it after a
-removal.
+"""A record in Cairn's data folder of what was empty or missing around an entry, to restore it.
 
 Without this record an entry is removed all the same; an empty object or file may remain.
 """

@@ -13,8 +13,7 @@ from cairn.errors import CairnError
 
 
 def server_command(machine: Machine, started: str = sys.argv[0]) -> str:
-    """Return `cairn` if the PATH leads to this installation without an activated environment, else its full
-    path.
+    """Return `cairn` if the PATH has this installation without an activated environment, else its full path.
 
     A client runs in another environment, without the PATH of an activated one. `started` is the command of
     this process. Raise CairnError if this installation has no command.

@@ -1,7 +1,6 @@
 """Discovery: nine stages from a question to a prompt with cited evidence.
 
-Each stage is a function in a module of its own; `Discovery` chains them. Only two stages search, through a
-`Searcher`; the others compute on their arguments. All names here are public.
+Each stage is a function in a module of its own; `Discovery` chains them. Only two search, by a `Searcher`.
 """
 
 from cairn.discovery.broad import broad_discovery

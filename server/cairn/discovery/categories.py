@@ -2,8 +2,7 @@
 
 Cue words count as whole words and by their place: the main clause says what a sentence is about, a
 subordinate clause under which condition, and a word such as "module" counts as a subject only. The headings
-above count too, and for code the kind of definition. The heaviest category wins; ties go to the first
-category.
+above count too, and for code the kind of definition. The heaviest category wins, or the first of several.
 """
 
 from __future__ import annotations

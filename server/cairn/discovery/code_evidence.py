@@ -1,7 +1,6 @@
 """Quotable passages of code: documentation sentences with the complete head that they document.
 
-The chunker provides the main definition's head. Its lines, and those of documentation, are found in the
-chunk's text, because a citation points at lines.
+The chunker provides the main definition's head; its lines are found in the chunk's text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Stage 7: choose the few sentences with the answer, each with lines by which it can be checked.
 
-A bullet is quoted, never rewritten: only whitespace is collapsed, and inline markup and the marks of lists
-and comments are left out (`cairn.text.verbatim`).
+A bullet is quoted, never rewritten, except for whitespace, inline markup and marks of lists and comments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Chooses excerpts of files for the prompt from ranked passages, until the budget is full.
 
-Excerpts are quoted from the files as they are now, including unsaved changes. Neighbouring passages become
-one excerpt, and no line is shown twice.
+They include unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice.
 """
 
 from __future__ import annotations

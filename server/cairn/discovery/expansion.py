@@ -52,8 +52,7 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
     variations: templates filled with its first words find general statements (with variations for every
     question, 0.45 of the citations that 30 questions need were found, without 0.58), and searching for its
     clauses and names gained nothing (60 questions: the same citations; 93: 0.769 of the facts, without
-    0.776). No two queries are equal except for case and a trailing question mark. An empty query has no
-    variations.
+    0.776). No two queries differ only by case and a question mark. An empty query has no variations.
     """
     query = query.strip()
     if not query or config.max_expansions == 0:

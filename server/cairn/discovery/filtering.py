@@ -31,9 +31,9 @@ def filter_collections(
     """Return the collections to search, in the given order.
 
     `include` and `exclude` are globs over collection names, case-insensitive; `exclude` always wins. If they
-    are absent or empty, `config.default_include` and `config.default_exclude` count. Without any globs to
-    include, these are the collections with a word of their name in the query, or all if there are none or
-    they have few chunks.
+    are absent or empty, `config.default_include` and `config.default_exclude` count. Without globs to
+    include, these are the collections with a word of their name in the query, unless they have few chunks,
+    else all.
     """
     excluded = exclude or config.default_exclude
     candidates = [ref for ref in all_collections if not _matches_any(ref.name, excluded)]

@@ -40,8 +40,7 @@ def semantic_focus(
 
     The search requests `2k` chunks for each query and drops those below `config.similarity_threshold`. The
     rest is ranked again by the first query, the user's own, and gets `config.context_window` chunks before
-    and after each, at half the score for each step. `config.cross_encoder` has no effect, because Cairn has
-    no cross-encoder.
+    and after each, at half the score for each step. `config.cross_encoder` has no effect.
     """
     if not queries or k <= 0:
         return []

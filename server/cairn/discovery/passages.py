@@ -56,8 +56,7 @@ def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Pas
 def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage]:
     """Return the sentences of `blocks` that read as statements and can be cited, in order.
 
-    A sentence of fewer than `min_words` words is joined with those after it in its block, as long as they are
-    short as well.
+    A sentence of fewer than `min_words` words is joined with the short ones after it in its block.
     """
     passages: list[Passage] = []
     for block in blocks:

@@ -26,8 +26,7 @@ def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> An
     A section has at most `config.max_bullets_per_section` bullets, and is left out with fewer than
     `config.min_bullets_per_section`. Bullets without a place for these reasons, or without a section for
     their category, are further evidence, which has no limit but the prompt's budget. Priorities count the
-    sections from 1. `total_bullets` and `sources` cover all bullets; sources are in the order of first use in
-    the sections.
+    sections from 1. `total_bullets` and `sources` cover all bullets; sources are in the order of first use.
     """
     by_category: defaultdict[BulletCategory, list[Bullet]] = defaultdict(list)
     ranked = sorted(bullets, key=lambda bullet: -bullet.score)

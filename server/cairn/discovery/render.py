@@ -71,8 +71,7 @@ def render_llm_prompt(
 
     `ask` is a question to put to the user instead of an answer, if there is no evidence or only excerpts that
     may be about something else; `warning` is a remark about excerpts that answer. `bullets` are shown, as one
-    section, only if there are neither sections nor excerpts. `query` comes before the instructions, so that a
-    model knows what to answer.
+    section, only if there are neither sections nor excerpts. `query` comes before the instructions.
     """
     sections = plan.sections
     if bullets and not sections and not excerpts:

@@ -50,8 +50,8 @@ def maximal_marginal_relevance(
     """Return up to `k` indices, each the best by `λ · relevance - (1 - λ) · similarity to those before it`.
 
     `similarity` is float32[n, n]. `trade_off` is λ: 1 ranks by relevance alone, 0 by novelty alone. The first
-    index is always the most relevant; ties go to the first in the input. See Carbonell and Goldstein, SIGIR
-    1998.
+    index is always the most relevant; ties go to the first in the input (Carbonell and Goldstein, SIGIR
+    1998).
     """
     if not len(relevance) or k <= 0:
         return []

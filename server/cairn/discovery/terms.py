@@ -1,7 +1,6 @@
 """The content words of a question, and how much of them a text covers.
 
-Words compare by their stem and identifiers by their parts, so that "routing" finds "routes" and "session
-cookie" finds `SessionCookie`.
+Words compare by stem, identifiers by parts: "routing" finds "routes", "session cookie" `SessionCookie`.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ LinesNow = Callable[[str], Sequence[str] | None]
 def verified(bullets: Sequence[Bullet], lines_now: LinesNow) -> list[Bullet]:
     """Return the bullets whose text is still in the file, each with its current lines.
 
-    Text that has moved is cited at the place nearest to its old one. For a bullet without lines, the file
-    only needs to contain the text.
+    Text that has moved is cited at the nearest place. Without lines, a bullet's file only needs its text.
     """
     files = {uri: lines_now(uri) for uri in dict.fromkeys(bullet.uri for bullet in bullets)}
     found = (_found(bullet, files[bullet.uri]) for bullet in bullets)
