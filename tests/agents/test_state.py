@@ -54,8 +54,8 @@ def test_complete_index_gives_no_remark() -> None:
     [
         ({}, "120 of 400 files read; 30 of 900 passages have vectors. Ask again in some seconds"),
         ({"seconds_left": 41.0}, "Ask again in about 40 s"),
-        ({"paused": True}, "It stays so for now"),
-        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. For what is not found"),
+        ({"paused": True}, "It will stay so for now"),
+        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. Use your own search"),
         ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),
     ],
 )

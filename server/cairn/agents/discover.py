@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text
@@ -140,7 +140,7 @@ def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
         more = f"more: cursor={cursor_of(after, *question)}" if count else ""
-        return "\n".join(filter(None, (more, below)))
+        return joined(more, below)
 
     return fit(head, [*leading, *texts], foot, budget)
 

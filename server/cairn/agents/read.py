@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.places import Place, lines_text, numbered, place_named
 from cairn.agents.state import freshness
@@ -92,13 +92,13 @@ def read(call: ToolCall, arguments: ReadArguments) -> str:
     budget = call.budget(arguments.max_tokens, TOKENS)
     items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
     about = f"{path}, {counted(len(lines), 'line')}" if lines else f"{path} is empty."
-    head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
+    head = joined(found.note, _version(page, arguments.version), about)
     below = freshness(call.engine) if found.note else ""
 
     def foot(count: int) -> str:
         if count == len(items):
             return below
-        return "\n".join(filter(None, (f"more: path={path}:{first + count}-{last}", below)))
+        return joined(f"more: path={path}:{first + count}-{last}", below)
 
     return fit(head, items, foot, budget)
 

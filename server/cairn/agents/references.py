@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text, place_named
@@ -93,9 +94,9 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
         for group in groups
     ]
     budget = call.budget(arguments.max_tokens, TOKENS)
-    head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
+    head = note if steps else joined(note, _head(answer, paths))
     if answer.definitions and not references and limit:
-        head = "\n".join(filter(None, (head, _nothing(arguments.direction, is_first=not steps))))
+        head = joined(head, _nothing(arguments.direction, is_first=not steps))
     elsewhere = _elsewhere(references) if is_down else ""
     below = lacking(call.engine, None, answer.index)
 
@@ -104,7 +105,7 @@ def references(call: ToolCall, arguments: ReferencesArguments) -> str:
         after = len(answer.references) if is_all else groups[count][0]
         is_way = after > before and after < MOST and not (is_all and answer.complete)
         more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
-        return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
+        return joined(elsewhere if is_all else "", more, below)
 
     return fit(head, found, foot, budget)
 
@@ -137,9 +138,7 @@ def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
         for each in answer.definitions[:_MOST_DEFINITIONS]
     ]
     left = len(answer.definitions) - len(shown)
-    return "\n".join(
-        filter(None, (answer.message, *shown, f"and {left} more of that name" if left > 0 else ""))
-    )
+    return joined(answer.message, *shown, f"and {left} more of that name" if left > 0 else "")
 
 
 def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
@@ -172,20 +171,11 @@ def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool)
 def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:
     """Group the indexes of references: one a group, except that the later ones of a file share one group."""
     groups: list[list[int]] = []
-    shown = 0
-    for position, number in enumerate(numbers):
-        reference = references[number]
-        before = references[numbers[position - 1]] if position else None
-        is_same = before is not None and (before.folder, before.path, before.depth) == (
-            reference.folder,
-            reference.path,
-            reference.depth,
-        )
-        shown = shown + 1 if is_same else 1
-        if shown > _SHOWN_OF_A_FILE + 1:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
+    for _, run in groupby(numbers, lambda n: (references[n].folder, references[n].path, references[n].depth)):
+        of_file = list(run)
+        groups += [[number] for number in of_file[:_SHOWN_OF_A_FILE]]
+        if rest := of_file[_SHOWN_OF_A_FILE:]:
+            groups.append(rest)
     return groups
 
 

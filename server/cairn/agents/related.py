@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve, field, frozen
 
 from cairn import protocol
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.passages import result_text
@@ -75,7 +75,7 @@ def related(call: ToolCall, arguments: RelatedArguments) -> str:
         if count == len(results) and is_end:
             return below
         more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if count else ""
-        return "\n".join(filter(None, (more, below)))
+        return joined(more, below)
 
     budget = call.budget(arguments.max_tokens, TOKENS)
     return results_text(results, head, foot, budget)

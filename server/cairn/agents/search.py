@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.passages import DEFINES, ResultText, result_text
@@ -117,7 +117,7 @@ def search(call: ToolCall, arguments: SearchArguments) -> str:
             return below
         is_way = count or not results
         more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
-        return "\n".join(filter(None, (more, below)))
+        return joined(more, below)
 
     brief = answer.verdict.action == NO_MATCH
     return results_text(results, head, foot, budget, brief=brief)

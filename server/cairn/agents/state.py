@@ -61,9 +61,9 @@ def freshness(engine: Engine) -> str:
 
 def _advice(now: protocol.StatusAnswer) -> str:
     if now.state == "degraded" and now.last_error and (why := for_agents(now.last_error)) != NOTHING_TO_DO:
-        return f"{why.removesuffix('.')}. For what is not found, use your own search."
+        return f"{why.removesuffix('.')}. Use your own search for what is not found."
     if now.paused or now.state == "degraded":
-        return "It stays so for now: for what is not found, use your own search."
+        return "It will stay so for now: use your own search for what is not found."
     left = progress_text.duration(now.seconds_left) if now.seconds_left is not None else "some seconds"
     return f"Ask again in {left}, or use your own search for what is not found."
 

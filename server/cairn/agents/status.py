@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
 from cairn.agents.call import ToolCall
 from cairn.agents.state import for_agents, freshness
 from cairn.schema.bounds import within
@@ -47,7 +47,7 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
     lines += [
         f"note: {shown}" for warning in answer.warnings[:_MOST_WARNINGS] if (shown := for_agents(warning))
     ]
-    text = "\n".join(filter(None, lines))
+    text = joined(*lines)
     return call.budget(arguments.max_tokens, TOKENS).cut(text)
 
 

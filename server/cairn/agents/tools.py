@@ -138,13 +138,12 @@ def _tool(
 
 
 def _stage(name: str, method: Method) -> Tool:
+    schema = params_schema(method)
     return Tool(
         name=name,
         description=MANUALS[method.name],
-        input_schema=params_schema(method),
-        example='{"query": "how are berths assigned"}'
-        if "query" in params_schema(method)["properties"]
-        else "{}",
+        input_schema=schema,
+        example='{"query": "how are berths assigned"}' if "query" in schema["properties"] else "{}",
         method=method,
         write=functools.partial(stage, method),
         gather=functools.partial(stage_data, method),
@@ -199,6 +198,3 @@ def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
     meant = _FORMER.get(match, match)
     hint = f"did you mean {meant}?" if meant else f"there are {', '.join([*TOOLS, *others])}"
     raise InvalidRequestError("", f"there is no tool {name[:100]!r}; {hint}")
-
-
-__all__ = ["DEFAULT", "INSTRUCTIONS", "STATUS", "TOOLS", "Tool", "ToolAnswer", "listed", "tool_named"]

@@ -20,7 +20,7 @@ _TEAM_SECONDS = 15.0
 @answers
 def index(folder: Path, force: bool, as_json: bool) -> None:
     """Bring the index of FOLDER up to date."""
-    _index(folder, as_json, anew="" if force else None)
+    _index(folder, as_json, reindexed="" if force else None)
 
 
 @click.command()
@@ -29,7 +29,7 @@ def index(folder: Path, force: bool, as_json: bool) -> None:
 @answers
 def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
     """Index a file, a directory or everything again, even if nothing has changed there."""
-    _index(folder, as_json, anew=path_in(folder, path) if path else "")
+    _index(folder, as_json, reindexed=path_in(folder, path) if path else "")
 
 
 @click.command()
@@ -64,8 +64,8 @@ def status(folder: Path, as_json: bool) -> None:
         show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 
-def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
-    """Bring the index up to date, and index the path `anew` again: "" means everything and None nothing.
+def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
+    """Bring the index up to date, and index the path `reindexed` again: "" is everything, None nothing.
 
     If another process indexes the folder, that one does the work and this one waits.
     """
@@ -74,10 +74,10 @@ def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
     from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
 
-    other = anew is not None and is_being_indexed(folder)
+    other = reindexed is not None and is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
-        if anew is not None:
-            answer(engine, "reindex", {"path": anew or None})
+        if reindexed is not None:
+            answer(engine, "reindex", {"path": reindexed or None})
         wait(engine, vectors=True, written_by=[folder] if other else [])
         report(status_of(engine), print_status, as_json)
 

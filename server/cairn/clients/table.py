@@ -114,25 +114,6 @@ def _plain(command: str, arguments: Sequence[str]) -> Entry:
     return {"command": command, "args": [*arguments]}
 
 
-def _loaded(command: str, arguments: Sequence[str]) -> Entry:
-    # By default Claude Code (2.1.332) gives its model only the names of a server's tools, and does not wait
-    # for the
-    # server: in a run of one question, the model may never see them.
-    return {**_plain(command, arguments), "alwaysLoad": True}
-
-
-def _typed(command: str, arguments: Sequence[str]) -> Entry:
-    return {"type": "stdio", **_plain(command, arguments)}
-
-
-def _custom(command: str, arguments: Sequence[str]) -> Entry:
-    return {"source": "custom", **_plain(command, arguments), "env": {}}
-
-
-def _local(command: str, arguments: Sequence[str]) -> Entry:
-    return {"type": "local", "command": [command, *arguments], "enabled": True}
-
-
 def _claude_file(machine: Machine) -> Path:
     return machine.named("CLAUDE_CONFIG_DIR", machine.home) / ".claude.json"
 
@@ -182,7 +163,9 @@ CLIENTS = (
         user_file=_claude_file,
         project_files=(".mcp.json",),
         container="mcpServers",
-        entry=_loaded,
+        # By default Claude Code (2.1.332) gives its model only the names of a server's tools, and does not
+        # wait for the server: in a run of one question, the model may never see them.
+        entry=lambda command, arguments: {**_plain(command, arguments), "alwaysLoad": True},
         project_note="Claude Code asks once whether the project's server may be used.",
         instructions="CLAUDE.md",
         else_agents_md=True,  # tried with 2.1.332
@@ -231,7 +214,7 @@ CLIENTS = (
         user_file=lambda machine: _vscode_folder(machine) / "mcp.json",
         project_files=(".vscode/mcp.json",),
         container="servers",
-        entry=_typed,
+        entry=lambda command, arguments: {"type": "stdio", **_plain(command, arguments)},
         user_arguments=_VARIABLE,
         project_arguments=_VARIABLE,
         project_note="VS Code asks once whether the server may be started.",
@@ -260,7 +243,7 @@ CLIENTS = (
         user_file=lambda machine: _zed_folder(machine) / "settings.json",
         project_files=(".zed/settings.json",),
         container="context_servers",
-        entry=_custom,
+        entry=lambda command, arguments: {"source": "custom", **_plain(command, arguments), "env": {}},
     ),
     Client(
         name="opencode",
@@ -270,7 +253,7 @@ CLIENTS = (
         user_file=lambda machine: _opencode_folder(machine) / "opencode.json",
         project_files=("opencode.json", "opencode.jsonc"),
         container="mcp",
-        entry=_local,
+        entry=lambda command, arguments: {"type": "local", "command": [command, *arguments], "enabled": True},
         preamble={"$schema": "https://opencode.ai/config.json"},
     ),
 )

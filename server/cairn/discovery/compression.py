@@ -32,10 +32,8 @@ SAME_TEXT = 0.85
 them differ (0.82), as in comments on different functions; one in twenty does not (0.90)."""
 
 # A bullet's score is a weighted mean. Over 60 questions about six projects, twice the chunk's score plus the
-# sentence's
-# coverage of the question found 0.68 of the required citations, the chunk's score alone 0.58, the coverage
-# alone 0.57
-# (docs/ranking.md has further trials).
+# sentence's coverage of the question found 0.68 of the required citations, the chunk's score alone 0.58, the
+# coverage alone 0.57 (docs/ranking.md has further trials).
 CHUNK_SHARE = 2 / 3
 SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
 """Shares in a sentence's score for an overview: for saying what the subject is, for being at the beginning of
@@ -199,10 +197,6 @@ class _Scorer:
         return SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * is_about
 
 
-def _may_be_tagline(passage: Passage) -> bool:
-    return passage.first < TOP_LINES and not passage.leaning
-
-
 def _first_line(chunk: ScoredChunk) -> int:
     return (chunk.metadata.line_range or (0, 0))[0]
 
@@ -255,7 +249,8 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
     says_it = [about is not None and about.said_in(passage.text) > 0 for passage in passages]
     for position, passage in enumerate(passages):
         words = len(passage.text.split())
-        is_tagline = is_first and not position and _may_be_tagline(passage) and not any(says_it)
+        may_lead = is_first and not position and passage.first < TOP_LINES and not passage.leaning
+        is_tagline = may_lead and not any(says_it)
         says = is_tagline or says_it[position]
         if (fewest if says else config.min_sentence_words) <= words <= most:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0

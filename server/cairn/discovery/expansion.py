@@ -29,8 +29,7 @@ _BREAKS = ",;:.!?)"
 
 
 # The variations of the main term in the order of output, each with its rank. A small `max_expansions` keeps
-# the best
-# ranks.
+# the best ranks.
 _TEMPLATES = {
     "include_definition": {1: "{} definition", 2: "what is {}"},
     "include_features": {3: "{} features", 4: "{} capabilities", 9: "{} main functionality"},
