@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import chunk
 
+from cairn.chunking.chunker import chunk_text
 from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.passages import prose_passages
-from cairn.text.verbatim import stands_in
+from cairn.text.verbatim import lines_of, stands_in
 
 WORDS = st.sampled_from(
     "The parser reads files. It is v1.2 e.g. a `code span` [link](a.md) **bold** *soft* (in brackets) "
@@ -128,6 +130,19 @@ def test_sentences_without_markup_are_on_their_lines_only(content, markdown):
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
         elsewhere = lines[: passage.first] + lines[passage.last :]
         assert not stands_in(passage.text, elsewhere), passage
+
+
+@pytest.mark.parametrize("pattern", ["README.md", "docs/*.md", "server/cairn/discovery/*.py"])
+def test_bullets_of_this_project_are_on_their_lines(pattern):
+    for file in sorted(Path(__file__).parents[2].glob(pattern)):
+        text = file.read_text(encoding="utf-8")
+        for each in chunk_text(file.name, text):
+            place = {"path": file.name, "line_range": (each.start_line, each.end_line)}
+            kind = {"chunk_type": each.type.value, "language": each.language, "signature": each.signature}
+            for bullet in compress_evidence(
+                [chunk(each.text, **place, **kind)], 50, 3, WINDOW, query="evidence"
+            ):
+                assert stands_in(bullet.text, lines_of(text)[slice(*bullet.lines)]), bullet
 
 
 @pytest.mark.parametrize(

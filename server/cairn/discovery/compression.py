@@ -50,7 +50,7 @@ START_DECAY = 0.25
 LEANING_FIT = 0.7
 """Factor for the score of a sentence that depends on its context (`Passage.leaning`)."""
 SUBJECT_WORDS = 4
-"""The first words of a sentence, among which its subject is."""
+"""The number of first words of a sentence among which its subject must be."""
 _MOST_READ = 1_000
 _read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
 _read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
