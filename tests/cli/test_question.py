@@ -1,4 +1,4 @@
-"""Questions of the command line, and who answers them."""
+"""Which commands an engine in another process can answer."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from cairn.attach.commands import ASKING
 from cairn.cli.remote import COMMANDS
 
 
-def test_an_engine_knows_every_command_that_is_sent_to_it() -> None:
+def test_engine_accepts_every_command_that_is_sent_to_it() -> None:
     assert set(COMMANDS) == ASKING

@@ -113,7 +113,7 @@ def test_commands_fill_grant_show_and_empty_the_store(
     assert made["reader"] == "bob"
     assert store.owned.knows(made["token"])
     assert run("grant", "bob", "--all", "--quiet").out == ""
-    assert run("readers").out.splitlines() == ["ada  1 tokens  harbour", "bob  1 tokens  everything"]
+    assert run("readers").out.splitlines() == ["ada  1 token  harbour", "bob  1 token  everything"]
     ada = {"name": "ada", "everything": False, "repositories": ["harbour"], "tokens": 1}
     assert run("readers", "--json").json[0] == ada
 
@@ -127,7 +127,7 @@ def test_commands_fill_grant_show_and_empty_the_store(
     assert not store.owned.knows(token)
 
     assert run("gc").out.startswith("Deleted 0 snapshots")
-    assert "1 snapshots, 6 files and 7 passages" in run("remove", "harbour").out
+    assert "1 snapshot, 6 files and 7 passages" in run("remove", "harbour").out
     assert run("repositories", "--json").json == []
 
 
