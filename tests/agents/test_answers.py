@@ -17,7 +17,7 @@ from cairn.agents.places import place_named
 from cairn.agents.tools import TOOLS, tool_named
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
-from tests.data_folder import made_data_dir
+from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR
 
 QUESTION = "how are ships assigned to berths"
@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (root / "harbour" / path).parent.mkdir(parents=True, exist_ok=True)
         (root / "harbour" / path).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(root / "data")))
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(root / "data")))
         yield root / "harbour"
 
 

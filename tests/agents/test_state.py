@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cairn import protocol
-from cairn.agents.state import NOTHING_TO_DO, for_agents, freshness, lacking
+from cairn.agents.state import NOTHING_TO_DO, freshness, lacking, without_index_advice
 from cairn.engine.status import NOT_BEING_INDEXED
 
 
@@ -93,4 +93,4 @@ def test_answer_without_vectors_says_why() -> None:
     ],
 )
 def test_advice_to_index_is_left_out(text: str, left: str) -> None:
-    assert for_agents(text) == left
+    assert without_index_advice(text) == left

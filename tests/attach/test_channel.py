@@ -16,7 +16,7 @@ import pytest
 
 from cairn.attach.channel import AttachError, listening, opened, remove_socket
 from cairn.attach.finding import find
-from cairn.attach.records import EDITOR, Record, read_record, remove_record, taken_lock, write_record
+from cairn.attach.records import EDITOR, Record, acquire_lock, read_record, remove_record, write_record
 from cairn.paths import workspace_dir
 
 needs_unix = pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets")
@@ -79,11 +79,11 @@ def test_unreachable_engine_is_an_error(address: str) -> None:
 
 
 def test_folder_has_one_lock(bare_data_dir: Path, tmp_path: Path) -> None:
-    lock = taken_lock(tmp_path)
+    lock = acquire_lock(tmp_path)
     assert lock is not None
-    assert taken_lock(tmp_path) is None
+    assert acquire_lock(tmp_path) is None
     lock.release()
-    again = taken_lock(tmp_path)
+    again = acquire_lock(tmp_path)
     assert again is not None
     again.release()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cairn.attach.commands import ASKING
+from cairn.attach.commands import QUERY_COMMANDS
 from cairn.cli.remote import COMMANDS
 
 
 def test_engine_accepts_every_command_that_is_sent_to_it() -> None:
-    assert set(COMMANDS) == ASKING
+    assert set(COMMANDS) == QUERY_COMMANDS

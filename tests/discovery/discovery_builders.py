@@ -64,7 +64,7 @@ class FixedSearcher:
         hits = sorted((c for c in self.chunks if c.collection in collections), key=lambda c: -c.score)
         return [hits[:k] for _ in queries]
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
         return {name: 0.5 for name in collections if name in self.about}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:

@@ -11,8 +11,8 @@ import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.retrieval.passages.asked_folder import AskedFolder
 from tests.retrieval.passages.conftest import FolderOf, folder_of
+from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.render import (
@@ -57,7 +57,7 @@ LONG = "".join(
 PORT = {"port/mooring.py": MOORING, "port/leaving.py": OTHER, "docs/mooring.md": GUIDE, "port/long.py": LONG}
 
 
-def stands(folder: AskedFolder, excerpt: Excerpt) -> bool:
+def stands(folder: FolderWithPassages, excerpt: Excerpt) -> bool:
     """Return whether the excerpt is exactly the text of its lines in the file."""
     lines = folder.lines_now(excerpt.uri) or ()
     first, last = excerpt.range.start.line, excerpt.range.end.line
@@ -66,9 +66,9 @@ def stands(folder: AskedFolder, excerpt: Excerpt) -> bool:
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> AskedFolder:
+def port(tmp_path_factory: pytest.TempPathFactory) -> FolderWithPassages:
     """A folder for the tests that do not change it."""
-    return AskedFolder(tmp_path_factory.mktemp("port"), PORT)
+    return FolderWithPassages(tmp_path_factory.mktemp("port"), PORT)
 
 
 # --- each line once ---------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def test_neighbouring_passages_become_one_excerpt(folder_of: FolderOf) -> None:
         assert excerpt.text.strip() == LONG.strip()
 
 
-def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(port: AskedFolder) -> None:
+def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(port: FolderWithPassages) -> None:
     passages = port.passages(QUESTION)
     long = sorted((p for p in passages if p.stored.path == "port/long.py"), key=lambda each: each.first)
     (other,) = [each for each in passages if each.stored.path == "port/leaving.py"]
@@ -135,7 +135,7 @@ def test_excerpts_are_the_lines_in_their_citations(folder_of: FolderOf, line_end
 
 
 def edited(
-    folder: AskedFolder, change: Callable[[str], str], path: str = "port/mooring.py"
+    folder: FolderWithPassages, change: Callable[[str], str], path: str = "port/mooring.py"
 ) -> tuple[list[Excerpt], list[Excerpt]]:
     """Change a file between finding and quoting, unknown to the index. Return its excerpts, and all."""
     passages = folder.passages(QUESTION)
@@ -194,7 +194,7 @@ def test_unsaved_text_is_quoted(folder_of: FolderOf) -> None:
     assert stands(folder, shown)
 
 
-def test_excerpts_do_not_need_vectors(port: AskedFolder) -> None:
+def test_excerpts_do_not_need_vectors(port: FolderWithPassages) -> None:
     excerpts = port.quote(port.passages(QUESTION, with_vectors=False))
     assert "port/mooring.py" in {excerpt.path for excerpt in excerpts}
     assert all(stands(port, excerpt) for excerpt in excerpts)
@@ -209,7 +209,7 @@ def prompt(
     return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts, warning=warning)
 
 
-def test_warning_is_in_the_instructions_and_within_the_budget(port: AskedFolder) -> None:
+def test_warning_is_in_the_instructions_and_within_the_budget(port: FolderWithPassages) -> None:
     config = PromptRenderConfig(max_prompt_tokens=150)
     left = 150 - estimate_tokens(frame(config, QUESTION, WEAK))
     shown = prompt(port.excerpts(QUESTION, budget=left, config=config), config, warning=WEAK)
@@ -221,7 +221,7 @@ def test_warning_is_in_the_instructions_and_within_the_budget(port: AskedFolder)
 @pytest.mark.parametrize("metadata", [False, True])
 @pytest.mark.parametrize("budget", [100, 150, 300, 1_000, 4_000, 1_000_000])
 def test_excerpts_fill_the_prompt_within_its_budget(
-    port: AskedFolder, style: FormatStyle, metadata: bool, budget: int
+    port: FolderWithPassages, style: FormatStyle, metadata: bool, budget: int
 ) -> None:
     config = PromptRenderConfig(format_style=style, include_metadata=metadata, max_prompt_tokens=budget)
     left = budget - estimate_tokens(frame(config, QUESTION))
@@ -243,7 +243,7 @@ def test_excerpts_fill_the_prompt_within_its_budget(
     style=st.sampled_from(FormatStyle),
 )
 def test_any_passages_fit_any_budget(
-    port: AskedFolder, order: list[int], scores: list[float], budget: int, style: FormatStyle
+    port: FolderWithPassages, order: list[int], scores: list[float], budget: int, style: FormatStyle
 ) -> None:
     every, config = port.passages(QUESTION), PromptRenderConfig(format_style=style)
     passages = [
@@ -258,7 +258,7 @@ def test_any_passages_fit_any_budget(
 
 
 @pytest.mark.parametrize("style", FormatStyle)
-def test_long_question_leaves_room_for_excerpts(port: AskedFolder, style: FormatStyle) -> None:
+def test_long_question_leaves_room_for_excerpts(port: FolderWithPassages, style: FormatStyle) -> None:
     question = QUESTION + " or elsewhere" * 500
     config = PromptRenderConfig(format_style=style, max_prompt_tokens=1_000)
     left = 1_000 - estimate_tokens(frame(config, question))

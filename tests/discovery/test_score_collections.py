@@ -94,5 +94,5 @@ def test_recency_is_measured_from_the_current_time_by_default():
 def test_package_in_question_comes_first(weight, first):
     refs = [collection("port-source", updated_at=TODAY), collection("crane-source")]
     config = ScoringConfig() if weight is None else ScoringConfig(evidence_weight=weight)
-    [(best, _), _] = score_collections([], refs, config, now=NOW, asked_about={"crane-source": 0.4})
+    [(best, _), _] = score_collections([], refs, config, now=NOW, package_relevance={"crane-source": 0.4})
     assert best.name == first

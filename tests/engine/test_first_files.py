@@ -11,8 +11,8 @@ import pytest
 from attrs import define
 
 from cairn.engine.engine import Engine
-from cairn.engine.first_files import FirstFiles, Missing
 from cairn.engine.runner import Runner
+from cairn.engine.startup_wait import Missing, StartupWait
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,7 +55,7 @@ class Indexing:
         return self
 
 
-async def wait(first: FirstFiles, engine: Indexing, workspace: str = "") -> None:
+async def wait(first: StartupWait, engine: Indexing, workspace: str = "") -> None:
     runner = Runner(lambda: cast(Engine, engine))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -67,7 +67,7 @@ async def wait(first: FirstFiles, engine: Indexing, workspace: str = "") -> None
 @pytest.mark.parametrize("known", [False, True])
 async def test_a_request_waits_until_its_folder_is_scanned(known: bool) -> None:
     engine = Indexing(scanned_after=3, known=known)
-    await wait(FirstFiles(FOREVER), engine, "harbour")
+    await wait(StartupWait(FOREVER), engine, "harbour")
     assert (engine.looks, engine.workspace) == (4, "harbour")
 
 
@@ -77,13 +77,13 @@ HOPELESS = [{"problem": "read-only"}, {"is_paused": True}, {"retrieval_enabled":
 @pytest.mark.parametrize("state", HOPELESS, ids=str)
 async def test_a_request_does_not_wait_for_files_that_cannot_come(state: dict[str, Any]) -> None:
     engine = Indexing(**state)
-    await wait(FirstFiles(FOREVER), engine)
+    await wait(StartupWait(FOREVER), engine)
     assert engine.looks == 1
 
 
 @pytest.mark.parametrize("missing", [{}, {"known": True}, {"scanned_after": 0, "texts_queued": 9}], ids=str)
 async def test_what_never_comes_delays_only_the_first_request(missing: dict[str, Any]) -> None:
-    first, engine = FirstFiles(BRIEFLY), Indexing(**missing)
+    first, engine = StartupWait(BRIEFLY), Indexing(**missing)
     await wait(first, engine)
     looks = engine.looks
     assert looks > 1

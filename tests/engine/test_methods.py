@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from cairn.engine.methods import METHODS, SYMBOLS, Asks, Method, method_named
+from cairn.engine.methods import METHODS, SYMBOLS, Method, Needs, method_named
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import Attempt, Request
 from cairn.errors import InvalidRequestError
@@ -18,11 +18,11 @@ from cairn.errors import InvalidRequestError
 def test_a_handler_has_the_types_of_the_table(method: Method) -> None:
     names = {"OpenWorkspace": OpenWorkspace, "Request": Request}
     request, params, answer = typing.get_type_hints(method.handle(), localns=names).values()
-    assert request is (OpenWorkspace if method.asks >= Asks.RETRIEVAL else Request)
+    assert request is (OpenWorkspace if method.needs >= Needs.RETRIEVAL else Request)
     assert params is method.params_class()
     assert method.answer_type() in (answer, *typing.get_args(answer))
-    assert (typing.get_origin(answer) is Attempt) == (method.asks is Asks.ANSWER)
-    if method.asks is Asks.ANSWER:
+    assert (typing.get_origin(answer) is Attempt) == (method.needs is Needs.ANSWER)
+    if method.needs is Needs.ANSWER:
         assert method.fallback_answer()
 
 

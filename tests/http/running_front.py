@@ -18,7 +18,7 @@ from cairn.http.admission import Served
 from cairn.http.app import http_app
 from cairn.http.connection import Web
 from cairn.http.guard import Guard
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token
 from cairn.settings.tree import ServeSettings

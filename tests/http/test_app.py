@@ -16,8 +16,8 @@ from cairn.http.admission import MAX_IN_FLIGHT
 from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved
-from cairn.operations.idling import Presence
 from cairn.operations.metrics import IndexFigures
+from cairn.operations.presence import Presence
 from cairn.settings.tree import ServeSettings
 
 pytestmark = pytest.mark.asyncio

@@ -10,8 +10,8 @@ import attr._make
 import attrs
 import pytest
 
-from cairn.lsp import kept_bytecode as module
-from cairn.lsp.kept_bytecode import kept_bytecode
+from cairn.lsp import cached_bytecode as module
+from cairn.lsp.bytecode_cache import cached_bytecode
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def make_class(name: str = "Point") -> type:
     """Make a class with generated methods, including those for comparing, hashing and printing."""
-    with kept_bytecode("test"):
+    with cached_bytecode("test"):
         return attrs.make_class(name, {"x": attrs.field(), "y": attrs.field(default=2)}, frozen=True)
 
 
@@ -81,6 +81,6 @@ def test_methods_work_without_a_folder_for_the_cache(folder: Path) -> None:
 
 
 def test_errors_restore_attrs(folder: Path) -> None:
-    with pytest.raises(ZeroDivisionError), kept_bytecode("test"):
+    with pytest.raises(ZeroDivisionError), cached_bytecode("test"):
         _ = 1 / 0
     assert not folder.exists()

@@ -128,7 +128,7 @@ def test_the_state_says_what_the_index_has(project: Path) -> None:
     index(project)
     read, in_index = why(project / "a.py", project), indexed(project / "a.py", project)
     assert (in_index.files, in_index.chunks, in_index.embedded, in_index.changed_since) == (1, 1, 1, False)
-    assert read.state == f"1 chunks, 1 with a vector, read at {in_index.indexed_at}"
+    assert read.state == f"1 chunk, 1 with a vector, read at {in_index.indexed_at}"
     assert why(project / "docs" / "a.tmp", project).state == "the index does not have it"
 
     (project / "new.py").write_text("print(2)\n")

@@ -13,7 +13,7 @@ from attrs import frozen
 from playwright.sync_api import BrowserContext, Page
 from scripts.page_browser import is_indexed, sign_in
 
-from tests.data_folder import made_data_dir
+from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
 from tests.serving import Served, serving, until
 
@@ -70,7 +70,7 @@ def site(folder: Path, *arguments: str) -> Iterator[Site]:
 def own_machine(folder: Path) -> Iterator[None]:
     """Give this process and its children new data and settings within the context."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(folder / "data")))
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(folder / "data")))
         patch.setenv("CAIRN_CONFIG_DIR", str(folder / "config"))
         yield
 

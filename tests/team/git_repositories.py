@@ -174,7 +174,7 @@ def content_of(reader: IndexReader, words: Iterable[str], names: Iterable[str]) 
             }
             for word, found in postings.items()
         },
-        {name: {path for _, path in reader.symbols_naming([name], 100, never)} for name in names},
+        {name: {path for _, path in reader.symbols_with_words([name], 100, never)} for name in names},
         {
             name: {(place[each.chunk_id], each.name) for each in reader.definitions([name], 100, 100, never)}
             for name in names

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from attrs import define
-from tests.data_folder import made_data_dir
+from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
 from tests.serving import PATIENCE_SECONDS, Answer, Served, serving, until
 
@@ -110,7 +110,7 @@ def assert_nothing_foreign(page: str) -> None:
 def indexed(data: Path, *folders: Path) -> Iterator[Served]:
     """Serve the folders with a new data folder, once they are indexed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(data)))
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(data)))
         with serving(*map(str, folders), "--no-lsp") as running:
             until(lambda: running.call("status", {})["state"] == "ready")
             yield running

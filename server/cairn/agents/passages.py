@@ -26,19 +26,19 @@ _GAP = 2
 DEFINES, _EXACT = "defines the symbol", "has the exact text"
 _WHYS = {
     DEFINES: "defines it",
-    "contains the very text": _EXACT,
+    "contains the literal text": _EXACT,
     "contains the whole question": _EXACT,
-    "is named by its path": "named by its path",
+    "path in the question": "named by its path",
     "file name": "file name",
     "file name as one word": "file name",
     "file name abbreviated": "file name",
     "folder names": "folder name",
     "words of its folder": "folder name",
-    "documents what was asked": "documents it",
+    "is a wanted document": "documents it",
     "introduces the project": "introduces the project",
-    "the package asked about": "the package asked about",
+    "relevance of its package": "relevance of its package",
     "defines what a report names": "defines what the report names",
-    "chosen for such questions": "chosen before",
+    "chosen for similar questions": "chosen before",
 }
 """Ranking signals worth showing, in a few words each. Other signals only say how well the words fit."""
 

@@ -31,7 +31,7 @@ _BY = {"cache": "an earlier answer", "generic": "no index"}
 """The source of an answer if every phase failed, by the kind of fallback."""
 
 
-def for_agents(text: str) -> str:
+def without_index_advice(text: str) -> str:
     """Return the text without sentences that advise indexing; if none is left, say what to do instead."""
     kept = [sentence for sentence in _SENTENCE.split(text) if not _ADVICE.search(sentence)]
     shown = " ".join(kept).strip().rstrip(";").strip()
@@ -60,7 +60,11 @@ def freshness(engine: Engine) -> str:
 
 
 def _advice(now: protocol.StatusAnswer) -> str:
-    if now.state == "degraded" and now.last_error and (why := for_agents(now.last_error)) != NOTHING_TO_DO:
+    if (
+        now.state == "degraded"
+        and now.last_error
+        and (why := without_index_advice(now.last_error)) != NOTHING_TO_DO
+    ):
         return f"{why.removesuffix('.')}. Use your own search for what is not found."
     if now.paused or now.state == "degraded":
         return "It will stay so for now: use your own search for what is not found."
@@ -73,6 +77,8 @@ def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protoco
     lowered = ""
     if answered is not None:
         by = _BY.get(answered.fallback) or _BY_PHASE.get(answered.phase, "")
-        why = f" ({for_agents(answered.reason).removesuffix('.')})" if answered.reason else ""
+        why = f" ({without_index_advice(answered.reason).removesuffix('.')})" if answered.reason else ""
         lowered = f"Answered from {by}{why}." if by else ""
-    return " ".join(filter(None, (lowered, index.source, for_agents(index.note), freshness(engine))))
+    return " ".join(
+        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(engine)))
+    )

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from cairn import protocol
 from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
 from cairn.agents.call import ToolCall
-from cairn.agents.state import for_agents, freshness
+from cairn.agents.state import freshness, without_index_advice
 from cairn.schema.bounds import within
 from cairn.text.counts import counted
 
@@ -39,13 +39,15 @@ def status(call: ToolCall, arguments: StatusArguments) -> str:
         lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
     lines.append(freshness(call.engine))
     if answer.last_error:
-        lines.append(f"problem: {for_agents(answer.last_error)}")
+        lines.append(f"problem: {without_index_advice(answer.last_error)}")
     if answer.model is None:
         lines.append("no vectors: answers use keywords alone")
     lines.append(_collections(answer))
     lines.append(_left_out(answer))
     lines += [
-        f"note: {shown}" for warning in answer.warnings[:_MOST_WARNINGS] if (shown := for_agents(warning))
+        f"note: {shown}"
+        for warning in answer.warnings[:_MOST_WARNINGS]
+        if (shown := without_index_advice(warning))
     ]
     text = joined(*lines)
     return call.budget(arguments.max_tokens, TOKENS).cut(text)

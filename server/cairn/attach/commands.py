@@ -13,7 +13,7 @@ from typing import Any
 
 from cairn.attach.finding import find
 
-ASKING = frozenset({"search", "discover", "related", "callers", "callees", "page"})
+QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
 _FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options with which a command writes for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
@@ -25,7 +25,7 @@ _INTERRUPTED = 130
 
 def answered(arguments: Sequence[str]) -> int | None:
     """Print a running engine's answer and return the command's exit code; None if no engine answers."""
-    if not arguments or arguments[0] not in ASKING or _FOR_PEOPLE.intersection(arguments):
+    if not arguments or arguments[0] not in QUERY_COMMANDS or _FOR_PEOPLE.intersection(arguments):
         return None
     is_coloured = sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments)
     # The full command line escapes JSON to ASCII for other encodings.

@@ -66,7 +66,7 @@ def remove_record(folder: Path, record: Record) -> None:
             (workspace_dir(folder) / _NAME).unlink()
 
 
-def taken_lock(folder: Path) -> BaseFileLock | None:
+def acquire_lock(folder: Path) -> BaseFileLock | None:
     """Acquire and return the lock of the folder's engine.
 
     Returns None if another process has it, or the data folder cannot be written.

@@ -309,7 +309,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     METHOD is its name, such as `search` or `cairn/expandQueries`. The answer and errors are printed as JSON.
     The params are JSON, `-` to read them from stdin, or left out for none.
     """
-    from cairn.engine.methods import METHODS, Asks
+    from cairn.engine.methods import METHODS, Needs
     from cairn.engine.runner import answer
     from cairn.operations.control import is_being_indexed, set_paused
     from cairn.protocol import PausedAnswer
@@ -325,7 +325,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
         print_json(PausedAnswer(_STEERING[name]))
         return
     others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
-    asks = METHODS[name].asks is not Asks.NOTHING
+    asks = METHODS[name].needs is not Needs.NOTHING
     with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
         if asks:
             wait_to_ask(engine, vectors=not no_wait)

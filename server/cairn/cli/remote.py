@@ -24,13 +24,13 @@ COMMANDS: dict[str, click.Command] = {
 
 
 @frozen
-class Ran:
+class CommandOutput:
     stdout: str
     stderr: str = ""
     code: int = 0
 
 
-def question_of(arguments: Sequence[str], here: Path) -> Question | Ran:
+def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
     """Parse a command line with paths relative to `here`. Return its question, or its output if it is wrong.
 
     The answer is wanted as text, because programs read both streams.
@@ -48,6 +48,6 @@ def question_of(arguments: Sequence[str], here: Path) -> Question | Ran:
     return question
 
 
-def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> Ran:
+def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> CommandOutput:
     stdout, stderr = error_texts(problem, arguments)
-    return Ran(stdout, stderr, getattr(problem, "exit_code", FAILED))
+    return CommandOutput(stdout, stderr, getattr(problem, "exit_code", FAILED))

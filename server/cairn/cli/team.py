@@ -55,12 +55,12 @@ def up(as_json: bool) -> None:
     It runs until `cairn team down`, which keeps its data.
     """
     try:
-        from cairn.team.own_token import keep_own_token
         from cairn.team.store import logins_folder, start_trial
+        from cairn.team.trial_token import ensure_trial_token
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
     state, store = start_trial()
-    token_file = keep_own_token(store, logins_folder())
+    token_file = ensure_trial_token(store, logins_folder())
 
     def shown(_: Any) -> None:
         print(f"The trial database runs in {state.folder}; your token is in {token_file}.")

@@ -59,7 +59,7 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
         if group is Group.CODE or _is_close(related):
             groups[group].append(related)
     ranked = [
-        Grouped(group, result.spoken_for_by(), result)
+        Grouped(group, result.positive_signals(), result)
         for group, members in groups.items()
         for result in rank_related(members, limit)
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cairn.retrieval.introductions import is_furniture
+from cairn.retrieval.introductions import is_project_upkeep
 from cairn.settings.discovery import BulletCategory
 
 # The weights are tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in total.
@@ -177,7 +177,7 @@ def _is_definition(text: str) -> bool:
 
 def _is_furniture(headings: list[str]) -> bool:
     """Return whether the headings are about the project's life rather than its subject."""
-    if is_furniture(headings):
+    if is_project_upkeep(headings):
         return True
     is_cue = bool(headings) and any(cues.heading.search(headings[-1]) for cues in _CUES)
     return not is_cue and any(map(_MIGRATION_HEADING.search, headings))

@@ -19,7 +19,13 @@ from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.introductions import TOP_LINES, Introduced, is_furniture, key_of_name, tells_who_owns
+from cairn.retrieval.introductions import (
+    TOP_LINES,
+    OverviewSubject,
+    is_about_ownership,
+    is_project_upkeep,
+    name_key,
+)
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
@@ -149,7 +155,7 @@ class _Scorer:
         covered = self.terms.coverage(passage.text)
         if self.terms.about:
             about = self.terms.about
-            if tells_who_owns(passage.text):
+            if is_about_ownership(passage.text):
                 return 0.0
             introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, passage)
             if not introduces and not self._adds(about, chunk, passage):
@@ -158,7 +164,7 @@ class _Scorer:
         fit = (START_SHARE * start + (1 - START_SHARE) * covered) * alone
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
-    def _adds(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> bool:
+    def _adds(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> bool:
         """Return whether the passage has a section in an overview though it does not name the subject."""
         category = _category(chunk, passage)
         is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
@@ -185,33 +191,33 @@ class _Scorer:
         kind = file_kind(path)
         if kind is not FileKind.DOCS and not _is_code(chunk):  # such as scripts without a grammar
             return False
-        return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
+        return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_project_upkeep(headings, path)
 
-    def _about(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
+    def _about(self, about: OverviewSubject, chunk: ScoredChunk, passage: Passage) -> float:
         """Return how well the passage introduces the subject of an overview, or 0."""
-        is_head = bool(passage.head) and key_of_name(chunk.metadata.symbol) == about.key
+        is_head = bool(passage.head) and name_key(chunk.metadata.symbol) == about.key
         line = _first_line(chunk) + passage.first
         opens = line < TOP_LINES and _opens(about, chunk, line)
         first = " ".join(passage.text.split()[:SUBJECT_WORDS])
         is_about = not _is_code(chunk) and about.names(first)  # code names what it uses
-        return SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * is_about
+        return SAYS * max(is_head, about.definition_score(passage.text)) + OPENS * opens + IS_ABOUT * is_about
 
 
 def _first_line(chunk: ScoredChunk) -> int:
     return (chunk.metadata.line_range or (0, 0))[0]
 
 
-def _owns(about: Introduced | None, chunk: ScoredChunk, passage: Passage) -> bool:
+def _owns(about: OverviewSubject | None, chunk: ScoredChunk, passage: Passage) -> bool:
     line = _first_line(chunk) + passage.first
     return about is not None and about.owns(chunk.metadata.file_path, chunk.collection, line)
 
 
-def _opens(about: Introduced, chunk: ScoredChunk, line: int) -> bool:
+def _opens(about: OverviewSubject, chunk: ScoredChunk, line: int) -> bool:
     place = chunk.metadata
     return about.opening(place.file_path, chunk.collection, place.header_path, line)
 
 
-def _introduces(about: Introduced, chunk: ScoredChunk) -> bool:
+def _introduces(about: OverviewSubject, chunk: ScoredChunk) -> bool:
     """Return whether the chunk introduces the subject of an overview."""
     place = chunk.metadata
     return _opens(about, chunk, _first_line(chunk)) or about.describes(
@@ -246,7 +252,7 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
     is_first = scorer.is_first(chunk)
     fewest = min(OVERVIEW_WORDS, config.min_sentence_words) if about else config.min_sentence_words
     passages = _passages(chunk, fewest)
-    says_it = [about is not None and about.said_in(passage.text) > 0 for passage in passages]
+    says_it = [about is not None and about.definition_score(passage.text) > 0 for passage in passages]
     for position, passage in enumerate(passages):
         words = len(passage.text.split())
         may_lead = is_first and not position and passage.first < TOP_LINES and not passage.leaning

@@ -15,9 +15,9 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, table_of
-from cairn.retrieval.packages import packages_asked_about
+from cairn.retrieval.packages import package_relevance
 from cairn.retrieval.passages.ranking import Passage, rank_passages
 from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
@@ -114,7 +114,7 @@ class IndexedSearcher:
         ranking = self._rankings[queries] = rank(
             self._readers,
             [
-                evolve(query, for_evidence=True, asked_as=every[0].wording if number else "")
+                evolve(query, for_evidence=True, original_wording=every[0].wording if number else "")
                 for number, query in enumerate(every)
             ],
             self._meaning,
@@ -130,11 +130,11 @@ class IndexedSearcher:
             self._full_score = float(ranking.values.max(initial=0.0))
         return ranking
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
         if not query.strip():
             return {}
         understood = understand(query, vocabulary=self._vocabulary, settings=self._settings)
-        every = packages_asked_about(self._readers, understood, table_of(self._meaning))
+        every = package_relevance(self._readers, understood, table_of(self._meaning))
         relevance = {name: value for packages in every for name, value in packages.by_project.items()}
         projects = {name: name.rpartition("-")[0] for name in collections}
         return {name: relevance[project] for name, project in projects.items() if project in relevance}

@@ -87,8 +87,10 @@ class Discovery:
             refs = filter_collections(query, self.include, self.exclude, self.collections, config.filter)
             self._count(collections_searched=len(refs))
         with self._stage("score_collections"):
-            asked_about = self.searcher.asked_about(query, [ref.name for ref in refs])
-            scored = score_collections(content_words(query), refs, config.scoring, asked_about=asked_about)
+            package_relevance = self.searcher.package_relevance(query, [ref.name for ref in refs])
+            scored = score_collections(
+                content_words(query), refs, config.scoring, package_relevance=package_relevance
+            )
         with self._stage("expand_queries_baseline"):
             queries = expand_queries_baseline(query, config.expansion)
             self._count(queries_generated=len(queries))

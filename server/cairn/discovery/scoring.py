@@ -22,19 +22,23 @@ def score_collections(
     collections: Sequence[CollectionRef],
     config: ScoringConfig,
     now: datetime | None = None,
-    asked_about: Mapping[str, float] = MappingProxyType({}),
+    package_relevance: Mapping[str, float] = MappingProxyType({}),
 ) -> list[tuple[CollectionRef, float]]:
     """Return each collection with its score, best first, equal ones by name.
 
     The score is the weighted sum of three signals, the share of query terms in the name, the share of
     `BOOST_TERMS` in it, and the mean of size, recency and tags, plus `config.evidence_weight` times
-    `asked_about`: by name, how much the question is about the collection's package, 0 to 1. `now` is the time
-    for recency, by default the current time. Times without a zone are UTC.
+    `package_relevance`: by name, how much the question is about the collection's package, 0 to 1. `now` is
+    the time for recency, by default the current time. Times without a zone are UTC.
     """
     moment = now or datetime.now(UTC)
     terms = [term.lower() for term in query_terms if term]
     scored = [
-        (ref, _score(ref, terms, config, moment) + config.evidence_weight * asked_about.get(ref.name, 0.0))
+        (
+            ref,
+            _score(ref, terms, config, moment)
+            + config.evidence_weight * package_relevance.get(ref.name, 0.0),
+        )
         for ref in collections
     ]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0].name))

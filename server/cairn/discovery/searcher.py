@@ -19,7 +19,7 @@ class Searcher(Protocol):
         The first query is the question, the others are variations of it.
         """
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
         """Return how much the question is about the package of each collection that has one, 0 to 1."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from cairn.retrieval.introductions import Introduced
+from cairn.retrieval.introductions import OverviewSubject
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.matching import matcher
 from cairn.text.identifiers import identifier_words
@@ -48,7 +48,7 @@ class QueryTerms:
     shares: tuple[float, ...] = field()
     """Each term's share of the question, by inverse document frequency, in total 1; equal by default."""
 
-    about: Introduced | None = None
+    about: OverviewSubject | None = None
     """The subject of a question that asks for an overview."""
 
     @shares.default
@@ -73,7 +73,7 @@ class QueryTerms:
         english = in_english(query).text
         parts = (part for word in content_words(english) for part in _parts(word) if not is_stopword(part))
         by_stem = {stem(part): part for part in reversed([*parts])}
-        return cls(tuple((part,) for part in reversed(by_stem.values())), about=Introduced.by(english))
+        return cls(tuple((part,) for part in reversed(by_stem.values())), about=OverviewSubject.by(english))
 
     def counts(self, text: str) -> Counter[int]:
         """Return how often each term, by its index, occurs in `text`, without terms that do not occur."""

@@ -37,17 +37,17 @@ from cairn.index.references.model import Place
 from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
-from cairn.retrieval.referring import definitions_around
+from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
 from cairn.text.verbatim import lines_with_ends
-from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
+from cairn.workspace.builtin_rules import is_private_key, may_contain_secrets
 from cairn.workspace.collections import file_kind
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
@@ -142,7 +142,7 @@ class _ContextRequest:
                 raise
         self.is_indexed = False
         path = path_of_uri(uri)
-        if is_private_key(text) or may_hold_secrets(path.as_posix() if path else _name(uri)):
+        if is_private_key(text) or may_contain_secrets(path.as_posix() if path else _name(uri)):
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
@@ -270,7 +270,7 @@ class _ContextRequest:
         )
         ranked = with_lines([each.ranked for each in related], relations, table_for(workspace, relations))
         return [
-            Grouped(each.group, result.spoken_for_by(), result)
+            Grouped(each.group, result.positive_signals(), result)
             for each, result in zip(related, ranked, strict=True)
         ]
 

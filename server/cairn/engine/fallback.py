@@ -17,10 +17,10 @@ from attrs import evolve
 
 from cairn import protocol
 from cairn.engine.cached_answers import CachedAnswer
-from cairn.engine.methods import Asks, Method
+from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
-from cairn.index.indexing.folder_state import TAKING_IN
+from cairn.index.indexing.folder_state import INDEXING_ACTIVITIES
 from cairn.index.indexing.indexer import Role
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.concurrency import CONCURRENT_QUERIES
@@ -125,7 +125,7 @@ class Fallback:
 
         began = time.perf_counter()
         first, wanted = self.phases(request.settings)
-        always = method.asks is Asks.ANSWER
+        always = method.needs is Needs.ANSWER
         if first == OFF and not always:
             raise RetrievalOffError(self._why_off(request.settings))
         lowered = self.switch.reason if OFF < first < wanted else ""
@@ -241,7 +241,7 @@ def _content(request: Request) -> list[int]:
 def _is_reading_files(folder: Folder) -> bool:
     indexer = folder.indexer
     has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
-    return has_changes or indexer.progress.activity in TAKING_IN
+    return has_changes or indexer.progress.activity in INDEXING_ACTIVITIES
 
 
 def _reason(problem: Exception, phase: int) -> str:

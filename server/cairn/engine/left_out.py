@@ -111,7 +111,7 @@ def _count(folder: Folder, settings: IndexSettings, gate: QueryGate) -> LeftOut:
         files += 1
         gate.step_aside()
     for path, decision in _by_content(folder, gate):
-        report.leave_out(path, decision)
+        report.add_excluded(path, decision)
     rules = [
         LeftOutByRule(
             rule,

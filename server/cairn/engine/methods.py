@@ -21,7 +21,7 @@ CLI, HTTP, LSP, MCP, WEB = "cli", "http", "lsp", "mcp", "web"
 """The fronts, as the metrics name them."""
 
 
-class Asks(IntEnum):
+class Needs(IntEnum):
     """What a method needs of the indexes. Each level includes the levels before it."""
 
     NOTHING = 0
@@ -46,7 +46,7 @@ class Method:
     """The name of the answer class in `cairn.protocol`, with `[]` after it for a list."""
     summary: str
     """A sentence without its full stop."""
-    asks: Asks = Asks.NOTHING
+    needs: Needs = Needs.NOTHING
     changes: bool = False
     """Whether it changes state that later answers depend on."""
     streams: bool = False
@@ -78,7 +78,7 @@ def _import(name: str) -> Callable[..., Any]:
 
 def _stage(name: str, handler: str, answer: str, summary: str) -> Method:
     params = name[0].upper() + name[1:] + "Params"
-    return Method(name, f"stages.{handler}", params, f"{answer}Answer", summary, Asks.RETRIEVAL)
+    return Method(name, f"stages.{handler}", params, f"{answer}Answer", summary, Needs.RETRIEVAL)
 
 
 # One line each, as in a table.
@@ -97,19 +97,19 @@ _STAGES = (
 )
 _METHODS = (
     Method("search", "search.search", "SearchParams", "SearchAnswer",
-           "Find ranked passages for a question", Asks.ANSWER),
+           "Find ranked passages for a question", Needs.ANSWER),
     Method("discover", "discover.discover", "DiscoverParams", "DiscoverAnswer",
-           "Find cited evidence for a question, with a prompt that contains it", Asks.ANSWER, streams=True),
+           "Find cited evidence for a question, with a prompt that contains it", Needs.ANSWER, streams=True),
     Method("related", "related.related", "RelatedParams", "RelatedAnswer",
-           "Find what is related to a passage", Asks.RETRIEVAL),
+           "Find what is related to a passage", Needs.RETRIEVAL),
     Method("references", "references.references", "ReferencesParams", "ReferencesAnswer",
-           "Find who calls or uses a definition, and what it calls", Asks.INDEX),
+           "Find who calls or uses a definition, and what it calls", Needs.INDEX),
     Method("context", "context.context", "ContextParams", "ContextAnswer",
-           "Collect what belongs to a place in a document, with a prompt made of it", Asks.RETRIEVAL),
+           "Collect what belongs to a place in a document, with a prompt made of it", Needs.RETRIEVAL),
     Method("fetchPage", "page.fetch_page", "FetchPageParams", "PageAnswer",
-           "Return a whole indexed file", Asks.INDEX),
+           "Return a whole indexed file", Needs.INDEX),
     Method("collections", "status.collections", "NoParams", "CollectionInfo[]",
-           "List the collections", Asks.INDEX),
+           "List the collections", Needs.INDEX),
     Method("status", "status.status", "NoParams", "StatusAnswer",
            "Report what is indexed, how far indexing is, and how questions are answered"),
     Method("reindex", "indexing.reindex", "ReindexParams", "ReindexAnswer",
@@ -133,7 +133,7 @@ STAGES: Mapping[str, Method] = {stage.name: stage for stage in _STAGES}
 """The nine stages of discovery by name, in the order in which they run."""
 METHODS: Mapping[str, Method] = {method.name: method for method in _METHODS}
 SYMBOLS = Method(
-    "workspace/symbol", "symbols.symbols", "SymbolParams", "Symbol[]", "Find definitions by name", Asks.INDEX
+    "workspace/symbol", "symbols.symbols", "SymbolParams", "Symbol[]", "Find definitions by name", Needs.INDEX
 )
 """The LSP method for workspace symbols, which no other front has."""
 

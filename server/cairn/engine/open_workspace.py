@@ -19,8 +19,8 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.introductions import Introduced
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
+from cairn.retrieval.introductions import OverviewSubject
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING
@@ -107,7 +107,9 @@ class OpenWorkspace(Request):
         """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
         from cairn.discovery.terms import QueryTerms
 
-        return QueryTerms(query.groups, term_shares(query, self.vocabulary), Introduced.by(query.wording))
+        return QueryTerms(
+            query.groups, term_shares(query, self.vocabulary), OverviewSubject.by(query.wording)
+        )
 
     def searcher(self, places: ChunkFilter = EVERYTHING, *, everywhere: bool = False) -> IndexedSearcher:
         """Return a searcher of the files in `places`; `everywhere` is that of `IndexedSearcher`."""

@@ -16,7 +16,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.operations.why import Why, why
 from cairn.text.languages import language_of
 from cairn.text.verbatim import lines_of
-from cairn.workspace.builtin_rules import may_hold_secrets
+from cairn.workspace.builtin_rules import may_contain_secrets
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
@@ -97,7 +97,7 @@ def _explained(folder: Folder, path: str) -> Why | None:
 def _left_out(explained: Why) -> str:
     detail = f": {explained.detail}" if explained.detail else ""
     rule = f"{explained.path!r} is left out of the index by the rule {explained.rule!r}{detail}"
-    if may_hold_secrets(explained.path) or "secret" in explained.rule:
+    if may_contain_secrets(explained.path) or "secret" in explained.rule:
         return f"{rule}; such files are never shown"
     return f"{rule}; read the file itself, with a tool that reads files"
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cairn.engine.host import Host
 
 
-class Lent:
+class PooledEngine:
     """An engine over some folders, which its runner makes on a thread, and the number of its users."""
 
     def __init__(self, host: Callable[[], Host], folders: tuple[Path, ...]) -> None:
@@ -30,9 +30,9 @@ class Lent:
         self.runner = Runner(self._make)
 
     def _make(self) -> Engine:
-        from cairn.startup.interpreter import made_to_last
+        from cairn.startup.interpreter import exempt_from_collection
 
-        with made_to_last():
+        with exempt_from_collection():
             from cairn.engine.engine import Engine
         engine = Engine(host=self._host())
         for folder in self._folders:
@@ -51,15 +51,15 @@ class EnginePool:
         """Make the pool. A thread calls `host`. An unused engine stops after `keep_seconds`."""
         self._host = host
         self._keep_seconds = keep_seconds
-        self._lent: dict[tuple[Path, ...], Lent] = {}
+        self._lent: dict[tuple[Path, ...], PooledEngine] = {}
         self._stopping: set[asyncio.Future[None]] = set()
 
-    async def lend(self, folders: Sequence[Path]) -> Lent:
+    async def lend(self, folders: Sequence[Path]) -> PooledEngine:
         """Wait for the engine over these folders and return it. Return it to the pool with `give_back`."""
         key = tuple(folders)
         lent = self._lent.get(key)
         if lent is None:
-            lent = self._lent[key] = Lent(self._host, key)
+            lent = self._lent[key] = PooledEngine(self._host, key)
         lent.borrowers += 1
         if lent.ending is not None:
             lent.ending.cancel()
@@ -75,7 +75,7 @@ class EnginePool:
             raise
         return lent
 
-    def give_back(self, lent: Lent) -> None:
+    def give_back(self, lent: PooledEngine) -> None:
         lent.borrowers -= 1
         if not lent.borrowers:
             self._end_later(lent)
@@ -85,10 +85,10 @@ class EnginePool:
             self._end(lent)
         await asyncio.gather(*self._stopping, return_exceptions=True)
 
-    def _end_later(self, lent: Lent) -> None:
+    def _end_later(self, lent: PooledEngine) -> None:
         lent.ending = asyncio.get_running_loop().call_later(self._keep_seconds, self._end, lent)
 
-    def _end(self, lent: Lent) -> None:
+    def _end(self, lent: PooledEngine) -> None:
         self._lent = {key: each for key, each in self._lent.items() if each is not lent}
         if lent.ending is not None:
             lent.ending.cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cairn.index.indexing.folder_state import Activity
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
@@ -24,15 +25,15 @@ def describe(progress: IndexingProgress) -> str:
     """Return a text such as "1,200 of 4,969 files, 5,310 chunks"."""
     if progress.activity is Activity.READING:
         total = progress.files_total  # 0 while unknown
-        counted = f"{progress.files_done:,} of {total:,} files, " if total else ""
-        return f"{counted}{progress.chunks:,} chunks"
+        files = f"{progress.files_done:,} of {counted(total, 'file')}, " if total else ""
+        return f"{files}{counted(progress.chunks, 'chunk')}"
     if progress.activity is Activity.EMBEDDING and progress.texts_queued:
-        left = f"vectors: {progress.texts_queued:,} chunks left"
+        left = f"vectors: {counted(progress.texts_queued, 'chunk')} left"
         return ", ".join([left, *pace(progress.texts_per_second, progress.seconds_left)])
     if progress.activity is Activity.PAUSED:
-        return f"paused, {progress.texts_queued:,} chunks without a vector yet"
+        return f"paused, {counted(progress.texts_queued, 'chunk')} without a vector yet"
     doing = _LONG_ACTIVITIES.get(progress.activity)
-    return ", ".join(filter(None, (doing, f"{progress.chunks:,} chunks")))
+    return ", ".join(filter(None, (doing, counted(progress.chunks, "chunk"))))
 
 
 def pace(per_second: float, seconds_left: float | None) -> list[str]:

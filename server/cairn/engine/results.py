@@ -13,7 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.further import FurtherPassage
+from cairn.retrieval.passages.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
@@ -88,7 +88,7 @@ def search_result(
         score=round(ranked.score, 4),
         source=ranked.source,
         matched_terms=matched,
-        reasons=ranked.spoken_for_by()[:_REASONS],
+        reasons=ranked.positive_signals()[:_REASONS],
         snippet=chunk.text,
         context=context,
         content_hash=stored.content_hash,

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.engine.methods import CLI, Asks, Method, method_named
+from cairn.engine.methods import CLI, Method, Needs, method_named
 from cairn.engine.request import CALLER, Request, Tell
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.store.deadline import Cancelled, never
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -67,12 +67,12 @@ def answer(
 
 def _handle(method: Method, request: Request, params: Any) -> Any:
     engine = request.engine
-    if method.asks is Asks.NOTHING:
+    if method.needs is Needs.NOTHING:
         return method.handle()(request, params)
     for folder in request.folders:
         folder.indexer.wait_for_saves()  # a request after a save must find the saved text
     with engine.gate.query():
-        if method.asks is Asks.INDEX:
+        if method.needs is Needs.INDEX:
             return method.handle()(request, params)
         return engine.fallback.answer(method, request, params)
 
@@ -150,7 +150,7 @@ class Runner:
         if now > self._given_back + _GIVE_BACK_SECONDS:
             self._given_back = now
             with suppress(RuntimeError):  # the threads are shutting down
-                self._executor.submit(give_back_memory)
+                self._executor.submit(trim_memory)
 
     async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
         """Run `work(engine)` on a thread like `answer`, but without a time limit or cancellation."""

@@ -18,7 +18,7 @@ from cairn.index.queries.files import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
 from cairn.index.store.deadline import never
 from cairn.text.nearest import nearest
-from cairn.workspace.ignore_patterns import exact_pattern, is_glob, place_of_pattern, selection_problem
+from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
 
 _FIELD = "filter.path"
 _MOST_LISTED = 8
@@ -101,7 +101,7 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
         raise InvalidRequestError(_FIELD, _outside(given, folders))
     first = near[0][1].removeprefix("/").partition("/")[0]
     globs = far if far and not _indexed((folder, first) for folder, _ in near) else near
-    holding = [(folder, place_of_pattern(glob) or "") for folder, glob in globs]
+    holding = [(folder, folder_of_pattern(glob) or "") for folder, glob in globs]
     if not (_indexed(holding) or _on_disk(holding)):
         raise InvalidRequestError(_FIELD, _missing(holding[0][1], holding, [], folders))
     return globs

@@ -18,7 +18,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.further import (
+from cairn.retrieval.passages.further_passages import (
     best_lines,
     by_best_passage,
     further_passages,

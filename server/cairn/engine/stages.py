@@ -84,7 +84,7 @@ def score(workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams) -> 
         content_words(query) if terms is None else terms,
         refs,
         _config(workspace.settings.discovery.scoring, params.config),
-        asked_about=workspace.searcher().asked_about(query, [ref.name for ref in refs]),
+        package_relevance=workspace.searcher().package_relevance(query, [ref.name for ref in refs]),
     )
     return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 

@@ -32,8 +32,8 @@ from cairn.index.postgres.frequent_words import likely_repositories
 from cairn.index.postgres.other_server import is_any_away, servers_of
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
-    QuestionReads,
-    SnapshotMemories,
+    RequestReads,
+    SnapshotCache,
     StoredSnapshot,
     nearest_snapshot,
     snapshot_key,
@@ -173,7 +173,7 @@ class StoredEngine(Engine):
     def __init__(self, store: Store, host: Host | None = None) -> None:
         super().__init__(host=host)
         self._store = store
-        self._memories = SnapshotMemories()
+        self._memories = SnapshotCache()
         self._callers: OrderedDict[str, _CallersEngine] = OrderedDict()
         self._adding = threading.Lock()
         self._settings = _StoredSettings(self._layers)
@@ -201,7 +201,7 @@ class StoredEngine(Engine):
                 if len(self._callers) > _MOST_CALLERS:
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
-        one, reads = copy.copy(engine), QuestionReads(self._store, caller or None)
+        one, reads = copy.copy(engine), RequestReads(self._store, caller or None)
         one.overview = partial(self._overview.seen_by, reads)
         try:
             snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
@@ -214,7 +214,7 @@ class StoredEngine(Engine):
             reads.end()
 
     def opened(
-        self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot], remark: str
+        self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str
     ) -> tuple[Folder, ...]:
         """Return the folders of these snapshots for one request, whose answer shows the remark."""
         reads.require(snapshot.key for snapshot in snapshots)
@@ -222,7 +222,7 @@ class StoredEngine(Engine):
         return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
 
     def _likeliest(
-        self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
+        self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
     ) -> tuple[Folder, ...]:
         """Return the likeliest folders for a request. Raise InvalidRequestError without a query or symbol."""
         query = getattr(params, "query", None) or getattr(params, "symbol", None)
@@ -239,7 +239,7 @@ class StoredEngine(Engine):
         likely = [each for each in snapshots if each.key.repository in order]
         return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
 
-    def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
+    def _folder(self, reads: RequestReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
         lease = _NoLease(self.host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
@@ -279,9 +279,9 @@ class StoredEngine(Engine):
         )
 
     def _with_memory(
-        self, caller: str, snapshot: int, answer: Callable[[QuestionReads, SnapshotMemory], bytes]
+        self, caller: str, snapshot: int, answer: Callable[[RequestReads, SnapshotMemory], bytes]
     ) -> bytes | None:
-        reads = QuestionReads(self._store, caller or None)
+        reads = RequestReads(self._store, caller or None)
         try:
             key = snapshot_key(reads, snapshot)
             if key is None:
@@ -303,7 +303,7 @@ class StoredEngine(Engine):
         self._store.close()
 
 
-def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
+def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
     """Return the snapshots of all visible repositories, or of those that `workspace` names."""
     found: list[StoredSnapshot] = []
     for named in workspace.split(","):
@@ -318,7 +318,7 @@ def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
 
 
 def _reachable(
-    reads: QuestionReads, snapshots: Sequence[StoredSnapshot]
+    reads: RequestReads, snapshots: Sequence[StoredSnapshot]
 ) -> tuple[Sequence[StoredSnapshot], str]:
     """Return the snapshots whose servers answer, and a remark about the others; "" if there are none.
 

@@ -19,7 +19,7 @@ from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError, error_response, refusal_of
 from cairn.http.guard import Guard
 from cairn.http.team import TeamReads
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.settings.tree import ServeSettings
 

@@ -22,10 +22,10 @@ from pygls.lsp.server import LanguageServer
 from cairn import __version__
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
-from cairn.lsp.kept_bytecode import kept_bytecode
+from cairn.lsp.bytecode_cache import cached_bytecode
 from cairn.lsp.progress import show_progress
 from cairn.lsp.wire import WireProtocol, raw_params_converter
-from cairn.startup.interpreter import made_to_last
+from cairn.startup.interpreter import exempt_from_collection
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -117,8 +117,8 @@ class Connection(LanguageServer):
         # A process with a host has imported the engine already, and these two are not thread-safe.
         with contextlib.ExitStack() as starting:
             if self.host is None:
-                starting.enter_context(made_to_last())
-                starting.enter_context(kept_bytecode("engine"))
+                starting.enter_context(exempt_from_collection())
+                starting.enter_context(cached_bytecode("engine"))
             from cairn.engine.engine import Engine
 
         return Engine(editor_settings, on_change, self.host)

@@ -18,7 +18,7 @@ from cairn.lsp.requests import register_requests
 from cairn.lsp.wire import speak
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
-from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
+from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -81,8 +81,8 @@ def serve_stdio(
     )
     # pygls logs whole message bodies at INFO, and a traceback for each request that it refuses.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    let_queries_in()
-    keep_no_freed_memory()
+    shorten_switch_interval()
+    release_freed_memory()
     server = build_server(share=share)
     server.protocol.answered = answered
     server.protocol.set_writer(StdoutWriter(stdout))

@@ -19,7 +19,7 @@ from cairn.lsp.connection import MakeEngine
 from cairn.lsp.early import framed
 from cairn.lsp.server import build_server
 from cairn.lsp.wire import FramingError, read_message, speak
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.tokens import Callers
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from pygls.protocol.language_server import lsp_method
 
 logger = logging.getLogger(__name__)
 
-TOLD = " (told)"
+NOTIFICATION_SUFFIX = " (notification)"
 """Suffix of the feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
@@ -60,7 +60,7 @@ class WireProtocol(LanguageServerProtocol):
             super()._send_response(msg_id, result, error)
 
     def _handle_notification(self, method_name: str, params: Any) -> None:
-        feature = f"{method_name}{TOLD}"
+        feature = f"{method_name}{NOTIFICATION_SUFFIX}"
         super()._handle_notification(feature if feature in self.fm.features else method_name, params)
 
     def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:

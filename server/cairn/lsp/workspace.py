@@ -15,7 +15,7 @@ from pygls.uris import to_fs_path
 from cairn.engine.methods import LSP
 from cairn.engine.runner import answer
 from cairn.errors import CairnError
-from cairn.lsp.wire import TOLD
+from cairn.lsp.wire import NOTIFICATION_SUFFIX
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -59,7 +59,7 @@ def register_workspace(server: Connection) -> None:
         for document in list(server.workspace.text_documents.values()) if added else ():
             _show(server, document.uri, document.source)
 
-    @server.feature(f"cairn/feedback{TOLD}")
+    @server.feature(f"cairn/feedback{NOTIFICATION_SUFFIX}")
     def feedback(params: Any) -> None:
         server.in_order(lambda engine: _feedback(server, engine, params))
 

@@ -21,11 +21,11 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.agents.arguments import WORKSPACE, workspace_of
-from cairn.agents.state import for_agents
+from cairn.agents.state import without_index_advice
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
-from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
+from cairn.engine.startup_wait import StartupWait
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.connection import message_streams
 from cairn.mcp.workspaces import Workspaces
@@ -63,7 +63,7 @@ def build_server(
 
     Raises InvalidRequestError for an unknown tool.
     """
-    first_files = FirstFiles()
+    first_files = StartupWait()
     shown = [_shown(tool, structured=structured) for tool in listed(tools)]
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -84,12 +84,14 @@ def build_server(
             as_data = structured or dict(context.meta or {}).get(_STRUCTURED_META) is True
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except InvalidRequestError as problem:
-            return _failed(str(problem))  # It quotes the client, which `for_agents` must not reword.
+            return _failed(
+                str(problem)
+            )  # It quotes the client, which `without_index_advice` must not reword.
         except CairnError as problem:
-            return _failed(for_agents(str(problem)))
+            return _failed(without_index_advice(str(problem)))
         texts = answer.texts
         if tool.name == STATUS and texts:
-            texts = (*texts, *map(for_agents, problems()))
+            texts = (*texts, *map(without_index_advice, problems()))
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
         return types.CallToolResult(content=content, structured_content=answer.data)
 
@@ -109,7 +111,7 @@ async def _answer(
     params: types.CallToolRequestParams,
     context: Context,
     seconds: float | None,
-    first_files: FirstFiles,
+    first_files: StartupWait,
     *,
     structured: bool,
 ) -> ToolAnswer:

@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cairn.engine.folders import path_of_uri
-from cairn.engine.pool import EnginePool, Lent
+from cairn.engine.pool import EnginePool, PooledEngine
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 
@@ -51,7 +51,7 @@ class Workspaces:
         self._named = tuple(named)
         self._here = here
         self._move = move
-        self._lent: Lent | None = None
+        self._lent: PooledEngine | None = None
         self._opening: asyncio.Task[None] | None = None
         self.problems: tuple[str, ...] = ()
         """The reasons why wanted folders are not open."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.lock import is_held
+from cairn.index.store.lock import is_locked
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
@@ -23,7 +23,7 @@ _ALIVE_SECONDS = 1.0
 
 def is_being_indexed(folder: Path) -> bool:
     """Return whether some process keeps the index of `folder` up to date."""
-    return is_held(workspace_dir(folder))
+    return is_locked(workspace_dir(folder))
 
 
 def set_paused(folder: Path, paused: bool) -> None:

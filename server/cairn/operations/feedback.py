@@ -29,7 +29,7 @@ from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import DAY_S, Choice, Learned, learn
+from cairn.retrieval.feedback_values import DAY_S, Choice, Learned, learn
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ import apsw
 
 from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
-from cairn.index.store.lock import holder, is_held
+from cairn.index.store.lock import holder, is_locked
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
 from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem
@@ -150,7 +150,7 @@ def _inotify_use(processes: Path) -> tuple[int, int]:
 
 
 def _writer(data: Path) -> Check | str:
-    if not is_held(data):
+    if not is_locked(data):
         return note(f"no process keeps the index up to date; {_DO_INDEX}")
     who = holder(data)
     if who is None:
@@ -175,7 +175,7 @@ def _index(data: Path) -> Check | str:
         f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of"
         f" {megabytes(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
     )
-    if facts.writing and not is_held(data):
+    if facts.writing and not is_locked(data):
         return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
     if log_size > _LARGE_LOG:
         return note(found, "Some process reads the index without end: close editors, and open them again.")

@@ -17,6 +17,7 @@ from cairn.index.store.schema import STATIC_TABLE
 from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
+from cairn.text.counts import counted
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import Decision, decide_content
 from cairn.workspace.rules import FileRules
@@ -167,12 +168,14 @@ def _state(reader: IndexReader, decision: Decision, in_index: IndexedFiles | Non
     if directory:
         if in_index is None:
             return "the index has nothing of it"
-        return f"{in_index.files} files, {in_index.chunks} chunks, {in_index.embedded} with a vector"
+        files, chunks = counted(in_index.files, "file"), counted(in_index.chunks, "chunk")
+        return f"{files}, {chunks}, {in_index.embedded} with a vector"
     if in_index is None:
         if not decision.indexed:
             return "the index does not have it"
         return "not read yet; `cairn index` reads it, and so does an editor that has the folder open"
-    known = f"{in_index.chunks} chunks, {in_index.embedded} with a vector, read at {in_index.indexed_at}"
+    chunks = counted(in_index.chunks, "chunk")
+    known = f"{chunks}, {in_index.embedded} with a vector, read at {in_index.indexed_at}"
     if in_index.original:
         known += (
             f"; {in_index.copied:.0%} of its lines are also in other files, most in {in_index.original},"

@@ -47,7 +47,7 @@ def _attach_function(
             # The data folder cannot be written, or the editor's installation lacks MCP.
             print(f"cairn: {problem}; this process uses an engine of its own.", file=sys.stderr)
         if not own:
-            from cairn.serve.sharing import OwnEngine
+            from cairn.serve.shared_engine import OwnEngine
 
             own.append(OwnEngine())
         return own[0].channel(wish)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cairn.attach.finding import ask_to_yield
-from cairn.attach.records import BACKGROUND, Record, remove_record, taken_lock, write_record
+from cairn.attach.records import BACKGROUND, Record, acquire_lock, remove_record, write_record
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -40,10 +40,10 @@ class Announcements:
         if self._ended:
             return
         yielding = None
-        lock = lock or taken_lock(folder)
+        lock = lock or acquire_lock(folder)
         if lock is None and self.record.kind != BACKGROUND:
             yielding = ask_to_yield(folder)
-            lock = taken_lock(folder)
+            lock = acquire_lock(folder)
         if lock is None:
             return
         try:

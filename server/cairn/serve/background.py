@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cairn.attach.records import BACKGROUND, taken_lock
+from cairn.attach.records import BACKGROUND, acquire_lock
 
 if TYPE_CHECKING:
     from cairn.serve.engine_socket import EngineSocket
@@ -27,12 +27,12 @@ _KEEP_SECONDS = 1e9
 
 def main(folders: list[Path]) -> int:
     """Run the engine of the first folder until it is idle; return at once if another process has it."""
-    lock = taken_lock(folders[0])
+    lock = acquire_lock(folders[0])
     if lock is None:
         return 0
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     from cairn.serve.engine_socket import EngineSocket
-    from cairn.serve.sharing import open_folders
+    from cairn.serve.shared_engine import open_folders
 
     hosts: list[Any] = []
     named = {folder.resolve() for folder in folders}
@@ -41,11 +41,15 @@ def main(folders: list[Path]) -> int:
     )
     # Clients may connect from now on; the engine answers once everything is imported.
     engine_socket.announcements.add(folders[0].resolve(), lock)
-    from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in, made_to_last
+    from cairn.startup.interpreter import (
+        exempt_from_collection,
+        release_freed_memory,
+        shorten_switch_interval,
+    )
 
-    let_queries_in()
-    keep_no_freed_memory()
-    with made_to_last():
+    shorten_switch_interval()
+    release_freed_memory()
+    with exempt_from_collection():
         import cairn.engine.engine
         import cairn.mcp.server  # noqa: F401
         from cairn.engine.host import Host
@@ -57,7 +61,7 @@ def main(folders: list[Path]) -> int:
 
 
 async def _serve(engine_socket: EngineSocket, idle_seconds: float) -> None:
-    from cairn.startup.ending import first_of, told_to_end
+    from cairn.startup.ending import first_of, termination
 
     async def idle() -> None:
         with suppress(TimeoutError):
@@ -65,7 +69,7 @@ async def _serve(engine_socket: EngineSocket, idle_seconds: float) -> None:
                 await engine_socket.presence.arrival()
         await engine_socket.presence.over(idle_seconds)
 
-    with told_to_end() as stop:
+    with termination() as stop:
         serving = asyncio.create_task(engine_socket.serve(stop))
         await first_of(asyncio.shield(serving), idle())
         stop.set()

@@ -29,15 +29,15 @@ from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
 from cairn.errors import CairnError
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.serve.announcements import Announcements
 
 if TYPE_CHECKING:
     from cairn.cli.question import Question
-    from cairn.cli.remote import Ran
+    from cairn.cli.remote import CommandOutput
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
-    from cairn.engine.pool import Lent
+    from cairn.engine.pool import PooledEngine
     from cairn.index.store.deadline import Cancelled
 
 T = TypeVar("T")
@@ -216,18 +216,18 @@ class EngineSocket:
         await _send(writer, {} if answer is None else {"answer": answer})
 
     async def _command(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from cairn.cli.remote import Ran, question_of
+        from cairn.cli.remote import CommandOutput, question_of
 
         arguments = [str(each) for each in wish.get("arguments", ())]
         question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
-        ran = question if isinstance(question, Ran) else await self._run(question, arguments)
+        ran = question if isinstance(question, CommandOutput) else await self._run(question, arguments)
         await _send(
             writer, {} if ran is None else {"stdout": ran.stdout, "stderr": ran.stderr, "code": ran.code}
         )
 
-    async def _run(self, question: Question, arguments: Sequence[str]) -> Ran | None:
+    async def _run(self, question: Question, arguments: Sequence[str]) -> CommandOutput | None:
         """Return the output of a command line; None if the command has to open the index itself."""
-        from cairn.cli.remote import Ran, failed
+        from cairn.cli.remote import CommandOutput, failed
 
         if not question.has_text:
             return None
@@ -238,10 +238,10 @@ class EngineSocket:
                 )
             except CairnError as problem:
                 return failed(problem, arguments)
-        return None if text is None else Ran(f"{text}\n")
+        return None if text is None else CommandOutput(f"{text}\n")
 
     @contextlib.asynccontextmanager
-    async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[Lent]:
+    async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[PooledEngine]:
         lent = await self._pool.lend(folders)
         try:
             yield lent
@@ -249,7 +249,7 @@ class EngineSocket:
             self._pool.give_back(lent)
 
     async def _once_ready(
-        self, lent: Lent, work: Callable[[Engine, Cancelled], T], *, vectors: bool
+        self, lent: PooledEngine, work: Callable[[Engine, Cancelled], T], *, vectors: bool
     ) -> T | None:
         """Return the result of `work`; None if some folders are not ready, for which the command waits."""
         from cairn.cli.question import is_ready

@@ -30,16 +30,16 @@ from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
 from cairn.mcp.server import McpApp
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
 from cairn.serve.page import page_records, pages_for
-from cairn.serve.sharing import shared
+from cairn.serve.shared_engine import shared
 from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
-from cairn.startup.ending import first_of, told_to_end
-from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
+from cairn.startup.ending import first_of, termination
+from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
 
 _END_SECONDS = 3
 """Timeout for running requests when the server stops."""
@@ -118,8 +118,8 @@ def serve(
             engine.add_folder(folder)
         if not store:
             resources.callback(shared(SERVER, host))
-        let_queries_in()
-        keep_no_freed_memory()
+        shorten_switch_interval()
+        release_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)
         serving = _Serving(own, callers, engine, editors, metrics, presence, http, listening, names)
@@ -165,7 +165,7 @@ class _Serving:
         web = Web(http_app(served), _END_SECONDS)
         idle_seconds = 60 * self.settings.idle_minutes
         async with mcp.run():
-            with told_to_end() as stop, contextlib.ExitStack() as recorded:
+            with termination() as stop, contextlib.ExitStack() as recorded:
                 serving = asyncio.create_task(web.serve(sockets=[self.http]))
                 try:
                     if self.lsp is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.recipe import StaticRecipe
@@ -90,7 +90,7 @@ def _write_all(
 
 def _readings(
     root: Path, requests: Sequence[ReadRequest], recipe: StaticRecipe | None, workers: int
-) -> Generator[Reading, None, None]:
+) -> Generator[ReadResult, None, None]:
     """Yield the reading of each file, in their order. Worker processes read many files."""
     if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
         from cairn.index.indexing.workers.cores import most_workers

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 import cairn
+from cairn.text.counts import counted
 from cairn.web import addresses
 from cairn.web.request import PageRequest
 
@@ -159,11 +160,6 @@ def static_version() -> str:
     for name in sorted(static_files()):
         digest.update(static_file(name).body)
     return digest.hexdigest()[:12]
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun, such as `1 file` or `2 files`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _response(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:

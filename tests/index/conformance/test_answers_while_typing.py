@@ -76,7 +76,7 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         where(python if python is not None else ids),
         {where([chunk])[0]: round(cosine, 5) for chunk, cosine in similar.items()},
         [round(hit.score, 5) for hit in reader.nearest_static(vector, 30, ALL, never)],
-        sorted(path for _, path in reader.symbols_naming(["Crane"], MOST, never)),
+        sorted(path for _, path in reader.symbols_with_words(["Crane"], MOST, never)),
         graph.callers(graph.named("lift"), 50),
         sorted(name.lower() for name in symbols.names_like(reader, "crane", never)),
         [reader.has_language(language) for language in ("python", "ruby", "markdown")],

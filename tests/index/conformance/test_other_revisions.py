@@ -79,7 +79,7 @@ def test_names_of_other_revisions_are_defined_nowhere(shared: Subject, name: str
     assert reader.members("Crane", [name], MOST, ALL) == reader.members(name, ["lift"], MOST, ALL) == []
     assert reader.names_matching(name[:5], "", never) == []
     assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%", never)}
-    assert reader.symbols_naming([f"={name}"], MOST, never) == []
+    assert reader.symbols_with_words([f"={name}"], MOST, never) == []
     assert ReferenceGraph(reader, never).named(name) == []
     assert symbols.names_like(reader, name.lower(), never) == []
 
@@ -159,7 +159,7 @@ def test_other_revisions_have_their_own_content(other: Subject, original: IndexR
             sorted(each.path for each in reader.definitions_of(["handler"], MOST)),
             [name.lower() for name in reader.names_matching("", "%z%", never)],
             sorted(subject.places(hit.chunk_id for hit in exact.hits)),
-            sorted(path for _, path in reader.symbols_naming(["=Crane"], MOST, never)),
+            sorted(path for _, path in reader.symbols_with_words(["=Crane"], MOST, never)),
             [(each.name, each.files, each.chunks) for each in reader.stats().collections],
             reader.contents(["LICENSE", OTHER_ONLY]),
             [(each.chunk.text, each.collection) for each in reader.page("src/harbour/crane.py")],

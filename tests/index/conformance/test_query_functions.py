@@ -308,7 +308,7 @@ def test_cancelled_queries_raise_or_are_complete(subject: Subject) -> None:
         lambda cancelled: reader.word_counts(["berth", "ship"], MOST, cancelled),
         lambda cancelled: [len(each.ids) for _, each in sorted(reader.postings({"berth": 0, "ship": 0}, cancelled).items())],  # noqa: E501
         lambda cancelled: reader.statistics(["berth", "ship"], cancelled),
-        lambda cancelled: reader.symbols_naming(["Crane"], MOST, cancelled),
+        lambda cancelled: reader.symbols_with_words(["Crane"], MOST, cancelled),
         lambda cancelled: np.asarray(reader.admitted(ChunkFilter(types=("code",)), cancelled)).tolist(),
         lambda cancelled: words.find_words(reader, [["berth"], ["ship"]], MOST, cancelled).best(5).tolist(),
     ]  # fmt: skip

@@ -174,7 +174,7 @@ def test_symbol_tables_are_found_by_path(subject: Subject) -> None:
 
 def test_symbol_tables_are_found_by_name(subject: Subject) -> None:
     def paths(*words: str, limit: int = MOST) -> set[str]:
-        found = subject.reader.symbols_naming(words, limit, never)
+        found = subject.reader.symbols_with_words(words, limit, never)
         assert found == [] or all(number for number, _ in found)
         return {path for _, path in found}
 

@@ -71,7 +71,7 @@ def test_remembered_values_are_made_once(subject: Subject) -> None:
         return 7
 
     name = f"conformance {subject.name}"
-    assert [subject.reader.remembered(name, make) for _ in range(3)] == [7, 7, 7]
+    assert [subject.reader.cached(name, make) for _ in range(3)] == [7, 7, 7]
     assert made == [1]
     assert subject.reader.version() is subject.reader.version()
 

@@ -17,7 +17,7 @@ from tests.index.conformance.workspace import TEXTS
 
 from cairn.embedding.static import StaticTable
 from cairn.index.postgres import reader as postgres_reader
-from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.postgres.vectors import VectorCache
 from cairn.index.queries import known_words, symbols, words
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
@@ -308,7 +308,7 @@ def test_the_database_compares_vectors_like_memory(
     limit: int,
     only: ChunkFilter,
 ) -> None:
-    monkeypatch.setattr(postgres_reader, "_VECTORS", KeptVectors(most_bytes=0))
+    monkeypatch.setattr(postgres_reader, "_VECTORS", VectorCache(most_bytes=0))
     vector = table.embed_queries_int8([question])[0]
 
     def similarities(subject: Subject) -> list[Hit]:

@@ -160,8 +160,8 @@ def test_symbol_tables_of_unsaved_text_are_read(editor: OverlaidReader, typing: 
     (number, path), (other, _) = editor.symbols_at([NEW, "native/winch.c"])[::-1]
     assert (path, number < 0 < other) == (NEW, True)
     assert editor.symbol_tables([number])[number].language == "python"
-    assert {path for _, path in editor.symbols_naming(["=Davit"], MOST, never)} == {CRANE_PATH}
-    assert {path for _, path in editor.symbols_naming(["=tide_level"], MOST, never)} == set()
+    assert {path for _, path in editor.symbols_with_words(["=Davit"], MOST, never)} == {CRANE_PATH}
+    assert {path for _, path in editor.symbols_with_words(["=tide_level"], MOST, never)} == set()
     graph = ReferenceGraph(editor, never)
     (davit,) = graph.named("Davit.lift")
     assert {edge.path for edge in graph.callers([davit], MOST).found} >= {NEW}

@@ -172,7 +172,7 @@ export interface HarbourOptions {
   readonly retries?: number;
 }
 
-/** Asks the harbour's server. */
+/** Needs the harbour's server. */
 export class HarbourClient {
   constructor(private readonly options: HarbourOptions) {}
 

@@ -22,7 +22,7 @@ from cairn.index.postgres import reader as postgres_reader
 from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.session import Begun, Reads, SingleReads
-from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.postgres.vectors import VectorCache
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import never
@@ -100,7 +100,7 @@ def all_chunks(memory: SnapshotMemory) -> list[int]:
 
 
 def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
-    rows = KeptVectors().of(harbour.first.memory, harbour.first.reads)
+    rows = VectorCache().of(harbour.first.memory, harbour.first.reads)
     assert rows is not None
     ids, vectors = rows.vectors(all_chunks(harbour.first.memory))
     here = harbour.file.columns().file_of
@@ -110,7 +110,7 @@ def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
 
 
 def test_vectors_are_read_once(harbour: Harbour) -> None:
-    kept, reads = KeptVectors(), Counted(harbour.first.reads)
+    kept, reads = VectorCache(), Counted(harbour.first.reads)
     assert kept.of(harbour.first.memory, reads) is kept.of(harbour.first.memory, reads)
     assert reads.count == 1
 
@@ -131,7 +131,7 @@ def test_database_and_memory_compare_alike(
 ) -> None:
     reader, chunks = harbour.first, all_chunks(harbour.first.memory)
     found = []
-    for kept in (KeptVectors(), KeptVectors(most_bytes=0)):
+    for kept in (VectorCache(), VectorCache(most_bytes=0)):
         monkeypatch.setattr(postgres_reader, "_VECTORS", kept)
         hits = reader.nearest_static(query(), 5, only, never)
         ids, vectors = reader.static_vectors(chunks)
@@ -148,10 +148,10 @@ def test_database_and_memory_compare_alike(
 
 
 def test_least_recently_used_vectors_are_evicted(harbour: Harbour) -> None:
-    kept, first, second = KeptVectors(), harbour.first, harbour.second
+    kept, first, second = VectorCache(), harbour.first, harbour.second
     kept.of(second.memory, second.reads)
     least = kept.size
-    kept = KeptVectors(most_bytes=2 * least - 1)
+    kept = VectorCache(most_bytes=2 * least - 1)
     reads = Counted(first.reads)
     kept.of(first.memory, reads)
     kept.of(second.memory, second.reads)
@@ -162,17 +162,17 @@ def test_least_recently_used_vectors_are_evicted(harbour: Harbour) -> None:
 
 def test_too_many_vectors_are_not_read(harbour: Harbour) -> None:
     reads = Counted(harbour.first.reads)
-    assert KeptVectors(most_bytes=0).of(harbour.first.memory, reads) is None
+    assert VectorCache(most_bytes=0).of(harbour.first.memory, reads) is None
     assert reads.count == 0
 
 
 def test_many_vectors_are_waited_for(harbour: Harbour) -> None:
-    kept, reader = KeptVectors(read_behind_from=1), harbour.first
+    kept, reader = VectorCache(read_behind_from=1), harbour.first
     assert kept.of(reader.memory, reader.reads, never) is not None
 
 
 def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
-    kept, memory, may_begin = KeptVectors(read_behind_from=1), harbour.first.memory, threading.Event()
+    kept, memory, may_begin = VectorCache(read_behind_from=1), harbour.first.memory, threading.Event()
     reads = Counted(harbour.first.reads, may_begin.wait)
     assert kept.of(memory, reads) is None
     with pytest.raises(QueryCancelledError):
@@ -184,7 +184,7 @@ def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
 
 
 def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour) -> None:
-    kept, reads = KeptVectors(read_behind_from=1), Counted(harbour.first.reads, gone)
+    kept, reads = VectorCache(read_behind_from=1), Counted(harbour.first.reads, gone)
     assert kept.of(harbour.first.memory, reads, never) is None
     assert kept.of(harbour.first.memory, reads, never) is None
     assert reads.count == 1

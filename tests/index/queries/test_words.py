@@ -56,7 +56,7 @@ def test_scores_of_single_occurrences_equal_those_of_fts5(
 def test_frequent_words_score_higher(reader: IndexReader) -> None:
     words = found(reader, "dock")
     often, once = ids_of(reader, "src/dock.py")[0], ids_of(reader, "docs/moor.md")[0]
-    postings = words.words[0].held
+    postings = words.words[0].postings
     place = postings.at(np.array([often]))[0]
     assert postings.counts[place] >= 5
     assert postings.names[place] >= 1
@@ -105,7 +105,7 @@ def test_postings_follow_changes_of_the_index(
     new = ids_of(reader, "src/new.py")[0]
     assert new in words.best(10).tolist()
     fresh = found(SqliteReader(writer.folder), "rope")
-    for postings in (each.words[0].held for each in (words, fresh)):
+    for postings in (each.words[0].postings for each in (words, fresh)):
         assert postings.counts[postings.at(np.array([new]))[0]] == times
     assert not reader.outlines(set(before.tolist()) - set(fresh.best(10).tolist()))
 

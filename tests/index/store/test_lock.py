@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cairn.index.store.lock import holder, is_held, note_holder, writer_lock
+from cairn.index.store.lock import holder, is_locked, note_holder, writer_lock
 
 
 def test_lock_is_seen_while_a_process_has_it(tmp_path: Path) -> None:
-    assert not is_held(tmp_path)
+    assert not is_locked(tmp_path)
     with writer_lock(tmp_path).acquire(blocking=False):
-        assert is_held(tmp_path)
-    assert not is_held(tmp_path)
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ def test_released_rows_keep_their_values(tmp_path: Path, in_file: bool) -> None:
     memory = RowMemory.of(1_000, 7, tmp_path if in_file else None)
     rows = np.random.default_rng(1).integers(-128, 128, (1_000, 7)).astype(np.int8)
     memory.rows[:900] = rows[:900]
-    memory.let_go()
+    memory.release()
     memory.rows[900:] = rows[900:]
-    memory.let_go()
+    memory.release()
     assert np.array_equal(memory.rows, rows)
     assert sys.platform == "win32" or not list(tmp_path.iterdir())
 
@@ -33,7 +33,7 @@ def test_released_rows_take_no_memory_of_the_process(tmp_path: Path) -> None:
     memory = RowMemory.of(_ROWS, _DIMENSION, tmp_path)
     memory.rows[:] = 1
     before = process.memory_info().rss
-    memory.let_go()
+    memory.release()
     assert before - process.memory_info().rss > _ROWS * _DIMENSION / 2
     assert memory.rows.sum(dtype=np.int64) == _ROWS * _DIMENSION
 
@@ -46,5 +46,5 @@ def test_rows_are_in_ordinary_memory_without_a_file(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     for memory in (missing, RowMemory.of(10, 3, tmp_path)):
         memory.rows[:] = 5
-        memory.let_go()
+        memory.release()
         assert memory.rows.sum() == 150

@@ -18,7 +18,7 @@ from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings, Settings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 _CHECK_DAYS = 7
 """Days between checks of the whole file for damage, which take 1.5 s for 77,000 chunks."""
@@ -133,7 +133,7 @@ class Background:
             self._tidied_at = time.monotonic()
             self._writer.note(tidied=facts.content, tidied_on=today())
             self._writer.checkpoint()
-            give_back_memory()
+            trim_memory()
         self._progress.activity = Activity.IDLE
         return True
 

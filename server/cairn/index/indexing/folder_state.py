@@ -34,7 +34,7 @@ class Activity(enum.StrEnum):
     PAUSED = "paused"
 
 
-TAKING_IN = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
+INDEXING_ACTIVITIES = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
 """Activities during which files are compared and indexed. Queries do not wait for them."""
 
 

@@ -18,7 +18,7 @@ from cairn.index.indexing.work_queue import BURST
 from cairn.index.indexing.writing_session import WritingSession
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_index_aside, unwritable
-from cairn.index.store.lock import is_held, note_holder, writer_lock
+from cairn.index.store.lock import is_locked, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.settings.tree import Settings
@@ -75,7 +75,7 @@ class Indexer:
         self.queue.drop_rescan()
 
     def writer_is_alive(self) -> bool:
-        return is_held(self.data) if self.role is Role.READER else self.role is Role.WRITER
+        return is_locked(self.data) if self.role is Role.READER else self.role is Role.WRITER
 
     def start(self) -> None:
         self._thread.start()

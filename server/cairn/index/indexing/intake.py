@@ -10,12 +10,12 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from cairn.index.indexing.folder_state import Activity, Progress
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import IndexSettings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, scan
@@ -103,7 +103,7 @@ class Intake:
             progress.scanning = False
             if changed or removed:
                 writer.checkpoint()
-                give_back_memory()
+                trim_memory()
 
     def _take_in_first(self, entries: Sequence[FileEntry], settings: IndexSettings) -> None:
         """Index the small ones of the first files. Some are read again if their collection changes later."""
@@ -151,7 +151,7 @@ class Intake:
         return (
             record is not None
             and (record.size, record.mtime_ns) == (entry.size, entry.mtime_ns)
-            and self._projects.names_still(record.collection, entry.path)
+            and self._projects.is_current_collection(record.collection, entry.path)
         )
 
     def _take_in(
@@ -195,7 +195,7 @@ class Intake:
         entries: Sequence[FileEntry],
         known: Mapping[str, FileRecord],
         step_aside: Callable[[], None] | None,
-    ) -> Generator[Reading, None, None]:
+    ) -> Generator[ReadResult, None, None]:
         """Yield the result for each file in order. Worker processes read large amounts."""
 
         def requests() -> Iterator[ReadRequest]:
@@ -241,7 +241,7 @@ class Intake:
         places = self._overtaken
         return bool(places) and any(path == place or path.startswith(f"{place}/") for place in places)
 
-    def _note(self, reading: Reading) -> None:
+    def _note(self, reading: ReadResult) -> None:
         self._progress.files_done += 1
         if reading.skipped:
             skipped = self._progress.skipped

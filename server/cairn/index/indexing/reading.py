@@ -30,7 +30,7 @@ class ReadRequest:
 
 
 @frozen
-class Reading:
+class ReadResult:
     file: IndexedFile | FileRecord | None = None
     """The file with its chunks; its record if the text is unchanged; None if there is nothing to write."""
     skipped: str = ""
@@ -38,28 +38,30 @@ class Reading:
     """The path and the reason why the file could not be read or chunked."""
 
 
-def read_file(root: Path, request: ReadRequest) -> Reading:
+def read_file(root: Path, request: ReadRequest) -> ReadResult:
     """Read and chunk a file of the folder `root`. The result reports errors; none are raised."""
     entry, before = request.entry, request.before
     try:
         text = read_text(root / entry.path)
     except FileNotFoundError:
-        return Reading()  # the watcher will report the removal
+        return ReadResult()  # the watcher will report the removal
     except OSError as problem:
-        return Reading(unreadable=f"{entry.path}: {problem.strerror or problem}")
+        return ReadResult(unreadable=f"{entry.path}: {problem.strerror or problem}")
     record = record_of(request, content_key(text or ""))
     if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
-        return Reading(record if before != record else None)
+        return ReadResult(record if before != record else None)
     if text is None:
-        return Reading(IndexedFile.left_out(record))
+        return ReadResult(IndexedFile.left_out(record))
     decision = decide_content(entry.path, text)
     if not decision.indexed:
-        return Reading(IndexedFile.left_out(record), skipped=decision.rule)
+        return ReadResult(IndexedFile.left_out(record), skipped=decision.rule)
     try:
-        return Reading(IndexedFile.of(record, text))
+        return ReadResult(IndexedFile.of(record, text))
     except Exception as problem:
         logger.exception("chunking %s failed", entry.path)
-        return Reading(IndexedFile.left_out(record), unreadable=f"{entry.path}: chunking failed ({problem})")
+        return ReadResult(
+            IndexedFile.left_out(record), unreadable=f"{entry.path}: chunking failed ({problem})"
+        )
 
 
 def record_of(request: ReadRequest, content_hash: str) -> FileRecord:

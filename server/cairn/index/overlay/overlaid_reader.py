@@ -273,9 +273,13 @@ class OverlaidReader(IndexReader):
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         return self._symbols(lambda source: source.symbols_at(paths))
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         spare = len(self.hidden)
-        return self._symbols(lambda source: source.symbols_naming(words, limit + spare, cancelled))[:limit]
+        return self._symbols(lambda source: source.symbols_with_words(words, limit + spare, cancelled))[
+            :limit
+        ]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         found: dict[int, PackedTable] = {}

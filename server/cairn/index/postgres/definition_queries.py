@@ -117,7 +117,9 @@ class DefinitionQueries(SnapshotReader):
                 found[number] = DefinitionPlace(*values)
         return found
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         # An index file folds names with the tokenizer `ascii`. Lower case of bytes concerns only ASCII, too.
         folded = [storable(word).encode().lower().decode() for word in words]
         found = self.term_postings(folded, NAMES) if folded else {}

@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from cairn.index.postgres.chunk_queries import ChunkQueries
 from cairn.index.postgres.definition_queries import DefinitionQueries
 from cairn.index.postgres.snapshot_reader import check
-from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.postgres.vectors import VectorCache
 from cairn.index.postgres.word_queries import WordQueries
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
@@ -24,7 +24,7 @@ from cairn.index.store.schema import STATIC_LENGTH
 
 _COMPARED = 50_000
 """Chunks of a snapshot up to which the database compares all vectors; above, it searches the HNSW index."""
-_VECTORS = KeptVectors()
+_VECTORS = VectorCache()
 
 
 class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):

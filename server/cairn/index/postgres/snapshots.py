@@ -114,7 +114,7 @@ def _is_text(name: str) -> bool:
     return "\0" not in name and well_formed(name) == name
 
 
-class QuestionReads(Session):
+class RequestReads(Session):
     """The reads of one request in one transaction, which sees one state of the database.
 
     Data of a snapshot is cached for all its readers, so it must be complete, even if the reader loses the
@@ -160,7 +160,7 @@ def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun
 
 
 @define(eq=False)
-class SnapshotMemories:
+class SnapshotCache:
     """A thread-safe cache of the catalogues of recently used snapshots."""
 
     _known: OrderedDict[int, SnapshotMemory] = field(factory=OrderedDict, init=False)

@@ -71,7 +71,7 @@ class _Entry:
     """The time when that thread began."""
 
 
-class KeptVectors:
+class VectorCache:
     """A thread-safe cache of the vectors of recently used snapshots.
 
     The first reader's rights read a snapshot's vectors, which then serve all its readers. A caller must
@@ -171,7 +171,7 @@ def read_rows(db: Connection[TupleRow], memory: SnapshotMemory) -> StaticRows:
         # The pool may have several revisions, and a publication may have added vectors just now.
         room = len(store.ids) - store.count
         store.add(ids[present][:room], vectors[present][:room])
-        store.memory.let_go()
+        store.memory.release()
     if store.count >= _CODED_FROM:
         store.codes, _ = store.coded()
     ids = store.ids[: store.count]

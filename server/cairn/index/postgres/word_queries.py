@@ -18,7 +18,7 @@ from cairn.index.reader.postings import NOWHERE, Postings
 from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.keyword_columns import compound_parts
-from cairn.index.store.prepared import symbol_words
+from cairn.index.store.prepared_rows import symbol_words
 from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import quoted_word

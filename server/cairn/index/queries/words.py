@@ -42,7 +42,7 @@ class FoundWord:
     place: int
     idf: float
     """The inverse document frequency times `weight`, above 0."""
-    held: Postings
+    postings: Postings
     weight: float = 1.0
 
 
@@ -51,7 +51,7 @@ class FoundWords:
     """The words of a query in one index."""
 
     words: Sequence[FoundWord] = ()
-    every: int = 0
+    chunk_count: int = 0
     """The number of chunks in the index."""
     columns: ChunkColumns = NO_CHUNKS
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
@@ -84,32 +84,34 @@ class FoundWords:
         """Return BM25 scores, float64[n]; `times` gives a word's occurrences at places of its postings."""
         worth, damping = np.zeros(len(chunks)), self._damping(chunks)
         for word in self._occurring:
-            places, there = word.held.at(chunks)
+            places, there = word.postings.at(chunks)
             if there.any():
-                worth[there] += _worth(word.idf, times(word.held, places[there]), damping[there])
+                worth[there] += _worth(word.idf, times(word.postings, places[there]), damping[there])
         return worth
 
     @cached_property
     def _occurring(self) -> Sequence[FoundWord]:
         """The words that occur; most spellings do not."""
-        return [word for word in self.words if len(word.held.ids)]
+        return [word for word in self.words if len(word.postings.ids)]
 
     def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
         """Return the candidates for the `limit` best chunks, and their scores."""
         found = self._occurring
         if not found:
             return np.empty(0, np.int64), np.empty(0)
-        lowest = min(int(word.held.ids[0]) for word in found)
-        highest = max(int(word.held.ids[-1]) for word in found)
+        lowest = min(int(word.postings.ids[0]) for word in found)
+        highest = max(int(word.postings.ids[-1]) for word in found)
         worth = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
-            chunks = word.held.ids
-            worth[chunks - lowest] += _worth(word.idf, word.held.weights(), self._damping(chunks))
+            chunks = word.postings.ids
+            worth[chunks - lowest] += _worth(word.idf, word.postings.weights(), self._damping(chunks))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         worth[hidden - lowest] = 0.0
         if allowed is None:
             # The `limit` best chunks of one word give a lower bound, which excludes most other chunks.
-            some = next((word.held.ids for word in found if len(word.held.ids) > _SEVERAL * limit), None)
+            some = next(
+                (word.postings.ids for word in found if len(word.postings.ids) > _SEVERAL * limit), None
+            )
             least = 0.0
             if some is not None and limit:
                 least = np.partition(worth[some - lowest], len(some) - limit)[len(some) - limit]
@@ -161,13 +163,13 @@ def find_words(
 def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
     """Return the words of one query in several indexes with their idf in all of them together. By its own
     index's idf, a word would weigh most where it is rarest: in the indexes of other topics."""
-    every = sum(each.every for each in found)
+    total = sum(each.chunk_count for each in found)
     holding = Counter[int]()
     for each in found:
-        holding.update({word.place: len(word.held.ids) for word in each.words})
+        holding.update({word.place: len(word.postings.ids) for word in each.words})
 
     def shared(word: FoundWord) -> FoundWord:
-        return evolve(word, idf=word.weight * _idf(min(holding[word.place], every), every))
+        return evolve(word, idf=word.weight * _idf(min(holding[word.place], total), total))
 
     return [evolve(each, words=[shared(word) for word in each.words]) for each in found]
 

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.store.meta import read_facts
-from cairn.workspace.ignore_patterns import Selection, place_of_pattern
+from cairn.workspace.ignore_patterns import Selection, folder_of_pattern
 
 EVERY_FILE = "**"
 
@@ -49,7 +49,7 @@ def files_named(reader: ConnectedReader, patterns: Sequence[str]) -> str:
 
 
 def _read_named(db: apsw.Connection, patterns: Sequence[str]) -> str:
-    selection, places = Selection(patterns), {place_of_pattern(pattern) for pattern in patterns}
+    selection, places = Selection(patterns), {folder_of_pattern(pattern) for pattern in patterns}
     places.discard(None)  # patterns that only exclude files
     if "" in places:
         found: Iterable[tuple[int, str]] = db.execute("SELECT id, path FROM files ORDER BY path")

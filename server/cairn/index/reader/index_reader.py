@@ -230,7 +230,9 @@ class IndexReader(ConnectedReader, ABC):
         """Return the places and main definitions of those of these chunks that still exist."""
 
     @abstractmethod
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         """Return the ids and file paths of symbol tables that contain all these words."""
 
     @abstractmethod
@@ -325,9 +327,9 @@ class IndexReader(ConnectedReader, ABC):
 
     def version(self) -> object:
         """Return an object that changes when values derived from the saved index must be refreshed."""
-        return self.remembered("version", object)
+        return self.cached("version", object)
 
-    def remembered(self, name: str, make: Callable[[], T]) -> T:
+    def cached(self, name: str, make: Callable[[], T]) -> T:
         """Return the result of `make`, cached under this name in a ContentCache of the saved index."""
         with self.reading() as db:
             facts = read_facts(db)
@@ -345,7 +347,7 @@ class IndexReader(ConnectedReader, ABC):
 
     def languages(self) -> tuple[LanguageStats, ...]:
         """Return files and chunks of the saved index by collection and language, from a ContentCache."""
-        return self.remembered("languages", self._counted_languages)
+        return self.cached("languages", self._counted_languages)
 
     @abstractmethod
     def _counted_languages(self) -> tuple[LanguageStats, ...]:

@@ -110,7 +110,7 @@ class SymbolTables:
         key = f"{mark}{' '.join(words)}"
         if key not in self._written:
             marked = [f"{mark}{word}" for word in words]
-            paths = self._read(self.reader.symbols_naming(marked, _MOST_FILES + 1, self.cancelled))
+            paths = self._read(self.reader.symbols_with_words(marked, _MOST_FILES + 1, self.cancelled))
             if len(paths) > _MOST_FILES:
                 self.complete = False
             self._written[key] = sorted(paths[:_MOST_FILES])

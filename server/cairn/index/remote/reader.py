@@ -203,7 +203,9 @@ class RemoteReader(CatalogueReader):
         wanted = list(ids)
         return self._dict("places", wanted) if wanted else {}
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         return self._list("symbols_naming", list(words), limit, cancelled=cancelled) if words else []
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:

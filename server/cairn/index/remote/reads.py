@@ -46,9 +46,10 @@ READS: Mapping[str, Read] = {
         name: _cancellable(name)
         for name in (
             "word_counts", "postings", "keywords", "statistics", "admitted", "definitions", "names_matching",
-            "symbols_naming", "nearest_static",
+            "nearest_static",
         )
     },
+    "symbols_naming": _cancellable("symbols_with_words"),
     **{
         name: _plain(name)
         for name in (

@@ -303,7 +303,9 @@ class SqliteReader(VectorQueries):
         rows = self.select(_SELECT_PLACES, (json.dumps(list(ids)),))
         return {place.chunk_id: place for place in starmap(DefinitionPlace, rows)}
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         match = " AND ".join(f'"{word}"' for word in words)
         rows = self.select(_SELECT_BY_NAME, (match, limit), cancelled) if match else []
         return [(number, path) for number, path in rows]

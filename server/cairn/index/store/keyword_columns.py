@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from cairn.text.identifiers import identifier_words
-from cairn.text.runs import Remembered, ascii_runs
+from cairn.text.runs import RunCache, ascii_runs
 
 _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(
@@ -44,7 +44,7 @@ def _parts_in(run: str) -> str:
     )
 
 
-_PARTS_IN = Remembered(_parts_in, 30_000)
+_PARTS_IN = RunCache(_parts_in, 30_000)
 
 
 def compound_parts(text: str) -> Iterable[str]:
@@ -73,4 +73,4 @@ def _run_words(run: str) -> frozenset[str]:
     return frozenset(word.encode("utf-8", "surrogatepass").hex() for word in found)
 
 
-_RUN_WORDS = Remembered(_run_words, 10_000)
+_RUN_WORDS = RunCache(_run_words, 10_000)

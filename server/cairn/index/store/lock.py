@@ -40,7 +40,7 @@ def writer_lock(data: Path) -> filelock.BaseFileLock:
     return filelock.FileLock(data / _NAME, thread_local=False)
 
 
-def is_held(data: Path) -> bool:
+def is_locked(data: Path) -> bool:
     if not (data / _NAME).exists():
         return False
     try:

@@ -16,7 +16,7 @@ from cairn.index.vectors.recipe import StaticRecipe, static_vectors
 from cairn.index.vectors.siblings import Siblings
 from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import FileKind
 
 # Modules that need numpy are imported where vectors are made: opening a complete index does not need it.
@@ -200,7 +200,7 @@ class VectorIntake:
         self._writer.note(embedded=1, queued=0)
         self._close_siblings()
         remove_previous(self._writer.folder)
-        give_back_memory()
+        trim_memory()
 
     def _close_siblings(self) -> None:
         if self._siblings is not None:

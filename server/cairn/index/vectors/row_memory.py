@@ -46,7 +46,7 @@ class RowMemory:
                 return cls(np.frombuffer(mapped, np.int8).reshape(capacity, dimension), mapped)
         return cls(np.empty((capacity, dimension), np.int8))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let the system reclaim the pages, in 0.1 ms for a million rows. Their content stays in the file.
         Windows has no such call and reclaims pages when it needs them."""
         if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):

@@ -21,7 +21,7 @@ from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.index.vectors.static_rows import RowStore, StaticRows
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class StaticMatrix:
             if self._timer is not None:
                 self._timer.cancel()
             self._current = self._timer = None
-        give_back_memory()
+        trim_memory()
 
     def _read_behind(self, path: Path, identity: object) -> threading.Thread:
         with self._beginning:
@@ -215,7 +215,7 @@ class StaticMatrix:
                 self._wait_idle(left)
                 return
             self._current = self._timer = None
-        give_back_memory()
+        trim_memory()
 
 
 def _has_ended(thread: threading.Thread, deadline: Cancelled) -> bool:

@@ -68,12 +68,12 @@ class RowStore:
             sums += self.vectors[start : min(count, start + _CODED_AT_ONCE) : _SAMPLED].sum(
                 axis=0, dtype=np.int64
             )
-            self.memory.let_go()
+            self.memory.release()
         mean = (sums / max(1, -(-count // _SAMPLED))).astype(np.float32)
         codes = Codes(mean, len(self.ids))
         for start in starts:
             codes.add(start, self.vectors[start : min(count, start + _CODED_AT_ONCE)])
-            self.memory.let_go()
+            self.memory.release()
         return codes, count
 
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
@@ -113,9 +113,9 @@ class StaticRows:
         for place, (key, block) in enumerate(blocks.items()):
             _add(db, store, key, block, None)
             if place % _RELEASE_EVERY == 0:
-                store.memory.let_go()
+                store.memory.release()
         _check(db, store)
-        store.memory.let_go()
+        store.memory.release()
         return cls(store, store.count, None, _sorter(store), content)
 
     def changed(
@@ -131,7 +131,7 @@ class StaticRows:
             return None
         for number, block in other.items() if len(added) else ():
             _add(db, store, number, block, added)
-        store.memory.let_go()
+        store.memory.release()
         if len(gone) or present is not None:
             kept = np.ones(store.count, np.bool_)
             kept[: self.count] = True if present is None else present
@@ -176,7 +176,7 @@ class StaticRows:
         """Return the known ids, int64[n], and their rows, int8[n, dimension]."""
         places = self._places(np.fromiter(ids, np.int64))
         vectors = self.store.vectors.take(places, 0)
-        self.store.memory.let_go()
+        self.store.memory.release()
         return self.store.ids[places], vectors
 
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
@@ -230,8 +230,8 @@ class StaticRows:
             )
             np.vecdot(block, doubled, out=distances[start:end])  # single-threaded, unlike `@`
             if start % _CODED_AT_ONCE == 0:
-                store.memory.let_go()
-        store.memory.let_go()
+                store.memory.release()
+        store.memory.release()
         distances += store.squares[: self.count] if places is None else store.squares[places]
         distances += np.float32(np.dot(vector.astype(np.int64), vector.astype(np.int64)))
         return distances

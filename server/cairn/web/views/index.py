@@ -15,10 +15,11 @@ from cairn.engine.engine import Engine
 from cairn.engine.overview import FolderOverview, Overview, Share, overview
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.errors import InvalidRequestError
+from cairn.text.counts import counted
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
 from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, latency_plot, title_of
-from cairn.web.rendering import counted, fragment, page, wants_fragment
+from cairn.web.rendering import fragment, page, wants_fragment
 from cairn.web.request import PageRequest
 from cairn.web.treemap import Group, Leaf, treemap
 

@@ -29,7 +29,7 @@ from cairn.index.indexing.workers import pool as pool_module
 from cairn.index.indexing.workers.cores import Turns, most_workers
 from cairn.index.indexing.workers.pool import WorkerPool
 from cairn.index.store.deadline import never
-from cairn.index.store.prepared import ChunkRow
+from cairn.index.store.prepared_rows import ChunkRow
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe, static_vectors

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-from cairn.index.indexing.reading import Reading, ReadRequest, record_of
+from cairn.index.indexing.reading import ReadRequest, ReadResult, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
 from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.writer import IndexedFile
@@ -48,10 +48,10 @@ class WorkerPool:
     def is_ready(self) -> bool:
         return any(each.done() for each in self._started)
 
-    def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, Reading]]:
+    def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, ReadResult]]:
         """Yield the result for each file, in the order of `requests`."""
         batches = _batches(requests)
-        pending: deque[tuple[list[ReadRequest], Future[list[Reading]]]] = deque()
+        pending: deque[tuple[list[ReadRequest], Future[list[ReadResult]]]] = deque()
         while True:
             while len(pending) < self._workers + _AHEAD and (upcoming := next(batches, None)):
                 pending.append((upcoming, self._threads.submit(self._read, upcoming)))
@@ -77,19 +77,19 @@ class WorkerPool:
         with contextlib.suppress(OSError, EOFError):
             self._process()
 
-    def _read(self, batch: Sequence[ReadRequest]) -> list[Reading]:
+    def _read(self, batch: Sequence[ReadRequest]) -> list[ReadResult]:
         answers = self._exchange(batch)
         if answers is not None:
             return answers
         # A file crashed the worker. Each file is tried alone, so that only that one is lost.
         return [reading for request in batch for reading in (self._exchange([request]) or [_lost(request)])]
 
-    def _exchange(self, batch: Sequence[ReadRequest]) -> list[Reading] | None:
+    def _exchange(self, batch: Sequence[ReadRequest]) -> list[ReadResult] | None:
         """Return the results of this thread's worker; None if it died."""
         try:
             process = self._process()
             with self._turns:
-                return cast(list[Reading], exchange(process, (self._root, self._recipe, batch)))
+                return cast(list[ReadResult], exchange(process, (self._root, self._recipe, batch)))
         except LOST:
             self._drop()
             return None
@@ -134,7 +134,7 @@ def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:
         yield batch
 
 
-def _lost(request: ReadRequest) -> Reading:
+def _lost(request: ReadRequest) -> ReadResult:
     record = record_of(request, "")  # its text and digest are unknown; it is read again once it changes
     reason = f"{request.entry.path}: the process that read it ended"
-    return Reading(IndexedFile.left_out(record), unreadable=reason)
+    return ReadResult(IndexedFile.left_out(record), unreadable=reason)

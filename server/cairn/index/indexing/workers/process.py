@@ -16,10 +16,10 @@ from typing import BinaryIO
 
 from attrs import evolve
 
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
-from cairn.startup.interpreter import made_to_last
+from cairn.startup.interpreter import exempt_from_collection
 
 _NICENESS = 5
 """Editing and queries have priority. On Windows, `start` sets the priority."""
@@ -28,10 +28,10 @@ _COLLECT_EVERY = 50
 """Batches between two garbage collections. The interpreter's automatic ones took a tenth of the time,
 although there is hardly any garbage."""
 
-Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], Reading]
+Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], ReadResult]
 
 
-def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Reading:
+def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> ReadResult:
     """Read a file and compute the rows of its new chunks, with static vectors if there is a `recipe`."""
     reading = read_file(root, request)
     file = reading.file
@@ -55,7 +55,7 @@ def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
 def serve(prepare: Prepare = prepare) -> None:
     """Handle requests to the end of the input. The first pickle sent is True, after all imports."""
     requests, answers = set_up_child_process()
-    with made_to_last():
+    with exempt_from_collection():
         import cairn.chunking.chunker
         import cairn.chunking.references.packing
         import cairn.workspace.imports  # noqa: F401  # reading a file would import these

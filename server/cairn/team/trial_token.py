@@ -12,7 +12,7 @@ from cairn.team.store import OwnedStore
 READER = "me"
 
 
-def keep_own_token(store: OwnedStore, folder: Path) -> Path:
+def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
     """Return a file with a valid token that sees everything, and create it where it is missing.
 
     It is the file that clones read, or one in `folder` where that has the token of another store.

@@ -32,7 +32,7 @@ _HASH_SEED = re.compile(r"(?<=return hash\(\(\n) +-?\d+,")
 
 
 @contextmanager
-def kept_bytecode(name: str) -> Iterator[None]:
+def cached_bytecode(name: str) -> Iterator[None]:
     """Within the context, take the bytecode of attrs' methods from the cache file `name`, and write it if
     needed.
 

@@ -31,7 +31,7 @@ PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, 
 (benchmarks/README.md, `reopen`)."""
 
 
-class FirstFiles:
+class StartupWait:
     """The waiting time left to the requests of one engine. Use it on one event loop.
 
     Each kind of missing data has one deadline, so what never arrives delays only the first requests.
