@@ -41,7 +41,7 @@ export interface TextDocument {
   readonly uri: string;
 }
 
-/** A filter of results. A result must match each given field, by any of its values. */
+/** A filter of results. A result must match one value of each field that is not empty. */
 export interface SearchFilter {
   readonly type?: readonly ChunkType[];
   /** Names or usual abbreviations of languages: `typescript`, `ts`. */
@@ -49,8 +49,8 @@ export interface SearchFilter {
   /**
    * Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
    * is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
-   * several folders are open, it may begin with a folder's name. A glob may exclude (`docs/*.md`, `!*.lock`).
-   * A path that does not exist is an error, whose message names the nearest one.
+   * several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
+   * `!*.lock`. A path that does not exist is an error, whose message names the most similar path.
    */
   readonly path?: readonly string[];
   readonly collection?: readonly string[];
@@ -68,7 +68,7 @@ export interface SearchParams {
   /** How many chunks to show before and after each result. */
   readonly context?: number;
   readonly explain?: boolean;
-  /** The most passages of one file. With 1, only the best one is shown. */
+  /** The maximum number of passages per file. With 1, only the best one is shown. */
   readonly passages?: number;
   /**
    * Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
@@ -86,7 +86,7 @@ export interface Context {
 
 /** A further passage of a result's file. */
 export interface FilePassage {
-  /** The whole lines of the passage. */
+  /** The lines of the passage; the range covers whole lines. */
   readonly range: Range;
   readonly text: string;
   /** The definition that contains the lines; "" if none does. */
@@ -104,7 +104,7 @@ export interface SearchResult {
   readonly range: Range;
   /**
    * The line to go to: the one that names `symbol`, or else the first line. For a related passage, the
-   * lines that relate: a call, a mention, a definition, or the lines nearest in meaning.
+   * lines that show the relation: a call, a mention, a definition, or the lines nearest in meaning.
    */
   readonly selectionRange: Range;
   readonly collection: string;
@@ -117,7 +117,10 @@ export interface SearchResult {
   readonly language: string;
   /** The score, from 0 to 1, comparable within one answer. */
   readonly score: number;
-  /** The legs that found the result: `exact`, `keyword`, `embedding` or `hybrid`. */
+  /**
+   * The kind of search that found the result: `exact`, `keyword`, `embedding`, or `hybrid` for the last
+   * two.
+   */
   readonly source: string;
   readonly matchedTerms: readonly string[];
   /** Up to three ranking signals that raised the result, the strongest first. */
@@ -149,12 +152,12 @@ export interface Verdict {
   readonly action: string;
   readonly message: string;
   readonly candidates: readonly Candidate[];
-  /** How far the first result leads the mean of the next three, as a share of its score, from 0 to 1. */
+  /** The first score minus the mean of the next three, as a share of the first score; from 0 to 1. */
   readonly confidence: number;
   readonly matchedTerms: readonly string[];
   /**
-   * The largest share of the query, weighted by inverse document frequency, that one result contains; from
-   * 0 to 1.
+   * The share of the query's words in the result that contains most of them, weighted by inverse document
+   * frequency; from 0 to 1.
    */
   readonly coverage: number;
   /**
@@ -173,7 +176,7 @@ export interface QueryInfo {
   readonly corrections: readonly string[];
 }
 
-/** The commit that a team's index answers from. */
+/** The indexed commit of a workspace folder that is read from a team's index. */
 export interface Revision {
   /** The URI of the workspace folder. */
   readonly folder: string;
@@ -183,7 +186,7 @@ export interface Revision {
   /** The time of the commit (ISO 8601). */
   readonly committedAt: string;
   readonly indexedAt: string;
-  /** How many commits of the folder are not indexed; null if unknown. */
+  /** How many commits of the folder are newer than the indexed one; null if unknown. */
   readonly behind: number | null;
 }
 
@@ -204,7 +207,7 @@ export interface IndexState {
 
 /** The phase in which an answer was made. */
 export interface AnsweredIn {
-  /** The phase: 3 is all legs, 2 is all but vectors, 1 is names and keywords, 0 is off. */
+  /** The phase: 3 searches in all ways, 2 without vectors, 1 by names and keywords only, and 0 is off. */
   readonly phase: number;
   /** The phase that the settings or `cairn phase` ask for; at most 2 if no model can be used. */
   readonly wanted: number;
@@ -305,7 +308,10 @@ export interface ReferencesParams {
   readonly direction?: ReferenceDirection;
   /** How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. */
   readonly depth?: number;
-  /** The most references, those of the first level first. With 0, only the definitions are returned. */
+  /**
+   * The maximum number of references; those of the first level come first. With 0, only the definitions are
+   * returned.
+   */
   readonly limit?: number;
 }
 
@@ -411,9 +417,9 @@ export interface ContextParams {
   readonly position?: Position;
   /** The selection; an empty range is the same as a position. */
   readonly range?: Range;
-  /** The most tokens of the whole context; if absent, the settings decide. */
+  /** The maximum number of tokens of the whole context; if absent, the settings decide. */
   readonly budget?: number;
-  /** The most passages. */
+  /** The maximum number of passages. */
   readonly limit?: number;
   /** A question about the place. The passages that it finds come first. */
   readonly query?: string;

@@ -49,7 +49,7 @@ def test_a_name_is_joined_to_one_word(path: str, name: str) -> None:
     assert joined_name(path) == name
 
 
-def test_folders_have_their_words_and_joined_names() -> None:
+def test_folder_stems_are_words_and_joined_names() -> None:
     assert folder_stems("thread-pool/jsonProviders/a.py") >= {
         "thread",
         "pool",
@@ -72,7 +72,7 @@ def test_folders_have_their_words_and_joined_names() -> None:
         ("src/av3/a.py", ()),
     ],
 )
-def test_folders_name_versions(path: str, found: tuple[tuple[str, int], ...]) -> None:
+def test_version_folders_are_recognised(path: str, found: tuple[tuple[str, int], ...]) -> None:
     assert versions(path) == found
 
 
@@ -113,5 +113,5 @@ def test_a_translated_readme_names_its_language(path: str, expected: bool) -> No
         ("newspaper.md", False),
     ],
 )
-def test_release_notes_have_usual_names(path: str, expected: bool) -> None:
+def test_release_notes_are_recognised_by_name(path: str, expected: bool) -> None:
     assert is_release_notes(path) is expected

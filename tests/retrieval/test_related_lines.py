@@ -1,4 +1,4 @@
-"""Related chunks point at the lines that relate them, and say how."""
+"""A related chunk selects the lines that show the relation, and names the relation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dic
         ("tests/test_schedule.py", f"def test_mooring():\n{FILLER}→    assert moor_ship(1)\n", "tests"),
     ],
 )  # fmt: skip
-def test_the_line_with_the_passages_name_is_selected(
+def test_the_line_that_names_the_symbol_is_selected(
     folder: IndexedFolder, path: str, text: str, relation: str
 ) -> None:
     folder.save({path: text.replace("→", "")})
@@ -51,7 +51,7 @@ def test_the_line_with_the_passages_name_is_selected(
     assert f"{relation} `moor_ship`" in found.positive_signals()
 
 
-def test_a_call_says_more_than_an_import_of_the_passages_symbol(folder: IndexedFolder) -> None:
+def test_a_call_is_preferred_to_an_import(folder: IndexedFolder) -> None:
     folder.save(
         {
             "port/cranes.py": "class HarbourCrane:\n    def lift_cargo(self):\n        return self.hook\n",

@@ -105,7 +105,7 @@ def test_wrong_server_or_name_is_refused(store: TeamStore, second: str, reposito
     with pytest.raises(InvalidRequestError, match="already"):
         store.owned.add_server("second", second)
     index(store.url, repository)
-    with pytest.raises(InvalidRequestError, match="lies on the store's own server already"):
+    with pytest.raises(InvalidRequestError, match="is already on the store's own server"):
         index(store.url, repository, server="second")
 
 
@@ -188,7 +188,7 @@ def test_others_are_searched_without_a_server_that_is_away(
                 assert "cairn-team:///harbour" not in folders(answer)
                 remark = " harbour is left out: the server second does not answer."
                 assert answer.index.source.endswith(remark)
-        away = "lies on another server, second, that does not answer"
+        away = "is on another server, second, that does not answer"
         with pytest.raises(PartUnavailableError, match=away):
             ask("where does moor_ship stand", "harbour")
         server.start()

@@ -1,4 +1,4 @@
-"""A file in the browser, asked of a real server over two folders, one of them with a git history."""
+"""The web page of a file, from a real server of two folders, one of which has a git history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ SECRET = "hunter2-hunter2"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The harbour in a git repository, with hostile names, code and subjects, a large file and a secret."""
+    """The sample project in a git repository, with hostile names, code and subjects, a large file and a
+    secret."""
     folder = tmp_path_factory.mktemp("files") / "harbour"
     more = {
         HOSTILE_PATH: HOSTILE_CODE,
@@ -68,7 +69,7 @@ def other(project: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def served(project: Path, other: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The server over both folders, which does not notice changes by itself."""
+    """A server of both folders that does not watch for changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(tmp_path_factory.mktemp("files-data") / "data")))
         patch.setenv("CAIRN_INDEX__WATCH", "false")
@@ -119,7 +120,7 @@ def test_lines_of_a_citation_are_marked(
 
 
 @pytest.mark.parametrize("lines", ["13-11", "x", "0", "-3", "4-", "99999999999", "1\n"])
-def test_lines_that_make_no_sense_do_no_harm(browser: Browser, lines: str) -> None:
+def test_malformed_lines_do_not_break_the_page(browser: Browser, lines: str) -> None:
     page = browser.page(f"/ui/file/{BERTHS}", lines=lines, panel="1")
     assert marked(page) == ([11, 12, 13] if lines == "13-11" else [])
 
@@ -139,7 +140,7 @@ def test_outline_leads_to_each_definition(browser: Browser) -> None:
     ]
 
 
-def test_file_page_says_what_the_file_is(browser: Browser, project: Path) -> None:
+def test_file_page_shows_size_path_and_collection(browser: Browser, project: Path) -> None:
     page = browser.page(file_address(BERTHS, (11, 11)))
     assert "15 lines" in page
     assert f"{len(HARBOUR[BERTHS]):,} bytes" in page
@@ -169,7 +170,7 @@ def test_panel_shows_callers_and_callees_of_the_definition(browser: Browser) -> 
     assert "moor_ship" in callers
 
 
-def test_panel_shows_related_passages_that_are_no_callers(browser: Browser) -> None:
+def test_panel_shows_no_caller_among_related_passages(browser: Browser) -> None:
     part = panel(browser, BERTHS, line="12")
     callers = set(texts(part.partition("<h3>Related")[0], r'<a class="at"[^>]*>(.*?)</a>'))
     related = set(texts(part.partition("<h3>Related")[2], r'<a class="at"[^>]*>(.*?)</a>'))
@@ -185,24 +186,24 @@ def test_panel_shows_the_history_on_demand(browser: Browser) -> None:
     assert "Commits" not in panel(browser, BERTHS, line="4")
 
 
-def test_panel_of_a_line_that_is_not_there_is_that_of_the_file(browser: Browser) -> None:
+def test_panel_of_a_missing_line_is_the_panel_of_the_file(browser: Browser) -> None:
     assert "Choose a line" in panel(browser, BERTHS, line="900")
 
 
-def test_without_script_the_page_holds_the_panel(browser: Browser) -> None:
+def test_page_contains_the_panel_for_browsers_without_script(browser: Browser) -> None:
     page = browser.page(f"/ui/file/{SCHEDULE}", lines="9", panel="1")
     assert "Called by" in page
     assert "Commits" in page
     assert "Choose a line" in browser.page(file_address(SCHEDULE, (9, 9)))
 
 
-def test_panel_is_no_page_of_its_own(browser: Browser) -> None:
+def test_panel_opened_as_a_page_redirects_to_the_file_page(browser: Browser) -> None:
     answer = browser.ask(f"/ui/file-panel/{SCHEDULE}?line=9")
     assert answer.status == 303
     assert answer.headers["location"] == f"/ui/file/{SCHEDULE}?lines=9&panel=1"
 
 
-def test_names_code_and_subjects_are_text(browser: Browser) -> None:
+def test_hostile_names_code_and_subjects_are_escaped(browser: Browser) -> None:
     for page in (
         browser.page(file_address(HOSTILE_PATH)),
         browser.page(f"{file_address(HOSTILE_PATH, (3, 3))}&panel=1"),
@@ -237,7 +238,7 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("\udcff.py", "There is no"),
     ],
 )
-def test_what_is_not_indexed_is_explained(browser: Browser, path: str, says: str) -> None:
+def test_page_of_an_unindexed_path_says_why(browser: Browser, path: str, says: str) -> None:
     answer = browser.ask(file_address(path))
     page = answer.body.decode()
     assert answer.status == 404
@@ -252,7 +253,7 @@ def test_what_is_not_indexed_is_explained(browser: Browser, path: str, says: str
     assert SECRET.encode() not in refused.body
 
 
-def test_file_that_two_folders_have_is_asked_about(browser: Browser, project: Path, other: Path) -> None:
+def test_file_in_two_folders_offers_a_link_to_each(browser: Browser, project: Path, other: Path) -> None:
     answer = browser.ask(file_address("README.md", (3, 3)))
     assert answer.status == 404
     links = [unescape(each) for each in re.findall(r'<li><a href="([^"]*)"', answer.body.decode())]
@@ -261,7 +262,7 @@ def test_file_that_two_folders_have_is_asked_about(browser: Browser, project: Pa
     assert "Harbour is a small library" in browser.page(links[0])
 
 
-def test_path_written_in_another_way_leads_to_the_file(browser: Browser) -> None:
+def test_partial_path_redirects_to_the_file(browser: Browser) -> None:
     answer = browser.ask("/ui/file/harbour/berths.py?lines=4")
     assert answer.status == 303
     assert answer.headers["location"] == file_address(BERTHS, (4, 4))
@@ -301,7 +302,7 @@ def test_changed_file_is_shown_as_it_is_now(browser: Browser, project: Path) -> 
         place.write_text(text, encoding="utf-8")
 
 
-def test_file_page_is_shown_to_those_alone_who_are_signed_in(served: Served) -> None:
+def test_file_page_requires_sign_in(served: Served) -> None:
     stranger = Browser(served)
     for path in (file_address(BERTHS), f"/ui/file-panel/{BERTHS}?line=4", file_address(".env")):
         answer = stranger.ask(path)

@@ -20,7 +20,7 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 20
 MOST = 1_000
-"""The most references of a definition, over all answers."""
+"""The maximum number of references of a definition, over all answers."""
 _SURE = 0.8
 """References at or above this confidence are shown without it."""
 _SHOWN_OF_A_FILE = 3

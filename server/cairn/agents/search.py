@@ -21,7 +21,7 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 5
 MOST = 200
-"""The most results of a question, over all of its answers."""
+"""The maximum number of results of a question, over all of its answers."""
 _LINES = (36, 16, 5)
 """Lines of the first, the second and each further result: one of the first two is usually wanted."""
 _FURTHER_LINES = (24, 12, 0)

@@ -260,7 +260,7 @@ def grant(
 @store_option
 @answers
 def revoke(reader: str, taken: Sequence[str], store: str | None, as_json: bool) -> None:
-    """Take repositories from READER, or without any, all access including tokens."""
+    """Take repositories from READER. Without repositories, take all access, including tokens."""
     _owned(store).revoke(reader, taken)
     what = ", ".join(taken) if taken else "anything"
     report({"reader": reader}, lambda _: print(f"{reader} does not see {what} any more."), as_json)

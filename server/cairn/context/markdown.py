@@ -16,7 +16,7 @@ _INFO = re.compile(r"[\w+#.-]*")
 
 
 def section(title: str, blocks: Sequence[str]) -> str:
-    """Return a part's blocks below its title; "" without any."""
+    """Return a part's blocks below its title; "" if there are none."""
     if not blocks:
         return ""
     body = "".join(blocks)

@@ -11,10 +11,11 @@ from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
-"""The most content words of the main term; with longer phrases, every variation would be the same search."""
+"""The maximum number of content words of the main term; with longer phrases, every variation would be the
+same search."""
 
 MAX_OVERVIEW_WORDS = 2
-"""The most content words of a question about a thing as a whole."""
+"""The maximum number of content words of a question about a thing as a whole."""
 NAME_FAMILIES = frozenset({"include_definition", "include_api", "include_use_cases"})
 """The variations for a name in code: a function has no architecture."""
 _ASKS_FOR_WHOLE = re.compile(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 # than another. English and code have 3 to 5 characters a token; only huge words or blanks lose text.
 _CHARACTERS_PER_TOKEN = 64
 _LINES_REMEMBERED = 20_000
-"""The most cached lines, some 3 MB."""
+"""The maximum number of cached lines, some 3 MB."""
 _LONGEST_REMEMBERED = 200
-"""The most characters of a cached line."""
+"""The maximum length of a cached line, in characters."""
 
 
 class TextTokenizer:

@@ -42,10 +42,10 @@ from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case
 
 MAX_COMPARED = 1_000
-"""The most chunks that all queries of a broad search together may request. They are compared with each other,
-which takes 0.2 s for 1,000 different ones."""
+"""The maximum number of chunks that all queries of a broad search together may request. They are compared
+with each other, which takes 0.2 s for 1,000 different ones."""
 MAX_RERANKED = 2_000
-"""The most chunks that all queries of a focused search together may request."""
+"""The maximum number of chunks that all queries of a focused search together may request."""
 MAX_SETTING = 1_000_000
 """The largest number allowed in a `config`, because scores are products of them."""
 

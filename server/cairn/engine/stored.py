@@ -55,7 +55,8 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """The parent of all repositories' folders. It cannot exist, so their paths never lead to a local file."""
 _MOST_AT_ONCE = 32
-"""The most repositories that one request searches. Of more, the likeliest for the query are chosen."""
+"""The maximum number of repositories that one request searches. Of more repositories, the likeliest for the
+query are searched."""
 _MOST_CALLERS = 64
 """The number of callers whose latest answers and queries are cached; the least recent ones are dropped."""
 

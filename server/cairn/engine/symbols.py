@@ -14,7 +14,7 @@ from cairn.index.reader.records import DefinitionPlace, FoundName
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
-"""The most results. Each costs 40 µs to show."""
+"""The maximum number of results. Each costs 40 µs to show."""
 _CANDIDATES = 300
 """The number of candidates, best names first, that are also ranked by the importance of their definitions."""
 

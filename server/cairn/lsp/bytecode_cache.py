@@ -1,9 +1,8 @@
-"""A cache on disk of the bytecode of the methods that attrs generates, like Python's cache of modules'
-bytecode.
+"""An on-disk cache of the bytecode of attrs' methods, like Python's `__pycache__` of modules.
 
-attrs generates each class's methods as source and compiles it at every start. For lsprotocol's and Cairn's
-554 classes this takes 150 of the 650 ms of processor time until an editor's first answer. The server of
-agents does not use the cache, since it does not need lsprotocol and would save only 30 of 830 ms.
+At every start, attrs generates the source of each class's methods and compiles it. For the 554 classes of
+lsprotocol and Cairn this takes 150 of the 650 ms of CPU time before an editor gets its first answer. The MCP
+server does not use the cache: it does not need lsprotocol, and would save only 30 of 830 ms.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ logger = logging.getLogger(__name__)
 
 _DIGEST_BYTES = 16
 _HASH_SEED = re.compile(r"(?<=return hash\(\(\n) +-?\d+,")
-"""The number in a generated `__hash__`. It differs at every start, but need not."""
+"""The seed in a generated `__hash__`. It differs at every start; a constant would do as well."""
 
 
 @contextmanager
 def cached_bytecode(name: str) -> Iterator[None]:
-    """Within the context, take the bytecode of attrs' methods from the cache file `name`, and write it if
-    needed.
+    """Within the context, load the bytecode of attrs' methods from the cache file `name`. Write the file
+    afterwards if methods were missing.
 
     If the file is damaged, or cannot be read or written, the methods are compiled as usual.
     """
@@ -48,7 +47,7 @@ def cached_bytecode(name: str) -> Iterator[None]:
         used[key] = known.get(key) or compile(source, filename, mode)
         return used[key]
 
-    # A global name of attrs' module shadows the built-in function.
+    # A global `compile` in attrs' module shadows the built-in function.
     vars(attr._make)["compile"] = compiled
     try:
         yield

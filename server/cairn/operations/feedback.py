@@ -117,7 +117,7 @@ class FeedbackStore:
         self._write(insert)
 
     def learned(self) -> Learned | None:
-        """Return what the choices of all processes teach; None without any. It costs a stat of the file.
+        """Return what the choices of all processes teach, or None. This costs a stat of the file.
 
         If the file cannot be read, return None, so that searches go on; `remark` says why.
         """

@@ -29,7 +29,8 @@ OFF, NAMES, KEYWORDS, VECTORS = range(4)
 _WATCHED_SHARE = 0.95
 _BY_HAND = "Phase {} was set by hand."
 _MOST_ENTRIES = 10_000
-"""The most searches in the window: 33 a second for five minutes. Of more, the latest count."""
+"""The maximum number of searches in the window: 33 a second for five minutes. If there are more, only the
+latest count."""
 _MOST_WAITS = 16
 """The longest wait as a multiple of `recovery_seconds`: 80 minutes by default."""
 

@@ -21,7 +21,7 @@ from cairn.operations.kill_switch import OFF, VECTORS
 
 OVERRIDE_NAME = "retrieval.json"
 _MOST_BYTES = 10_000
-"""The most bytes to read. A file that `write_override` wrote has about 80."""
+"""The maximum number of bytes to read. A file that `write_override` wrote has about 80."""
 _REPLACE_TRIES = 20
 _REPLACE_PAUSE_S = 0.01
 """On Windows, a file cannot be replaced while another process reads it. Reading ends soon."""

@@ -52,7 +52,8 @@ class Timings:
     steps: tuple[PhaseStep, ...] = ()
 
     def percentile(self, share: float) -> float | None:
-        """Return the ms that `share` (0 to 1) of the successful searches did not exceed; None without any."""
+        """Return the ms that `share` (0 to 1) of the successful searches did not exceed, None if there are
+        none."""
         return percentile((each.ms for each in self.questions if not (each.cached or each.failed)), share)
 
     @property

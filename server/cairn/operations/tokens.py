@@ -23,7 +23,7 @@ from cairn.paths import data_dir
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 """The pattern of 32 bytes in URL-safe base64."""
 _READ_BYTES = 200
-"""The most bytes to read, more than any token has."""
+"""The maximum number of bytes to read, more than any token has."""
 
 
 class TokenError(CairnError):

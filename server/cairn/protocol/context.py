@@ -39,9 +39,9 @@ class ContextParams:
     range: Range | None = None
     """The selection; an empty range is the same as a position."""
     budget: int | None = field(default=None, metadata=within(0, 100_000))
-    """The most tokens of the whole context; if absent, the settings decide."""
+    """The maximum number of tokens of the whole context; if absent, the settings decide."""
     limit: int = field(default=10, metadata=LIMIT)
-    """The most passages."""
+    """The maximum number of passages."""
     query: str = ""
     """A question about the place. The passages that it finds come first."""
     text: str | None = None

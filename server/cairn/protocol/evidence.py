@@ -13,7 +13,7 @@ from cairn.settings.discovery import BulletCategory, SectionType
 
 MAX_GLOBS = 100
 MAX_NAME_CHARS = 1_000
-"""The most characters of a collection's name, a glob, a word or a path."""
+"""The maximum length of a collection's name, a glob, a word or a path, in characters."""
 
 
 @frozen

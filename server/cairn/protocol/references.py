@@ -41,7 +41,8 @@ class ReferencesParams:
     depth: int = field(default=1, metadata=within(1, 5))
     """How many levels to follow: with 2, the callers of the callers, too. Each function is followed once."""
     limit: int = field(default=100, metadata=within(0, 1_000))
-    """The most references, those of the first level first. With 0, only the definitions are returned."""
+    """The maximum number of references; those of the first level come first. With 0, only the definitions are
+    returned."""
 
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:

@@ -1,4 +1,4 @@
-"""`cairn/search`, and the parts that answers to other questions share with its own."""
+"""Params and answer of `cairn/search`, and types that the answers to other requests share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACES = at_most(items=100, chars=4_096)
 
 @frozen
 class SearchFilter:
-    """A filter of results. A result must match each given field, by any of its values."""
+    """A filter of results. A result must match one value of each field that is not empty."""
 
     type: tuple[ChunkType, ...] = ()
     language: tuple[str, ...] = ()
@@ -23,8 +23,8 @@ class SearchFilter:
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     """Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
     is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
-    several folders are open, it may begin with a folder's name. A glob may exclude (`docs/*.md`, `!*.lock`).
-    A path that does not exist is an error, whose message names the nearest one."""
+    several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
+    `!*.lock`. A path that does not exist is an error, whose message names the most similar path."""
     collection: tuple[str, ...] = ()
 
 
@@ -40,7 +40,7 @@ class SearchParams:
     """How many chunks to show before and after each result."""
     explain: bool = False
     passages: int = field(default=3, metadata=within(1, 3))
-    """The most passages of one file. With 1, only the best one is shown."""
+    """The maximum number of passages per file. With 1, only the best one is shown."""
     case_sensitive: bool = False
     """Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
     treated as if all of it were quoted."""
@@ -59,7 +59,7 @@ class FilePassage:
     """A further passage of a result's file."""
 
     range: Range
-    """The whole lines of the passage."""
+    """The lines of the passage; the range covers whole lines."""
     text: str
     symbol: str
     """The definition that contains the lines; "" if none does."""
@@ -77,7 +77,7 @@ class SearchResult:
     range: Range
     selection_range: Range
     """The line to go to: the one that names `symbol`, or else the first line. For a related passage, the
-    lines that relate: a call, a mention, a definition, or the lines nearest in meaning."""
+    lines that show the relation: a call, a mention, a definition, or the lines nearest in meaning."""
     collection: str
     title: str
     header_path: str
@@ -89,7 +89,8 @@ class SearchResult:
     score: float
     """The score, from 0 to 1, comparable within one answer."""
     source: str
-    """The legs that found the result: `exact`, `keyword`, `embedding` or `hybrid`."""
+    """The kind of search that found the result: `exact`, `keyword`, `embedding`, or `hybrid` for the last
+    two."""
     matched_terms: tuple[str, ...]
     reasons: tuple[str, ...]
     """Up to three ranking signals that raised the result, the strongest first."""
@@ -123,11 +124,11 @@ class Verdict:
     message: str
     candidates: tuple[Candidate, ...]
     confidence: float
-    """How far the first result leads the mean of the next three, as a share of its score, from 0 to 1."""
+    """The first score minus the mean of the next three, as a share of the first score; from 0 to 1."""
     matched_terms: tuple[str, ...]
     coverage: float = 0.0
-    """The largest share of the query, weighted by inverse document frequency, that one result contains; from
-    0 to 1."""
+    """The share of the query's words in the result that contains most of them, weighted by inverse document
+    frequency; from 0 to 1."""
     note: str = ""
     """How the query was understood, if the user should know: for example that its language is not supported,
     or that only its beginning was used."""
@@ -146,7 +147,7 @@ class QueryInfo:
 
 @frozen
 class Revision:
-    """The commit that a team's index answers from."""
+    """The indexed commit of a workspace folder that is read from a team's index."""
 
     folder: str
     """The URI of the workspace folder."""
@@ -157,7 +158,7 @@ class Revision:
     """The time of the commit (ISO 8601)."""
     indexed_at: str
     behind: int | None = None
-    """How many commits of the folder are not indexed; null if unknown."""
+    """How many commits of the folder are newer than the indexed one; null if unknown."""
 
 
 @frozen
@@ -182,7 +183,7 @@ class AnsweredIn:
     """The phase in which an answer was made."""
 
     phase: int = 3
-    """The phase: 3 is all legs, 2 is all but vectors, 1 is names and keywords, 0 is off."""
+    """The phase: 3 searches in all ways, 2 without vectors, 1 by names and keywords only, and 0 is off."""
     wanted: int = 3
     """The phase that the settings or `cairn phase` ask for; at most 2 if no model can be used."""
     fallback: str = ""

@@ -1,7 +1,7 @@
 """Params and results of the nine stages of discovery, each of which is a request of its own.
 
 The `collections`, `queries`, `chunks`, `bullets` and `plan` that a stage returns are the input of the next
-stage. `config` is any part of the stage's settings, which replaces that part of the workspace's settings.
+stage. `config` overrides any of the stage's settings for one request.
 Empty input gives an empty answer, not an error.
 
 The limits keep every request to a few seconds. Discovery itself stays far below them: it passes about 15
@@ -31,13 +31,14 @@ from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, within
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
 MAX_CHUNKS = 500
-"""The most chunks of a request, and the largest `k`: a stage accepts whatever the one before returns."""
+"""The maximum number of chunks in a request, and of `k`, so that a stage accepts what the last one
+returns."""
 MAX_BULLETS = 1_000
 MAX_CHUNK_CHARS = 10_000
-"""The index itself cuts files into chunks of about 1,500 characters."""
+"""The maximum length of a chunk. The index itself cuts files into chunks of about 1,500 characters."""
 MAX_BULLET_CHARS = 10_000
 MAX_CHARS = 500_000
-"""The most characters of all texts in a request together."""
+"""The maximum length of all texts in a request together, in characters."""
 
 _GLOBS = at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS)
 _COLLECTIONS = at_most(items=MAX_COLLECTIONS)
@@ -110,11 +111,11 @@ class BroadDiscoveryParams:
     """
 
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
-    """The queries. The first is the question itself, whose best passage scores 1."""
+    """The queries. The first is the question itself; the best passage for it scores 1."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The collections to search; if absent, those of the workspace."""
     k: int | None = field(default=None, metadata=_K)
-    """The most chunks; if absent, the setting `discovery.broadK`."""
+    """The maximum number of chunks; if absent, the setting `discovery.broadK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
@@ -123,14 +124,14 @@ class BroadDiscoveryParams:
 class SemanticFocusParams:
     """The params of `cairn/semanticFocus`, which returns a ChunksAnswer, best first.
 
-    The number of queries times 2 `k` may be at most 2,000.
+    Each query looks for 2 `k` chunks; all queries together may look for at most 2,000.
     """
 
     collection: CollectionRef
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
     """The queries. The chunks are ranked again by the first, the question itself."""
     k: int | None = field(default=None, metadata=_K)
-    """The most chunks; if absent, the setting `discovery.focusK`."""
+    """The maximum number of chunks; if absent, the setting `discovery.focusK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
@@ -156,11 +157,11 @@ class CompressEvidenceParams:
 
     chunks: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
     max_bullets: int | None = field(default=None, metadata=within(0, MAX_BULLETS))
-    """The most bullets; if absent, the setting `discovery.maxBullets`."""
+    """The maximum number of bullets; if absent, the setting `discovery.maxBullets`."""
     max_per_doc: int | None = field(default=None, metadata=_K)
-    """The most chunks of one file that contribute; if absent, the setting `discovery.maxPerDoc`."""
+    """The maximum number of chunks used per file; if absent, the setting `discovery.maxPerDoc`."""
     query: str = ""
-    """The question. Sentences with its words are preferred; without it, the first sentences are."""
+    """The question. Sentences with its words are preferred; without a question, the first sentences."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -179,8 +180,8 @@ class BuildAnswerPlanParams:
     """The params of `cairn/buildAnswerPlan`, which returns a PlanAnswer."""
 
     bullets: tuple[Bullet, ...] = field(metadata=at_most(items=MAX_BULLETS))
-    """The bullets. An empty `range` means that the lines are unknown; `citation` is made from `path` and
-    `range`."""
+    """The bullets. An empty `range` means that the lines are unknown. A given `citation` is ignored: it is
+    made from `path` and `range`."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:

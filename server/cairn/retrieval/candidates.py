@@ -1,4 +1,4 @@
-"""Collect the candidates of ranking: the files that legs found, with their chunks in columns."""
+"""Collect the candidates for ranking: the files that a search found, and the scores of their chunks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Floats = NDArray[np.float64]
 _SCORED_LEGS = ("symbol", "exact", "reexport", "named")
 _COSINES = ("similarity", "compared", "static")
 _NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_SCORED_LEGS, 0.0), **dict.fromkeys(_COSINES, math.nan)}
-"""The legs, and the score of a chunk that a leg does not know."""
+"""The score that each leg gives a chunk that it did not find."""
 _NOTHING = np.empty(0)
 _FEWEST_COMPARED = 10
-"""Chunks with both kinds of vectors that are needed to predict one similarity from the other."""
+"""How many chunks must have both kinds of vectors before one similarity is predicted from the other."""
 _CHUNKS_OF_A_FILE = 3
-"""Chunks added for a file that was found as a whole, by its path or its commits."""
+"""How many chunks are added for a file that was found as a whole, by its path or its commits."""
 
 
 @frozen
@@ -44,36 +44,36 @@ class FileCandidate:
     """BM25 over the subjects of its commits, as a share of the possible score."""
     in_degree: int = 0
     words: float = 0.0
-    """How much of the query its candidate chunks and its name contain, 0 to 1, by inverse document frequency.
-    A word in the text alone counts half."""
+    """The share of the query's words that its name and candidate chunks contain, weighted by inverse document
+    frequency. A word that they contain only in text counts half."""
     is_copy: bool = False
     is_named: float = 0.0
-    """How surely the query names it or its folder by path, 1 at most."""
+    """How likely a path in the query means this file, 1 at most."""
 
 
 @frozen(eq=False)
 class Candidates:
     """Files ordered by folder and path, and their chunks ordered by position. Chunks are stored in columns:
-    with an object for each, ranking 400 took twice as long. A column has a leg's score of each chunk, 0 where
-    the leg does not know it."""
+    with an object for each, ranking 400 took twice as long. Each column has one score for every chunk, 0
+    where a leg did not find the chunk."""
 
     files: tuple[FileCandidate, ...]
     outlines: Sequence[Outline]
     file_of: NDArray[np.intp]
-    """intp[n], ascending: the place of each chunk's file; each file has at least one chunk."""
+    """The index of each chunk's file in `files`: intp[n], ascending. Each file has at least one chunk."""
     keyword: Floats
-    """float64[n], like all other columns: BM25 over all columns of the index."""
+    """BM25 over all text columns of the index: float64[n], as are the other scores."""
     definition: Floats
-    """BM25 over the names that it defines."""
+    """BM25 over the names that the chunk defines."""
     symbol: Floats
-    """How well it defines the name in the query, 1 at most."""
+    """How well the chunk's definitions match the name in the query, 1 at most."""
     similarity: Floats
     """Cosine to the query's vector, 0 to 1."""
     exact: Floats
-    """How well it contains the literal text of the query, 1 at most."""
+    """How well the chunk matches the literal text of the query, 1 at most."""
     reexport: Floats
     named: Floats
-    """The total weight of the names that it defines and a report names."""
+    """The total weight of the names in an error report that the chunk defines."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -81,11 +81,12 @@ class Candidates:
         return np.flatnonzero(np.diff(self.file_of, prepend=-1))
 
     def best(self, column: Floats) -> Floats:
-        """Return float64[files]: the highest number of each file."""
+        """Return float64[files]: the highest value in each file."""
         return np.maximum.reduceat(column, self._starts) if len(column) else column
 
     def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
-        """Return float64[files]: the sum of each file's highest numbers, times `shares` in order."""
+        """Return float64[files]: the weighted sum of each file's highest values. `shares` are the weights,
+        the highest value's first."""
         if not len(column):
             return column
         highest_first = column[self.ordered(column)]
@@ -94,7 +95,8 @@ class Candidates:
         return np.add.reduceat(highest_first * counted, self._starts)
 
     def ordered(self, column: Floats) -> NDArray[np.intp]:
-        """Return intp[n]: the chunks by file, and within each file the highest numbers first."""
+        """Return intp[n]: the indexes of the chunks, by file, and within each file the highest values
+        first."""
         return np.lexsort((-column, self.file_of))
 
     def places(self) -> NDArray[np.intp]:
@@ -119,7 +121,7 @@ class Candidates:
         return {key: place for place, key in enumerate(folders_and_ids)}
 
     def keywords(self, pools: Sequence[Pool]) -> Floats:
-        """Return float64[n]: BM25 by the keywords of another query."""
+        """Return float64[n]: the BM25 scores of the chunks for another query, whose results are `pools`."""
         column = np.zeros(len(self.ids))
         for folder, pool in enumerate(pools):
             here = self.folders == folder
@@ -150,8 +152,8 @@ def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only:
 def gather(
     readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Mapping[int, Outline]]
 ) -> Candidates:
-    """Build the candidates from the pooled chunks. A chunk without a vector gets the usual similarity of
-    those that have one: while vectors are being made, having one must not be an advantage."""
+    """Build the candidates from the pooled chunks. A chunk without a vector gets an average similarity:
+    while vectors are being made, those that are there must not be an advantage."""
     files: list[FileCandidate] = []
     file_of: list[int] = []
     every: list[Outline] = []

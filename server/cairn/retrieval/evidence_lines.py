@@ -1,4 +1,4 @@
-"""Recognise what single lines show for some kinds of questions: a default, an option, a call, a message."""
+"""Recognise lines that answer certain kinds of questions: a default, an option, a call, a message."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _TEST_HEAD = re.compile(
     re.VERBOSE,
 )
 _MOST_CHARACTERS = 200
-"""Characters of a line that are read, from its first word. In longer lines, as in minified code, the patterns
-could take time with the square of the length."""
+"""How many characters of a line are read, without its indentation. The patterns could take quadratic time on
+longer lines, as in minified code."""
 _COMMENT = re.compile(
     r"\s*(?://|/\*|\*(?=[\s/*]|\Z)|--|\"{3}|#(?!\s*(?:define|undef|include|if|ifn?def|el(?:se|if)|endif|pragma|error)\b|!?\[))"
 )
 """Comments, but neither preprocessor lines nor attributes."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
-"""A string literal, or an escaped character outside of one, which does not begin a literal."""
+"""A string literal. An escaped quote outside of literals is matched as well, so that it does not begin
+one."""
 _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\([^)\n]{0,80}\)|#\{[^}]{0,80}\}|<\w+>|\\[nrt]|@\w+"
 )
@@ -104,7 +105,7 @@ def message_match(message: Sequence[str], text: str) -> float:
 
 
 def prose_match(message: Sequence[str], text: str) -> float:
-    """Return how much of the message a text cites, 0 to 1."""
+    """Return the share of the message's words that the text has in the same order, 0 to 1."""
     words = words_of_message(text)
     return LCSseq.similarity(message, words) / len(message) if message else 0.0
 

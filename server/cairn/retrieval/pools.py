@@ -33,7 +33,7 @@ class Pool:
     files: dict[str, None] = field(factory=dict)
     """Paths of the files found as wholes; the values are unused."""
     named: Mapping[str, float] = field(factory=dict)
-    """How surely the query means each file that it names, 1 at most, by path."""
+    """How likely the query means each file that it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
     """BM25 over the subjects of each file's commits, as a share of the possible score, by path."""
 

@@ -56,7 +56,7 @@ _MOST_NAMES = 200
 _FEWEST_LETTERS = 3
 """Shorter names (`i`, `db`) mean something else everywhere."""
 _RARE = 3
-"""The most files that may define a name; with more, its meaning is unclear."""
+"""The maximum number of files that may define a name; with more, its meaning is unclear."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)

@@ -140,7 +140,7 @@ class PromptRenderConfig:
     include_metadata: bool = False
     format_style: FormatStyle = FormatStyle.MARKDOWN
     max_prompt_tokens: int = field(default=4000, metadata=within(100, 1_000_000))
-    """The most tokens that the prompt has. Fewer than 100 leave no room for evidence."""
+    """The maximum length of the prompt, in tokens. Fewer than 100 leave no room for evidence."""
     tokenizer: str = field(default="", metadata=NAMES_A_FILE)
     """How tokens are counted: the path of a `tokenizer.json` file, or `characters` for an estimate of four
     characters to a token. If empty, the tokenizer of the installed larger model counts, or the estimate if

@@ -43,7 +43,7 @@ CHARACTERS = "characters"
 _CROSS_ENCODER = ("discovery", "focus", "cross_encoder")
 """The only setting that has no effect."""
 _MAX_WARNINGS = 50
-"""The most warnings about one layer. A file with more is hardly a settings file."""
+"""The maximum number of warnings about one layer. A file with more is hardly a settings file."""
 
 
 @frozen

@@ -29,7 +29,7 @@ SCHEMA_KEY = "$schema"
 _MAX_FILE_BYTES = 1_000_000
 """The limit protects against a link to an endless file."""
 _MAX_KEY_PARTS = 32
-"""The most parts of a dotted key. No setting has more than four."""
+"""The maximum number of parts of a dotted key. No setting has more than four."""
 SHOWN_CHARACTERS = 60
 
 

@@ -265,8 +265,8 @@ class AgentsSettings:
     """Whether answers are data for programs instead of text for models. A client can also ask for data in a
     single call."""
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
-    """The most tokens of an answer, unless a call gives its own limit. With 0, each tool has its own: 1,500
-    to 3,000."""
+    """The maximum number of tokens of an answer, unless a call gives its own limit. With 0, each tool has its
+    own: 1,500 to 3,000."""
     idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """How long a background engine that `cairn mcp` started runs after its last client left. With 0 it ends
     at once."""

@@ -21,7 +21,7 @@ from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repo
 
 AN_HOUR = datetime.timedelta(hours=1)
 _NO_BRANCH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD|refs/.*")
-_WAITING = "Another run writes a repository that is to be cleaned; this one waits for it."
+_WAITING = "Another run is writing a repository that is to be cleaned. This run waits for it to end."
 
 
 @frozen

@@ -1,4 +1,5 @@
-"""The place of a repository in the store. Forks share files, so they share a pool."""
+"""Choose where a repository is stored. Forks have most files in common, so they share a pool of stored
+files."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cairn.team.git_address import Address, place_of
 from cairn.team.git_source import Ref, Repository
 from cairn.team.locks import Progress, locked, root_lock
 
-WAITING = "Another run writes this repository, or a fork of it; this one waits for it."
+WAITING = "Another run is writing this repository or a fork of it. This run waits for it to end."
 
 
 @frozen
@@ -35,7 +36,7 @@ class StoragePlace:
     pool: tuple[int, int] | None
     """The pool and its shard; None for a new repository without forks in the store."""
     server: str
-    """The other server for a new pool; "" is the store's own."""
+    """The database server for a new pool; "" means the server of the store itself."""
     roots: tuple[str, ...]
     project: str
 
@@ -50,9 +51,11 @@ def find_place(
     server: str,
     progress: Progress,
 ) -> StoragePlace:
-    """Return the place of the repository, on `server` for a new one, and lock out runs of its forks.
+    """Return where the repository is stored, or will be on `server` if it is new. Until `stack` is closed,
+    runs for its forks wait.
 
-    Raise InvalidRequestError for the name of another repository, and for one that is on another server.
+    Raise InvalidRequestError if `name` belongs to another repository, or if the repository or a fork of it is
+    on a server other than `server`.
     """
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)
@@ -81,14 +84,14 @@ def find_place(
 
 
 def _check_server(connection: Connection[TupleRow], shard: int, server: str, name: str) -> None:
-    """Raise InvalidRequestError where the user names another server than that of the shard."""
+    """Raise InvalidRequestError if the user names a server other than the shard's."""
     row = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
     actual = row[0] if row else None
     if server and server != actual:
         where = f"the server {actual}" if actual else "the store's own server"
         raise InvalidRequestError(
             "server",
-            f"{name}, or a fork of it, lies on {where} already. Leave out --on, or remove it from there first"
+            f"{name}, or a fork of it, is already on {where}. Leave out --on, or remove it from there first"
             " with `cairn team remove`",
         )
 
@@ -123,5 +126,5 @@ def _check_same(
             differs = bool(roots) and not set(roots) & set(known.roots)
     if differs:
         raise InvalidRequestError(
-            "name", f"{name} is that of another repository, {known.url}. Give this one a name with --name"
+            "name", f"{name} is the name of another repository, {known.url}. Choose another name with --name"
         )

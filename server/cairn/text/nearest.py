@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _CHARACTERS = 60
-"""The most characters that are compared, because a request may contain a long name."""
+"""The maximum length that is compared, in characters, because a request may contain a long name."""
 _LIKE = 60.0
 """The similarity, of 100, that counts: the usual 0.6 allows a typing error or two in a word."""
 

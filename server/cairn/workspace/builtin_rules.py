@@ -201,7 +201,7 @@ _GENERATOR = re.compile(
 )
 
 _APART = 3
-"""The most lines between the halves of "generated … do not edit"."""
+"""The maximum number of lines between the halves of "generated … do not edit"."""
 
 
 def decide_content(path: str, text: str) -> Decision:

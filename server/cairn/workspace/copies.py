@@ -29,7 +29,7 @@ _OF_A_PART, _PART_OF_WHOLE, _FEWEST_PARTS, _OF_PARTS = 0.7, 0.6, 3, 0.5
 """A file is made of others if it contains this share of each of them, each is at most this large beside it,
 there are at least this many, and at least this share of its lines is theirs."""
 _MOST_PARTS = 500
-"""The most parts, by size, that are compared."""
+"""The maximum number of parts, by size, that are compared."""
 _FEW_OWNERS = 10
 """For a line in at most this many files, all pairs count; else only pairs with the likeliest original."""
 _COMMON = 1_000

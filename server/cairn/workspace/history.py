@@ -1,6 +1,6 @@
 """Read from git which commits touched each file of a workspace folder, under its name at the time.
 
-No state of a repository raises an error: unreadable parts are missing, and a sentence says why.
+A damaged or unusual repository raises no error: unreadable parts are left out, and a sentence says why.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from attrs import define, frozen
 from cairn.workspace.git import Git, GitError, locate, pieces
 
 _COMMITS = 20_000
-"""The most commits that are read, newest first."""
+"""The maximum number of commits that are read, newest first."""
 _SECONDS = 30.0
-"""Reading 20,000 commits of ansible took 5 to 8 s on two cores; a hung network drive must end too."""
+"""The time limit of a reading, in case a network drive hangs. 20,000 commits of ansible took 5 to 8 s on two
+cores."""
 _HEAD_SECONDS = 5.0
 _RENAME_LIMIT = 1_000
 """The default of git's `diff.renameLimit`: a commit with more candidates gets exact renames only."""
 _RESTARTS = 20
 """How often git is restarted after a commit that it cannot compare."""
 _SWEEPING = 60
-"""A commit that touched more files says nothing about a single file."""
+"""A commit that touched more files than this says nothing about a single file."""
 _LATEST = 400
-"""The most commits kept per file; the subjects of older ones did not improve ranking."""
+"""The maximum number of commits kept per file; the subjects of older ones did not improve ranking."""
 
 
 @frozen
@@ -63,15 +64,16 @@ class FileHistory:
     """The history of one file, without commits of more than 60 files."""
 
     touches: tuple[FileCommit, ...]
-    """The latest 400, newest first."""
+    """The latest 400 commits, newest first."""
     count: int
     last_time: int
-    """Unix seconds of the newest one, or of the newest sweeping commit if there is no other."""
+    """The time of the newest commit in Unix seconds. Commits of more than 60 files count only if there are no
+    others."""
 
 
 def head(root: Path) -> str | None:
-    """Return the hash of the checked-out commit, None without a repository or a commit. Reads two small
-    files. Starts a process only if git keeps references in a table."""
+    """Return the hash of the checked-out commit, None without a repository or a commit. This reads two
+    small files; it starts a process only if git keeps references in a table."""
     repository = locate(root)
     if repository is None:
         return None
@@ -80,13 +82,13 @@ def head(root: Path) -> str | None:
             git = Git(root, time.monotonic() + _HEAD_SECONDS)
             return next(pieces(git.run(("rev-parse", "--verify", "--quiet", "HEAD")), b"\n"), None)
         return repository.resolve("HEAD")
-    except (OSError, ValueError, GitError):  # a reference changed meanwhile; a later call succeeds
+    except (OSError, ValueError, GitError):  # A reference is being changed; a later call succeeds.
         return None
 
 
 def watched_files(root: Path) -> list[Path]:
-    """Return the files, existing or not, one of which changes whenever `head` does. git replaces them by
-    renaming, so watch their folders. For a worktree they are outside `root`."""
+    """Return files of which at least one changes whenever the result of `head` does. Some may not exist. git
+    replaces them by renaming, so watch their folders. For a worktree they are outside `root`."""
     repository = locate(root)
     if repository is None:
         return []
@@ -99,9 +101,10 @@ def read_commits(
 ) -> CommitReading:
     """Return the newest 20,000 commits that HEAD reaches, and an iterator over those not in `known`.
 
-    Merges are left out: their commits are included, and their subjects name branches. The last commits of a
-    shallow clone are left out because their changes are unknown. `stop` is called ten times a second, on
-    another thread. After 30 s the commits read so far are kept, and the next call continues from there.
+    Merges are left out: the merged commits are listed anyway, and the subject of a merge only names branches.
+    The last commits of a shallow clone are left out because their changes are unknown. `stop` is called ten
+    times a second, on another thread. After 30 s the commits read so far are kept, and the next call
+    continues from there.
     """
     repository = locate(root)
     git = Git(root, time.monotonic() + _SECONDS, stop)
@@ -128,7 +131,7 @@ class CommitReading:
     hashes: tuple[str, ...]
     """The commits that HEAD reaches, newest first, known or not."""
     problem: str
-    """Why a part is missing, "" if nothing is. Final after the iteration."""
+    """Why a part is missing, or "" if none is. Final after the iteration."""
     _unread: list[str]
     _git: Git
     _below: tuple[str, ...]
@@ -170,8 +173,8 @@ class CommitReading:
 def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:
     """Return the history of each file in `present` that has one; `commits` are newest first.
 
-    A renamed file continues under its old name. A name that was reused after its file had moved away starts
-    anew: the earlier commits belong to the moved file.
+    The history of a renamed file includes its commits under the old name. A name that was reused after its
+    file had moved away starts anew: the earlier commits belong to the moved file.
     """
     current = {path: path for path in present}
     touches: dict[str, list[FileCommit]] = defaultdict(list)
@@ -196,7 +199,7 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
             counts[name] += 1
             if counts[name] <= _LATEST:
                 touches[name].append(touch)
-        # After all changes, because two files may have exchanged names.
+        # Names are updated after all changes, because two files may have exchanged names.
         for before, name in renamed:
             if name is not None:
                 current[before] = name
@@ -206,7 +209,7 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
 
 
 def _commits(tokens: Iterator[str]) -> Iterator[Commit]:
-    """Parse `\\1HASH TIME SUBJECT (STATUS PATH PATH?)*`, repeated. The next commit ends each one."""
+    """Parse `\\1HASH TIME SUBJECT (STATUS PATH PATH?)*`, repeated. A commit ends where the next begins."""
     first, seconds, subject = "", "0", ""
     changes: list[Change] = []
     for token in tokens:

@@ -22,8 +22,8 @@ from attrs import frozen
 
 MAX_BYTES = 1_000_000
 _MAX_EXPRESSIONS = 5_000
-"""The most bytes read of an ignore file, and the most of its patterns that may need a regular expression:
-more than people write by hand. Without limits, a hostile file could stall the scan."""
+"""The maximum number of bytes read of an ignore file, and the maximum number of its patterns that may need a
+regular expression: more than people write by hand. Without limits, a hostile file could stall the scan."""
 
 K = TypeVar("K")
 

@@ -14,7 +14,7 @@ UNKNOWN = "?"
 LITERAL = ":literal"
 """A string or a number, whose type no workspace defines."""
 LONGEST = 240
-"""The most characters of code that are read; longer receivers are chains of builders."""
+"""The maximum length of the code that is read, in characters; longer receivers are chains of builders."""
 
 _QUOTES = ("'", '"', "`")
 _OPENING = {"(": ")", "[": "]", "{": "}"}

@@ -40,10 +40,11 @@ from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode, last_row
 
 _MOST = 40_000
-"""The most names kept of one file: a generated file of 20,000 definitions has more than users search for."""
+"""The maximum number of names kept per file: a generated file of 20,000 definitions has more than users
+search for."""
 
 _LONGEST_CLOSURE = 20_000
-"""The most bytes from the beginning of a function without a name in which its variables are kept apart."""
+"""In a function without a name, variables are kept apart within this many bytes from its beginning."""
 
 _LONGEST_HEAD = 500
 """The first bytes of a definition in which its name is searched for."""

@@ -25,7 +25,8 @@ _KEPT_COMMITS = 40_000
 """Number of newest commits, of all branches, that are kept although HEAD does not reach them, so that
 switching back to a branch reads nothing again."""
 _NARROW = 9
-"""The most files of a commit whose subject is indexed: broader commits did not help (docs/ranking.md)."""
+"""The maximum number of files of a commit whose subject is indexed: broader commits did not help
+(docs/ranking.md)."""
 
 
 class GitHistory:

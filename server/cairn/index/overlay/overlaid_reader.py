@@ -379,7 +379,8 @@ class OverlaidReader(IndexReader):
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
     def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
-        """Return the result for unsaved text (None without any), that of the index, and the hidden paths."""
+        """Return the result for unsaved text (None if there is none), that of the index, and the hidden
+        paths."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved) if unsaved else None
         return here, ask(self._saved), hidden

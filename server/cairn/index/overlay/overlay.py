@@ -135,7 +135,7 @@ class UnsavedReader(SqliteReader):
 
 
 class Overlay:
-    """Open documents over the index of the folder `root`. Safe from several threads at once."""
+    """Open documents over the index of the folder `root`. Several threads may use it at once."""
 
     def __init__(self, root: Path, settings: Callable[[], Settings], models: SharedModel) -> None:
         self.hidden: tuple[str, ...] = ()

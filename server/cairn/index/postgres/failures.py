@@ -112,7 +112,7 @@ def _connection_problem(error: psycopg.OperationalError, where: str) -> StoreUna
         named = re.search(r'could not connect to server "([^"]*)"', str(error))
         name = named[1] if named else "which has a part of the store"
         return StoreUnavailableError(
-            f"The repository lies on another server, {name}, that cannot be reached from {where}."
+            f"The repository is on another server, {name}, that cannot be reached from {where}."
             " Start PostgreSQL there. Meanwhile, search other repositories by name."
         )
     if "database" in text and "does not exist" in text:

@@ -36,7 +36,7 @@ class OtherServer:
 
     def problem(self) -> PartUnavailableError:
         return PartUnavailableError(
-            f"The repository lies on another server, {self.name}, that does not answer."
+            f"The repository is on another server, {self.name}, that does not answer."
             " Start PostgreSQL there. Meanwhile, other repositories can be searched."
         )
 

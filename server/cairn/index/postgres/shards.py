@@ -88,7 +88,7 @@ def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardSer
     A shard on another server needs `server`.
     """
     if server is None and _server_of(connection, shard) is not None:
-        raise InvalidRequestError("server", f"shard {shard} lies on another server, which must be given")
+        raise InvalidRequestError("server", f"shard {shard} is on another server, which must be given")
     if server is not None:
         with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
             _build_index(elsewhere, shard)

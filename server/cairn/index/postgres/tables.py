@@ -1,7 +1,7 @@
 """The tables of the team store, as SQL.
 
 A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools
-that lies on one server. The bulk tables are partitioned by shard, so that a question about one repository
+that is on one server. The bulk tables are partitioned by shard, so that a question about one repository
 reads one partition, and a partition can lie on another server.
 
 The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a

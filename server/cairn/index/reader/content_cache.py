@@ -31,7 +31,7 @@ def due_again(began: float) -> float:
 
 @define(eq=False)
 class ContentCache(Generic[T]):
-    """One value derived from an index. Safe from several threads at once."""
+    """One value derived from an index. Several threads may use it at once."""
 
     _value: T | None = None
     _version: tuple[object, int] | None = None

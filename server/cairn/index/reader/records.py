@@ -35,7 +35,7 @@ def stored_chunk(row: Sequence[Any]) -> StoredChunk:
 
 
 class Outline(NamedTuple):
-    """The properties that ranking reads of a chunk. A tuple is created much faster than an attrs class."""
+    """The properties of a chunk that ranking reads. A tuple is created much faster than an attrs object."""
 
     id: int
     path: str
@@ -77,13 +77,13 @@ class CollectionStats:
 
 @frozen
 class LanguageStats:
-    """The size of one language within a collection, as a filter by language finds it."""
+    """The numbers of files and chunks of a collection that a filter by this language finds."""
 
     collection: str
     language: str
     """Empty for text in an unknown language."""
     files: int
-    """Files with a chunk in the language: a documentation page counts for its examples' language, too."""
+    """The number of files with a chunk in the language. A page with Python examples also counts as Python."""
     chunks: int
 
 
@@ -96,7 +96,7 @@ class IndexStats:
 
 @frozen
 class ColumnWeights:
-    """The weights of a keyword in each column of the index."""
+    """The weight of a keyword match in each column of the index."""
 
     text: float = 1.0
     identifiers: float = 1.0
@@ -109,7 +109,8 @@ class ColumnWeights:
 
 @frozen
 class Hit:
-    """A chunk that one leg found. Higher scores are better and are comparable within the leg."""
+    """A chunk that one leg of a search found, such as the keywords. Higher scores are better and are
+    comparable within the leg."""
 
     chunk_id: int
     score: float
@@ -145,4 +146,4 @@ class DefinitionPlace:
 class KeywordCounts:
     rows: int = 0
     matching: Mapping[str, int] = field(factory=dict)
-    """For each word or FTS5 expression the number of rows that match, up to a bound."""
+    """The number of rows that match each word or FTS5 expression. Counting stops at a bound."""

@@ -1,4 +1,4 @@
-"""A team's server over HTTP."""
+"""The HTTP client of a team's server, which answers from a shared index."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SECONDS = 10.0
 _CONNECT_SECONDS = 2.0
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, OSError)
 _MOST_BYTES = 500_000_000
-"""The size limit of an answer: the catalogue of the Linux kernel takes 30 MB."""
+"""The size limit of a response. The largest is a catalogue: that of the Linux kernel takes 30 MB."""
 
 
 class TeamUnavailableError(CairnError):
-    """The team's server cannot be reached now."""
+    """The team's server cannot be reached, or its response is an error or cannot be read."""
 
 
 @frozen
 class Located:
-    """The snapshot nearest to a commit."""
+    """The indexed snapshot of the newest commit that the server knows."""
 
     snapshot: int
     repository: str
@@ -38,18 +38,18 @@ class Located:
     committed_at: str
     indexed_at: str
     behind: int
-    """The number of commits in between."""
+    """How many of the requested commits are newer."""
 
 
 class _Connections(threading.local):
-    """One connection for each thread, whose requests follow each other."""
+    """The open connection of the current thread, which sends one request at a time."""
 
     open: http.client.HTTPConnection | None = None
 
 
 @frozen(eq=False)
 class TeamServer:
-    """The server at `url`, for the owner of `token`. Safe from several threads at once."""
+    """The server at `url`, for the owner of `token`. Several threads may use it at once."""
 
     url: str
     token: str = field(repr=False)
@@ -67,7 +67,7 @@ class TeamServer:
             )
 
     def locate(self, commits: Sequence[str]) -> Located | None:
-        """Return the first of `commits` (newest first) that the team has indexed; None for none."""
+        """Return the snapshot of the first of `commits` (newest first) that is indexed, None if none is."""
         answer = self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode())
         try:
             found = json.loads(answer)
@@ -87,13 +87,14 @@ class TeamServer:
 
     def _unexpected_answer(self) -> TeamUnavailableError:
         return TeamUnavailableError(
-            f"{self.url} does not answer as a team's server of this version does. Correct team.url, or"
-            " install the same version of Cairn here and there."
+            f"{self.url} does not answer as a team's server of the same version would. Correct team.url, or"
+            " install the same version of Cairn on this machine and the server."
         )
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
-        """Return the body of the answer, with one retry where a reused connection was closed meanwhile.
-        Raises TeamUnavailableError where there is no answer, and for an error response."""
+        """Return the body of the response. A failed request over a reused connection is sent once more,
+        because the server may have closed it. Raise TeamUnavailableError for no response or an error
+        response."""
         is_reused = self._local.open is not None
         try:
             return self._send(method, path, body)
@@ -146,7 +147,7 @@ def _is_valid(url: str) -> bool:
     try:
         parts = urlsplit(url)
         named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets without an address, or a port that is not a number
+    except ValueError:  # The URL has brackets without an address, or a port that is not a number.
         return False
     return named and not (parts.username or parts.password or parts.query or parts.fragment) and url.isascii()
 

@@ -42,7 +42,7 @@ class FurtherPassage:
 def passages_of_results(
     ranking: Ranking, found: Sequence[Ranked], table: StaticTable | None
 ) -> tuple[list[Passage], Strength | None]:
-    """Return the passages of the found files, best first, and their strength; nothing for a name."""
+    """Return the passages of the found files, best first, and their strength; none if the query is a name."""
     files = {(result.folder, result.stored.path) for result in found}
     if not files or ranking.legs.query.is_symbol:
         return [], None

@@ -1,4 +1,4 @@
-"""Rank the windows of the files found, for search, discovery, context and related."""
+"""Rank windows (a few lines each) of the found files for search, discovery, context and related passages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from cairn.workspace.collections import FileKind
 from cairn.workspace.ignore_patterns import Selection
 
 MOST_CHUNKS = 100
-"""Chunks cut into windows. With 60, 0.015 fewer facts were found within 8,000 tokens; with 300 no more."""
+"""How many chunks are cut into windows. With 60, the share of facts found within 8,000 tokens was 0.015
+lower; with 300 it was the same."""
 
 
 _DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
@@ -35,14 +36,15 @@ _MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
 """Kinds of questions that need more than the windows found."""
 _SEARCHED = 60
-"""Best windows of code that are searched for lists, and for functions that call each other."""
+"""How many of the best code windows are searched for lists, and for functions that call each other."""
 _WORDS = [signal.name for signal in SIGNALS].index("words of the question")
 _USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
 _DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
-"""Signals that make a good reason for a window, if they add at least this."""
+"""Signals that explain a window better than those that most windows have."""
 _LEAST_DISTINCTIVE = 0.2
+"""The least that a signal must add to a window's score to be its reason."""
 _TERMS_SHOWN = 4
-"""Words that a reason names; a heading has no room for more."""
+"""How many words a reason names. It is shown in a heading, which has no room for more."""
 
 
 @frozen
@@ -59,7 +61,7 @@ class Passage:
 
 
 def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
-    """Return the `limit` chunks with the best passages, best first; nothing for a name."""
+    """Return the `limit` chunks with the best passages, best first; none if the query is a name."""
     best: dict[tuple[int, int], Ranked] = {}
     if not ranking.legs.query.is_symbol:
         for passage in rank_passages(ranking, table)[0]:
@@ -74,9 +76,9 @@ def rank_passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
-    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
-    any. With `files`, as folder and path, only found chunks of these files count, and there are no
-    reasons."""
+    """Return the windows of the `most` most promising chunks, best first, and their strength, which is None
+    if there are no windows. If `files` (folder and path) is given, only found chunks of these files are cut,
+    and reasons are empty."""
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
@@ -102,7 +104,7 @@ def rank_passages(
 
 
 def _path_filter(ranking: Ranking) -> Callable[[int, str], bool]:
-    """Return a predicate for the paths that the query's filter includes, by folder."""
+    """Return a predicate: does the query's filter include this path of this folder?"""
     filters = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
     chosen = [None if patterns is None else Selection(patterns) for patterns in filters]
 
@@ -127,14 +129,15 @@ def _best_code(windows: Windows, scores: Floats) -> Iterator[ScoredLines]:
 
 
 def _scored(windows: Windows) -> tuple[Floats, Floats]:
-    """Return float64[signals, windows], each signal's part, and float64[windows], the scores."""
+    """Return what each signal adds, float64[signals, windows], and the scores, float64[windows]."""
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
     scores = parts.sum(axis=0)
     return parts, scores + _definition_bonus(windows, scores)
 
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
-    """Return the bonus of windows in the best definitions or sections, where the answer continues."""
+    """Return the bonus of windows in the best definitions or sections: an answer often fills several
+    windows."""
     most, gain = _DEFINITIONS, _DEFINITION_GAIN
     if QuestionKind.FLOW in windows.kinds:
         most, gain = _FLOWS, _FLOW_GAIN
@@ -152,8 +155,8 @@ def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """Return the reason for each window; `parts` are float64[signals, windows]. A rare signal says more than
-    words of the question, and these more than a similar meaning, which most windows have."""
+    """Return the reason for each window; `parts` are float64[signals, windows]. A rare signal explains more
+    than words of the question do, and they explain more than a similar meaning, which most windows have."""
     distinctive = _strongest(parts, _DISTINCTIVE)
     usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
     contained = windows.counts > 0

@@ -161,7 +161,8 @@ def _family(windows: Windows) -> Floats:
 
 
 def _step(windows: Windows) -> Floats:
-    """Return how surely the window belongs to the flow; most where it calls a further step."""
+    """Return how likely the window belongs to the flow. The value is highest where the window calls a further
+    step."""
     if not windows.steps:
         return np.zeros(len(windows.texts))
     values = np.zeros(len(windows.texts))

@@ -51,7 +51,7 @@ class Step:
     folder: int
     place: Place
     worth: float
-    """0 to 1: how surely it belongs to the flow."""
+    """How likely the function belongs to the flow, 0 to 1."""
     calls: frozenset[int]
     """The lines with calls of what the workspace defines."""
     reason: str

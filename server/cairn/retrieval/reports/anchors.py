@@ -63,8 +63,8 @@ def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
-    """Return how surely the report means each file, 1 at most, surest first. A frame weighs less the more
-    project frames are inside it, and a path less the more files it fits."""
+    """Return how likely the report means each file, 1 at most, the likeliest first. A frame weighs less the
+    more project frames are inside it, and a path less the more files it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
     for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):

@@ -149,14 +149,14 @@ _LINKED = re.compile(
 )
 _MODULE = re.compile(r"(?<![\w./\\@-])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+(?![\w/@])")
 _IS_LINKED, _IS_WRITTEN, _IS_FILE_NAME, _IS_MODULE = 1.0, 0.6, 0.2, 0.25
-"""How surely a file is meant by a URL, a path, a bare file name, and a dotted module name."""
+"""How likely a file is meant by a URL, a path, a bare file name, and a dotted module name."""
 _IS_PACKAGE = 0.5
 """The share of a package's `__init__.py`."""
 
 
 def read_places(text: str, message: str) -> dict[str, float]:
-    """Return the paths and globs in a report, with how surely each is meant, 1 at most. `message` is the text
-    without the frames of stack traces."""
+    """Return the paths and globs in a report, each with the likelihood that it is meant, 1 at most. `message`
+    is the text without the frames of stack traces."""
     places = dict.fromkeys(_LINKED.findall(text), _IS_LINKED)
     for path in read_mentions(without_addresses(message)).paths:
         if detect_language(path):

@@ -38,7 +38,7 @@ class Report:
     names: tuple[Name, ...]
     options: tuple[str, ...]
     places: Mapping[str, float]
-    """Paths and globs in it, with how surely each is meant."""
+    """Paths and globs in it, each with the likelihood that it is meant."""
 
     @property
     def title(self) -> str:

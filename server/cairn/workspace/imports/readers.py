@@ -14,11 +14,11 @@ from itertools import islice
 _CHARACTERS = 200_000
 """The characters that are read: imports are at the top, and generated files are long."""
 _SPECS = 400
-"""The most specs of a file."""
+"""The maximum number of specs per file."""
 _NAMES = 40
-"""The most names of one `from x import a, b, ...`."""
+"""The maximum number of names of one `from x import a, b, ...`."""
 _REFERENCES = 200
-"""The most distinct types of a file that may use them without importing their names."""
+"""The maximum number of distinct types of a file that may use them without importing their names."""
 
 _SpecReader = Callable[[str], Iterator[str]]
 
