@@ -67,7 +67,7 @@ def test_place_in_a_stored_file_has_related_passages_and_a_context(town: Town) -
     assert "Berth" in context["context"]
 
 
-def test_status_is_that_of_a_complete_index(town: Town) -> None:
+def test_status_shows_a_complete_index(town: Town) -> None:
     status = town.ask(town.ada, "status", {}).json
     assert (status["state"], status["activity"], status["warnings"]) == ("ready", "idle", [])
     assert status["files"] == {"total": 6, "indexed": 6}

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _BYTES_PER_TOKEN = 3
-"""Bytes of code with line numbers per token of a language model. Measured: 3.07 with a vocabulary of 65,000
-tokens, the median of 636 pieces of 60 lines in eight languages."""
+"""The number of bytes of code with line numbers per token of a language model. Measured: 3.07 with a
+vocabulary of 65,000 tokens, the median of 636 pieces of 60 lines in eight languages."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 50_000
 """The limits of `max_tokens`. An answer with fewer tokens could not say what it leaves out."""

@@ -23,17 +23,17 @@ from cairn.settings.layers import CHARACTERS
 from cairn.text.verbatim import lines_of
 
 TOKENS = 1_000
-"""Tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`. Among budgets
-of 500 to 4,000, agents found the facts of a question with the fewest tokens at 1,000, and with fewer still
-when answers double (benchmarks/agents)."""
+"""The number of tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`.
+Among budgets of 500 to 4,000, agents found the facts of a question with the fewest tokens at 1,000, and with
+fewer still when answers double (benchmarks/agents)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
 _ENGINE_SHARE = 0.75
 """Discovery counts four characters a token, an answer three bytes."""
 _FRAME = 60
-"""Tokens of the prompt's own words, which an answer leaves out."""
+"""The number of tokens of the prompt's own words, which an answer leaves out."""
 _FOOT = 30
-"""Tokens of the line with the cursor."""
+"""The number of tokens of the line with the cursor."""
 MARK = "=== "
 """Begins the line above each excerpt. A `#` would look like a heading inside the excerpt above."""
 _FULL = 0.8

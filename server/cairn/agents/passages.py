@@ -16,12 +16,13 @@ _MOST_TERMS = 4
 _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
-"""Letters of a stem, which matches a line: `cookie` for `cookies`, `saves` for `saved`."""
+"""The number of letters of a stem, which matches a line: `cookie` for `cookies`, `saves` for `saved`."""
 _WEAK = 0.5
 """Share of the first result's score. A result below it is seldom wanted, and gets few lines."""
 _LINES_ASIDE = 3
 _GAP = 2
-"""Lines between two shown parts that are shown as well: a mark for omitted lines costs as many tokens."""
+"""The number of lines between two shown parts that are shown as well: a mark for omitted lines costs as many
+tokens."""
 
 DEFINES, _EXACT = "defines the symbol", "has the exact text"
 _WHYS = {

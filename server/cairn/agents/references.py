@@ -24,7 +24,8 @@ MOST = 1_000
 _SURE = 0.8
 """References at or above this confidence are shown without it."""
 _SHOWN_OF_A_FILE = 3
-"""References of one file that are shown with code: a test file may call a function in forty similar lines."""
+"""The number of references of one file that are shown with code: a test file may call a function in forty
+similar lines."""
 _MOST_DEFINITIONS = 5
 _LONGEST_CODE = 160
 """Characters. Of a longer line of code, only the place is shown."""

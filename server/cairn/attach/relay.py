@@ -27,7 +27,8 @@ MOVE = "cairn/move"
 """The key of the engine's message that names folders whose engine the relay should attach to instead."""
 
 _MOST_TRIES = 3
-"""Number of engines that may end while they answer a request, before the relay fails the request."""
+"""The maximum number of engines that may end while they answer a request, before the relay fails the
+request."""
 _POLL_SECONDS = 2.0
 """Interval of the checks that the client and the engine are still there."""
 _SILENT_SECONDS = 10.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_DEFINITIONS = 5
 _STEP = 4
-"""Columns by which each level is indented."""
+"""The number of columns by which each level is indented."""
 
 
 def print_references(answer: ReferencesAnswer, direction: str) -> None:

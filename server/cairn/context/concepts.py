@@ -16,7 +16,8 @@ from cairn.text.verbatim import lines_with_ends
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
 _FEWEST_WORDS = 4
-"""Words besides images and links that a paragraph of text needs; a row of badges or links has none."""
+"""The minimum number of words besides images and links that a paragraph of text needs; a row of badges or
+links has none."""
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")

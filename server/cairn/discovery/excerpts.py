@@ -21,7 +21,7 @@ from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of
 
 _GAP = 3
-"""Lines between two passages that are shown as well: fewer than another heading would need."""
+"""The number of lines between two passages that are shown as well: fewer than another heading would need."""
 _LEAST_SHARE = 0.45
 """Share of the best passage's score; 98 % of the 379 facts that 153 questions need score more."""
 _KNOWN_SHARE = 0.8

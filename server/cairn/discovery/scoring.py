@@ -14,7 +14,7 @@ BOOST_TERMS = ("docs", "source", "api", "sdk", "core")
 IMPORTANT_TAGS = ("documentation", "code", "api")
 STARTS_WITH_BOOST = 1.5
 FULL_SIZE = 1_000_000
-"""Number of vectors from which on a collection's size counts in full."""
+"""The number of vectors from which on a collection's size counts in full."""
 
 
 def score_collections(

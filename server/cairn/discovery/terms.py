@@ -21,7 +21,8 @@ from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
 _PREFIX = 3
-"""Letters of a word that English stemming keeps. Only words with a term's beginning need to be stemmed."""
+"""The number of letters of a word that English stemming keeps. Only words with a term's beginning need to be
+stemmed."""
 
 
 def bare_words(text: str) -> list[str]:

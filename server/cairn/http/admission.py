@@ -30,7 +30,8 @@ HEALTH = ("/healthz", "/readyz")
 PAGES = "/ui"
 """The pages for browsers are below this address; they use sessions instead of the token."""
 MAX_IN_FLIGHT = 64
-"""Requests that are read or answered at once; with four query threads, the last waits for sixteen others."""
+"""The maximum number of requests that are read or answered at once; with four query threads, the last waits
+for sixteen others."""
 _DISCARD_SECONDS = 2.0
 """Time to discard the rest of a refused body: a client that is still sending would miss the answer."""
 

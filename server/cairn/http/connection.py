@@ -22,7 +22,8 @@ _UNREAD_SECONDS = 30.0
 """Timeout for a client that does not read the answer."""
 _KEEP_ALIVE_SECONDS = 30
 _CONNECTIONS = 256
-"""Most connections: far below the 1,024 files that a process may have open on most systems."""
+"""The maximum number of connections: far below the 1,024 files that a process may have open on most
+systems."""
 
 
 class Web(uvicorn.Server):

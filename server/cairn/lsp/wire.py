@@ -27,11 +27,11 @@ NOTIFICATION_SUFFIX = " (notification)"
 """Suffix of the feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
-"""Most waiting requests of one client; an editor has about a dozen."""
+"""The maximum number of waiting requests of one client; an editor has about a dozen."""
 _LARGE_BYTES = 1_000_000
 """Size from which a message is parsed on a thread; 1 MB takes 10 ms."""
 _HEADER_LINES = 10
-"""Most header lines of a message; LSP defines two."""
+"""The maximum number of header lines of a message; LSP defines two."""
 _CONTENT_LENGTH = re.compile(rb"content-length: *(\d{1,10}) *\r?\n", re.IGNORECASE)
 _CONTENT_TYPE = re.compile(rb"content-type: *[ -~]{0,200}\r?\n", re.IGNORECASE)
 

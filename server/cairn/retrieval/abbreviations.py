@@ -44,7 +44,8 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
-"""Leading letters in which words of one stem must agree: "author" has the stem of "authorization"."""
+"""The number of leading letters in which words of one stem must agree: "author" has the stem of
+"authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
 
 _CACHED_CHUNKS = 2_000
-"""Cached chunks; about 12 KB each with their texts."""
+"""The number of cached chunks; about 12 KB each with their texts."""
 TOKENS = 256
-"""Tokens embedded of a window with its path and headings; longer ones are tables of data."""
+"""The number of tokens embedded of a window with its path and headings; longer ones are tables of data."""
 
 
 @frozen(eq=False)

@@ -14,7 +14,7 @@ from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
 _FREE_FILES = 2
-"""Files of one directory that are not damped: two of a package may well answer together."""
+"""The number of files of one directory that are not damped: two of a package may well answer together."""
 _FEWEST_WORDS = 8
 """Shorter texts are alike by chance: they are copies only where they are equal."""
 _COMPARED_WORDS = 2_000

@@ -40,18 +40,21 @@ from cairn.workspace.collections import MANIFESTS
 logger = logging.getLogger(__name__)
 
 _MAX_SYMBOLS = 50
-"""Chunks that one spelling of a name may add; a name with more definitions says little."""
+"""The maximum number of chunks that one spelling of a name may add; a name with more definitions says
+little."""
 _MAX_LITERALS = 4
-"""Quoted texts that are searched for; each one scans the whole index."""
+"""The maximum number of quoted texts that are searched for; each one scans the whole index."""
 _RARE = 10
 _MAX_FIRST_LOOKS = 300
-"""Chunks of other legs in which a literal is searched for first; reading one takes 30 µs."""
+"""The maximum number of chunks of other legs in which a literal is searched for first; reading one takes 30
+µs."""
 _MAX_FILES = 40
-"""Files found as wholes by their paths, and as many by their commits."""
+"""The maximum number of files found as wholes by their paths, and as many by their commits."""
 _MAX_INTRODUCING = 4
-"""READMEs and manifests that are always candidates for an overview."""
+"""The maximum number of READMEs and manifests that are always candidates for an overview."""
 _SUBJECT_ROWS = 4_000
-"""Files whose commit subjects are scored; the budget is lower than for chunks, which are more."""
+"""The number of files whose commit subjects are scored; the budget is lower than for chunks, which are
+more."""
 _RESPELLED = 0.5
 """The score of a name in another convention, which is seldom meant; in another case it is 0.9."""
 _NOT_IN_OWNER = 0.25

@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 _SHORT_STEM = 3
 """Letters of a stem of which words need only share the first two; of a longer one, all but the last."""
 _CACHED_TEXTS = 200
-"""Cached texts: each result is matched for its shown terms and for the verdict."""
+"""The number of cached texts: each result is matched for its shown terms and for the verdict."""
 
 
 @frozen(eq=False)

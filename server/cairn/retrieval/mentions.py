@@ -12,7 +12,7 @@ from cairn.text.languages import detect_language
 from cairn.text.words import LIGHT_WORDS, is_stopword
 
 MAX_MENTIONS = 8
-"""Mentions of each kind: a pasted text has many, and each costs a look-up."""
+"""The maximum number of mentions of each kind: a pasted text has many, and each costs a look-up."""
 
 MAX_LITERAL_CHARS = 200
 """A longer piece is seldom on one line of a file."""
@@ -76,7 +76,8 @@ _PATH = re.compile(
 _MARKS = frozenset("./\\*")
 """A path has one of these; most matches of `_PATH` in a long text are plain words."""
 _PLACE_CHARS = 20
-"""Characters read before a path for a word such as "in": the longest has ten letters, plus spaces."""
+"""The number of characters read before a path for a word such as "in": the longest has ten letters, plus
+spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
 # Names of products, and endings that are more often a member's name than a file's.
 _PRODUCTS = re.compile(

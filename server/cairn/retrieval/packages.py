@@ -27,9 +27,9 @@ _FEWEST = 7
 _NOISE = 0.1
 """Smaller differences of cosines say nothing: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000
-"""Packages of a folder that are compared, which takes 8 ms."""
+"""The maximum number of packages of a folder that are compared, which takes 8 ms."""
 _CHUNKS = 4
-"""Chunks read of a manifest: its description is near the top."""
+"""The number of chunks read of a manifest: its description is near the top."""
 _TOKENS = 64
 _SEPARATORS = re.compile(r"[\W_]+")
 

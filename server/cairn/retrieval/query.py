@@ -42,10 +42,10 @@ MAX_TERMS = 32
 """FTS5 scores every match of every term, so a pasted page is searched by its first words."""
 
 _MAX_FRAGMENTS = 3
-"""Message fragments of a report; each one scans the whole index."""
+"""The maximum number of message fragments of a report; each one scans the whole index."""
 
 _MAX_NAME_WORDS = 4
-"""Plain words that may together be a name ("add url rule"); more are a sentence."""
+"""The maximum number of plain words that may together be a name ("add url rule"); more are a sentence."""
 
 _ALPHA = 0.5
 """Keywords and vectors both count with the full weights of `signals`."""

@@ -40,7 +40,7 @@ EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}
 
 _SPARE = 10
-"""Extra results that may replace near-duplicates."""
+"""The number of extra results that may replace near-duplicates."""
 _LONGEST_MEANING_MS = 2_000.0
 """A longer wait for vectors is an error. A model's call cannot be interrupted, so it goes on."""
 

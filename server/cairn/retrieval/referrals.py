@@ -20,17 +20,18 @@ IMPLEMENTATION = "implements it"
 TEST = "tests it"
 
 _MOST_EDGES = 60
-"""References of one relation; a panel shows far fewer."""
+"""The maximum number of references of one relation; a panel shows far fewer."""
 _MOST_FILES = 40
-"""Files with a function's name, above which its tests are not searched: `parse` took 0.4 s."""
+"""The maximum number of files with a function's name. With more, its tests are not searched: `parse` took 0.4
+s."""
 _MOST_MEANINGS = 3
 """A name at the cursor with more possible definitions is ignored for the function around it."""
 SURE = 0.5
 """Below this confidence a reason says "may", and a reference ranks among the other relations."""
 _AROUND = 2
-"""Lines shown around a call beside the passage's own functions that is not in a function."""
+"""The number of lines shown around a call beside the passage's own functions that is not in a function."""
 _MOST_DEFINITIONS = 8
-"""Definitions of a passage; one with more is a list of small ones."""
+"""The maximum number of definitions of a passage; one with more is a list of small ones."""
 _NAMED = 3
 
 

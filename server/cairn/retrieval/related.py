@@ -45,14 +45,14 @@ _NEAREST = 60
 _NEAREST_BESIDES = 20
 """The same among the chunks of a filter: a panel shows a few documents beside code."""
 _SAMPLE = 100
-"""Chunks whose mean similarity is that of any two by chance: 0.15 to 0.34 by vectors of all-MiniLM-L6-v2,
-0.13 to 0.35 by those of the code model. It counts as no similarity."""
+"""The number of chunks whose mean similarity is that of any two by chance: 0.15 to 0.34 by vectors of
+all-MiniLM-L6-v2, 0.13 to 0.35 by those of the code model. It counts as no similarity."""
 _MOST_USING = 40
-"""Chunks whose text is checked for an exact name."""
+"""The maximum number of chunks whose text is checked for an exact name."""
 _MOST_FILES = 40
-"""Files that are searched for a relation of the file alone."""
+"""The maximum number of files that are searched for a relation of the file alone."""
 _MOST_NAMES = 200
-"""Names of a passage that are looked up; a passage with more is a table."""
+"""The maximum number of names of a passage that are looked up; a passage with more is a table."""
 _FEWEST_LETTERS = 3
 """Shorter names (`i`, `db`) mean something else everywhere."""
 _RARE = 3

@@ -16,7 +16,7 @@ from cairn.retrieval.pools import Pool
 
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
-"""Chunks of one file that are ranked; no signal uses more than eight."""
+"""The maximum number of chunks of one file that are ranked; no signal uses more than eight."""
 _ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
 """Legs whose chunks are always ranked."""
 _BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5

@@ -37,7 +37,7 @@ _VENDORED = re.compile(
     r"(?:^|/)(?:vendor|vendored|third[_-]?party|node_modules|external|extern)/", re.IGNORECASE
 )
 _LONGEST = 100
-"""Characters of a query that are compared."""
+"""The maximum number of characters of a query that are compared."""
 _DEMOTION = 1.5
 """Steps of fit by which definitions of tests, examples and vendored code are demoted."""
 

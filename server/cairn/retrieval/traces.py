@@ -9,9 +9,10 @@ from attrs import frozen
 from cairn.retrieval.mentions import normalised_path
 
 _MAX_PLACES = 8
-"""Paths and names to search for: the innermost frames lead to the cause; a trace may have hundreds."""
+"""The maximum number of paths and names to search for: the innermost frames lead to the cause; a trace may
+have hundreds."""
 _MAX_FRAMES = 32
-"""Frames kept in all, since most may belong to libraries."""
+"""The maximum number of frames kept in all, since most may belong to libraries."""
 
 # One line of a trace each. Groups: path, name.
 _FRAMES = tuple(

@@ -19,7 +19,7 @@ _LONG = 8
 _CLEARLY = 2
 """How many times more frequent a word must be than the next equally similar one."""
 _MAX_REPAIRS = 3
-"""Repairs in one text: each takes up to 20 ms in a large index."""
+"""The maximum number of repairs in one text: each takes up to 20 ms in a large index."""
 _KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
 
 

@@ -34,9 +34,9 @@ _UNIT_WORDS = 150
 """Points are divided by √(words / this): the thresholds suit short help texts of this length."""
 
 JUDGED = 10
-"""Files that are judged."""
+"""The number of files that are judged."""
 _COMPARED = 3
-"""Following results that the first must lead; a user sees as many beside an answer."""
+"""The number of following results that the first must lead; a user sees as many beside an answer."""
 _COVERED_BY_NAME, _COVERED_BY_TEXT = 0.5, 0.5
 """The share of a term that its place in a result's name covers, and its place in the text (fitted)."""
 _MAX_INTENTS = 2

@@ -16,7 +16,7 @@ _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
 _NUMBERED = re.compile(r"(?:([^\W\d_]+)\d|\d+[^\W\d_])[^\W_]*")
 """A word that is not split, such as `oauth2`, `s3`, `k8s` or `2fa`."""
 _FEWEST_LETTERS = 4
-"""Letters before a number that are a word without it: "oauth"."""
+"""The minimum number of letters before a number that are a word without it: "oauth"."""
 _KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
 
 

@@ -16,7 +16,7 @@ from cairn.team.git_source import Ref, Repository
 
 _REGULAR = ("100644", "100755", "100664")
 _BATCH = 64 << 20
-"""Bytes of contents that one git command reads."""
+"""The number of bytes that one git command reads."""
 
 
 @frozen

@@ -17,9 +17,9 @@ from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 
 _BATCH_CHUNKS = 2_000
-"""Chunks written in one transaction, as in the indexing of a folder."""
+"""The number of chunks written in one transaction, as in the indexing of a folder."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""Bytes from which starting worker processes pays off, as in the indexing of a folder."""
+"""The number of bytes from which starting worker processes pays off, as in the indexing of a folder."""
 _EVERY_SECONDS = 5.0
 """The interval of progress messages."""
 

@@ -51,7 +51,7 @@ _OWN_FILES = frozenset(
 _LONGEST_LOG = 10_000_000
 """Size in bytes above which a start empties the log."""
 _PORT_TRIES = 5
-"""Attempts to start, since another program may take a free port before the server binds it."""
+"""The number of attempts to start, since another program may take a free port before the server binds it."""
 
 
 class LocalServer:

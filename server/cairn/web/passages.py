@@ -15,7 +15,7 @@ _WINDOW, _FURTHER = 7, 3
 """Number of lines shown of a result, and of a further passage of its file."""
 _MARKED = re.compile("<mark>([^<]*)</mark>")
 _BEFORE = 2
-"""Number of lines shown before the best ones."""
+"""The number of lines shown before the best ones."""
 
 
 @frozen

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
 _PARTS = 1_500
-"""Number of parts of a streamed page that are sent together, on average 10 characters each."""
+"""The number of parts of a streamed page that are sent together, on average 10 characters each."""
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
 """The header with which scripts request a part of a page."""

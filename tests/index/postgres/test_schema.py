@@ -83,7 +83,7 @@ def test_prepare_says_what_an_old_server_or_extension_needs(
         assert owner.execute("SELECT to_regnamespace('cairn')").fetchone() == (None,)
 
 
-def test_prepare_works_for_an_owner_who_is_no_superuser(postgres_server: LocalServer) -> None:
+def test_prepare_works_for_an_owner_without_superuser_rights(postgres_server: LocalServer) -> None:
     """Such an owner creates roles with CREATEROLE.
 
     Another owner may own the groups, and lets it grant them.

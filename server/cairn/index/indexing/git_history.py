@@ -22,7 +22,7 @@ from cairn.index.store.meta import raise_generation, read_facts
 from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
 
 _KEPT_COMMITS = 40_000
-"""Number of newest commits, of all branches, that are kept although HEAD does not reach them, so that
+"""The number of newest commits, of all branches, that are kept although HEAD does not reach them, so that
 switching back to a branch reads nothing again."""
 _NARROW = 9
 """The maximum number of files of a commit whose subject is indexed: broader commits did not help

@@ -31,7 +31,8 @@ _FIRST_FILES, _FIRST_FILE_BYTES = 100, 20_000
 """The first scan pauses after this many files to index those up to this size in bytes. The first answer for a
 folder of 78,000 files came after 2.5 s instead of 3.7."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""Bytes from which worker processes are started, which takes time. The break-even is not measured yet."""
+"""The number of bytes from which worker processes are started, which takes time. The break-even is not
+measured yet."""
 
 
 @define(eq=False)

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 _PROGRAM = "from cairn.index.indexing.links import serve; serve()"
 _APART_FROM = 2_000
-"""Number of files from which a process of its own counts. Files of the Linux kernel are counted at a rate of
-this many in 0.15 s; starting a process takes 0.3 s."""
+"""The number of files from which a process of its own counts. Files of the Linux kernel are counted at a rate
+of this many in 0.15 s; starting a process takes 0.3 s."""
 _AFTER_COUNTS, _EVERY_COUNTS = 10, 200
 """The intervals of counting are at most this many times as long as the latest count. So a small folder is
 counted immediately, and so is any folder at first."""

@@ -27,7 +27,8 @@ from cairn.settings.tree import Settings
 from cairn.workspace.watch import FolderWatcher
 
 _FLOOD = 1_000
-"""Number of changed paths above which the whole folder is scanned, because the watcher may have lost some."""
+"""The number of changed paths above which the whole folder is scanned, because the watcher may have lost
+some."""
 
 
 class WritingSession:

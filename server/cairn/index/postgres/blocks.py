@@ -23,7 +23,7 @@ from cairn.index.reader.arrays import Ids
 from cairn.index.reader.postings import Postings
 
 MOST_TERMS = 128
-"""Terms in a block. Their dictionary takes about 1.5 kB."""
+"""The maximum number of terms in a block. Their dictionary takes about 1.5 kB."""
 MOST_BYTES = 6_000
 """Size at which a block's lists end, so that its row fits on a page. A frequent term fills a block alone."""
 _COUNTS, _NAMES = 16, 32

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from cairn.index.postgres.word_queries import WordQueries
 
 _MOST_WORDS = 24
-"""Words of a pasted text that select candidates. A matching chunk contains all of the text."""
+"""The maximum number of words of a pasted text that select candidates. A matching chunk contains all of the
+text."""
 _MOST_TERMS = 1_000
 """A part of a word that more terms contain does not select candidates."""
 _MOST_MORE = 400
-"""Candidates that may have the literal inside longer words, where other chunks have it as written."""
+"""The maximum number of candidates that may have the literal inside longer words, where other chunks have it
+as written."""
 _BATCHES = (64, 256, 512)
 """Numbers of chunks whose texts are read at once."""
 

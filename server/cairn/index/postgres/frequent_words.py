@@ -15,7 +15,8 @@ from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import WORDS
 
 _MOST_WORDS = 3_000
-"""Words stored for each repository, 150 kB. A repository's topics occur in many of its chunks."""
+"""The maximum number of words stored for each repository, 150 kB. A repository's topics occur in many of its
+chunks."""
 _SMOOTHING = 100.0
 """The value of `cairn.retrieval.folder_likelihood`."""
 _MOST_TERMS = 200

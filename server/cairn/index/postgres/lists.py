@@ -33,7 +33,7 @@ MOST_SEGMENTS = 16
 MOST_DEAD = 0.3
 """The share of listed chunks that no snapshot has, above which the lists are merged without these."""
 _BLOCKS_AT_ONCE = 200
-"""Blocks read or written at once, about 1.5 MB."""
+"""The number of blocks read or written at once, about 1.5 MB."""
 
 
 @frozen(eq=False)

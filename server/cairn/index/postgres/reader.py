@@ -23,7 +23,8 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 
 _COMPARED = 50_000
-"""Chunks of a snapshot up to which the database compares all vectors; above, it searches the HNSW index."""
+"""The number of chunks of a snapshot up to which the database compares all vectors; above, it searches the
+HNSW index."""
 _VECTORS = VectorCache()
 
 

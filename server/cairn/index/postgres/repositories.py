@@ -9,7 +9,7 @@ from cairn.index.postgres.publishing import Home
 from cairn.index.postgres.shards import add_shard, known_server
 
 _FULL = 200_000
-"""Chunks of a full shard, which gets no new pools."""
+"""The number of chunks of a full shard, which gets no new pools."""
 
 
 def find_home(

@@ -33,7 +33,8 @@ WORDS, OPERATORS, NAMES = 1, 2, 3
 _VOCABULARIES = {OPERATORS: "operators", NAMES: "names"}
 _VECTORS_AT_ONCE = 20_000
 _ROWS_AT_ONCE = 1_000_000
-"""Occurrences of terms that are read at once: a text of 8 MB, and arrays of about the same size."""
+"""The number of occurrences of terms that are read at once: a text of 8 MB, and arrays of about the same
+size."""
 
 
 @frozen

@@ -34,15 +34,15 @@ logger = logging.getLogger(__name__)
 _MOST_BYTES = 400_000_000
 """Memory for all vectors: a million chunks in small snapshots, or four million in large ones."""
 _READ_BEHIND_FROM = 30_000
-"""Chunks from which a background thread reads the vectors (a million take 5 s), so that requests can time
-out. The database would need 1 s of all cores to compare a million for one query."""
+"""The number of chunks from which a background thread reads the vectors (a million take 5 s), so that
+requests can time out. The database would need 1 s of all cores to compare a million for one query."""
 _LOOK_SECONDS = 0.02
 """The interval in which a waiting request looks at its deadline."""
 _CODED_FROM = 130_000
 """The value of an index file (`cairn.index.vectors.static_matrix`)."""
 _LONGEST_READING_MS = 600_000
 _AT_ONCE = 16_384
-"""Rows read at once, 9 MB."""
+"""The number of rows read at once, 9 MB."""
 _RETRY_SECONDS = 60.0
 """The pause after a background thread failed to read vectors."""
 

@@ -27,15 +27,15 @@ from cairn.index.store.generation_cache import GenerationCache
 from cairn.text.unicode import without_accents
 
 _SHORTEST = 3
-"""Letters that a stem needs to be compared."""
+"""The minimum number of letters that a stem needs to be compared."""
 _MAX_FOUND = 5
-"""Words to look up among the names of definitions."""
+"""The maximum number of words to look up among the names of definitions."""
 _MAX_ALIKE = 20
-"""Stems of one length that get endings."""
+"""The maximum number of stems of one length that get endings."""
 _FEWEST = 2
 """A word in a single chunk may be a typing error itself, unless a name contains it."""
 _MAX_KEPT = 500
-"""Results to cache for each index while it does not change."""
+"""The maximum number of results to cache for each index while it does not change."""
 
 _LONGEST_MS = 10.0
 """The time limit for reading a range of terms. "con…" takes 33 ms to count in 107,000 chunks."""

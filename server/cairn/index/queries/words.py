@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 _SEVERAL = 2
 """A word in this many times the requested chunks yields a lower bound for the best scores."""
 _MOST_WEIGHTED = 48
-"""Words of a report to search for: those of the highest weighted idf."""
+"""The maximum number of words of a report to search for: those of the highest weighted idf."""
 _FEW = 50_000
 """Up to this many admitted chunks are scored one by one; beyond, all chunks of the index are scored."""
 

@@ -32,13 +32,14 @@ Row = tuple[Any, ...]
 _LOOK_SECONDS = 0.02
 """How often a thread checks whether another file replaced the index. A search reads about thirty times."""
 _MOST_OUTLINES = 20_000
-"""Outlines to keep, 11 MB."""
+"""The maximum number of outlines to keep, 11 MB."""
 _MOST_TABLES = 1_000
 """Symbol tables to keep, 20 to 40 KB each."""
 _MOST_NAMED = 20
 """Pattern lists to keep with the files that they name: 0.5 MB for a list that names 78,000 files."""
 _CHECK_EVERY = 1_000
-"""SQLite instructions between two checks of the cancel flag: about a hundred rows of a keyword query."""
+"""The number of SQLite instructions between two checks of the cancel flag: about a hundred rows of a keyword
+query."""
 _WORDS_KEPT_SECONDS = 60.0
 """How long an unused word list stays in memory: 73 MB for a million chunks, which take 0.4 s to read."""
 

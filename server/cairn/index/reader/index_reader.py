@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NEIGHBOURS = 200
-"""Neighbours that a query may request at most. sqlite-vec's cost is quadratic in it (docs/design.md)."""
+"""The maximum number of neighbours that a query may request. sqlite-vec's cost is quadratic in it
+(docs/design.md)."""
 
 
 @define(eq=False, slots=False)

@@ -47,9 +47,9 @@ _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
 """Confidence that a call of an overridden method reaches the override, where language servers report that."""
 _MOST_NAMED = 50
 _MOST_MACROS = 50
-"""Macros to follow from a function to their users."""
+"""The maximum number of macros to follow from a function to their users."""
 _MOST_FILES = 400
-"""Files to search at most for one name."""
+"""The maximum number of files to search for one name."""
 
 
 @frozen

@@ -13,7 +13,7 @@ from cairn.index.references.tables import Symbol
 
 TYPES = (CONTAINERS - {"module", "impl", "extension"}) | {"type"}
 MOST_SHARED = 12
-"""Definitions of one name to consider at most; the nearest ones win."""
+"""The maximum number of definitions of one name to consider; the nearest ones win."""
 
 SURE, LIKELY = 0.95, 0.9
 

@@ -16,7 +16,8 @@ from cairn.index.references.scoping import family_of
 from cairn.index.store.deadline import Cancelled
 
 _MOST_FILES = 400
-"""Files to read for one name, at 0.2 ms each. More files contain only very common names, such as `get`."""
+"""The maximum number of files to read for one name, at 0.2 ms each. More files contain only very common
+names, such as `get`."""
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
 
 

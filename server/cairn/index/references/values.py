@@ -19,7 +19,7 @@ from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _DEEPEST = 8
-"""Steps to follow at most from an expression to its type."""
+"""The maximum number of steps to follow from an expression to its type."""
 _END_OF_FILE = 1 << 30
 _RUN_BY_NAME = frozenset({"ruby", "scala", "elixir"})
 """Languages in which mentioning a method of an object calls it."""

@@ -28,16 +28,16 @@ from cairn.workspace.watch import FolderWatcher
 logger = logging.getLogger(__name__)
 
 _MOST_COMMITS = 1_000
-"""Commits back from HEAD to look up in the team's index."""
+"""The maximum number of commits back from HEAD to look up in the team's index."""
 _MOST_FILES = 400
-"""Files that may differ. With more of them, an index of its own is ready sooner."""
+"""The maximum number of files that may differ. With more of them, an index of its own is ready sooner."""
 _GIT_SECONDS = 20.0
 _LOOK_SECONDS = 30.0
 """How often to check whether the team has a nearer commit."""
 _RETRY_SECONDS = (2.0, 15.0)
 """The first and the longest delay between two attempts to reach the server."""
 _MOST_KEPT = 20
-"""Catalogues to keep on disk; the least recently used are deleted."""
+"""The maximum number of catalogues to keep on disk; the least recently used are deleted."""
 
 
 class NotSharedError(CairnError):

@@ -36,7 +36,7 @@ Ask = Callable[[str, list[Any]], Any]
 """Sends a read to the server, given its name and arguments, and returns the result."""
 
 _MOST_POSTINGS = 2_000
-"""Words whose postings are cached."""
+"""The maximum number of words whose postings are cached."""
 
 
 @define(eq=False)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _MOST_SORTED = 3_000
 """Matching names to sort; sorting all that match `%est%` took 100 ms."""
 _MOST_NAMES = 400
-"""Names to return, the shortest first; comparing one takes about 15 µs."""
+"""The maximum number of names to return, the shortest first; comparing one takes about 15 µs."""
 
 
 @frozen(eq=False)

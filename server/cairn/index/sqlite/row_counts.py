@@ -17,7 +17,7 @@ from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.deadline import Cancelled
 
 _MAX_WORDS = 20_000
-"""Words to keep, 2 MB."""
+"""The maximum number of words to keep, 2 MB."""
 _DRIFT = 0.1
 
 

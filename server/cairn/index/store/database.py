@@ -43,7 +43,7 @@ _MAPPED_BYTES = 64 << 20
 """Smaller indexes are memory-mapped, which halves the time of a vector scan (docs/design.md). The mappings of
 a larger one, one for each thread's connection, would all count as memory of the process."""
 _CHECK_EVERY = 10_000
-"""SQLite instructions between two calls of a check's `interrupted`."""
+"""The number of SQLite instructions between two calls of a check's `interrupted`."""
 _CHECKED_FIRST_BYTES = 64 << 20
 """Larger indexes are checked in the background, smaller ones before they are written: 0.8 s for 31 MB.
 

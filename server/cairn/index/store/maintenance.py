@@ -18,12 +18,13 @@ _HOLES = 0.3
 """Share of deleted rows from which a table of vectors is compacted: sqlite-vec does not reuse their space."""
 _FEWEST_HOLES = 1_000
 _BLOCK = 1_024
-"""Rows in a block of sqlite-vec. It fills holes in the latest block only, and drops an empty block."""
+"""The number of rows in a block of sqlite-vec. It fills holes in the latest block only, and drops an empty
+block."""
 _ROWS_AT_ONCE = 500
 _PAGES_AT_ONCE = 1_000
-"""Pages freed in one transaction: 4 MB."""
+"""The number of pages freed in one transaction: 4 MB."""
 _MERGED_PAGES = 200
-"""Pages of a keyword index merged in one transaction."""
+"""The number of pages of a keyword index merged in one transaction."""
 _NOTHING_MERGED = 2
 """A merge that changes fewer rows than this had nothing to do (SQLite's documentation of FTS5's `merge`)."""
 

@@ -25,15 +25,18 @@ from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 from cairn.index.text.word_list import WordList
 
 _MOST_WORDS = 24
-"""Words of a long literal that propose chunks. The chunk must contain the whole literal."""
+"""The maximum number of words of a long literal that propose chunks. The chunk must contain the whole
+literal."""
 _MOST_TERMS = 1_000
-"""Terms of one part at most; a part of more terms is not selective."""
+"""The maximum number of terms of one part; a part of more terms is not selective."""
 _MOST_IDS = 20_000
-"""Chunks that one of several conditions may propose; a condition with more is skipped."""
+"""The maximum number of chunks that one of several conditions may propose; a condition with more is
+skipped."""
 _FEW = 200
 """Up to this number of chunks, reading their texts is faster than evaluating another condition."""
 _MOST_MORE = 400
-"""Chunks to read for the literal inside longer words where others contain it whole, 8 ms."""
+"""The maximum number of chunks to read for the literal inside longer words where others contain it whole, 8
+ms."""
 _BATCHES = (32, 64, 128, 256)
 """Chunks to read at once. Each takes 10 to 20 µs, a query 0.1 ms."""
 

@@ -11,7 +11,7 @@ EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
 """Scores of an occurrence: as a whole word, in another case, inside a longer word, and both."""
 
 _MOST_COUNTED = 50
-"""Occurrences to count in a chunk; further ones no longer change the order."""
+"""The maximum number of occurrences to count in a chunk; further ones no longer change the order."""
 
 
 @frozen

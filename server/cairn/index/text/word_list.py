@@ -23,13 +23,13 @@ from attrs import frozen
 from cairn.index.store.schema import TOKENIZER
 
 FEW_NEW = 1_000
-"""Chunks newer than the list that a query may read one by one, at 10 to 20 µs each."""
+"""The number of chunks newer than the list that a query may read one by one, at 10 to 20 µs each."""
 _TERMS_AT_ONCE = 2_000
-"""Words to walk in one step, 13 ms."""
+"""The number of words to walk in one step, 13 ms."""
 _CHUNKS_AT_ONCE = 100
-"""Chunks to read in one step, 3 ms."""
+"""The number of chunks to read in one step, 3 ms."""
 _MOST_LISTS = 16
-"""Lists to keep; each query searches all of them."""
+"""The maximum number of lists to keep; each query searches all of them."""
 _MUCH_NEW = 0.25
 """The share of new chunks from which all words are walked instead of reading the new chunks."""
 
@@ -44,11 +44,11 @@ _SUFFIXES = (
 )  # fmt: skip
 """What Porter's stemmer removes from a word, piece by piece: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
-"""Letters that the stemmer removes at most: `ibilities` has 9."""
+"""The maximum number of letters that the stemmer removes: `ibilities` has 9."""
 _ENDINGS = frozenset({"", "e", "i", "l", "le"})
 """Replacements that the stemmer may append: it makes `able` of `abiliti`."""
 _FEWEST_LETTERS = 3
-"""Letters of a part at least; shorter ones are in too many words."""
+"""The minimum number of letters of a part; shorter ones are in too many words."""
 
 
 def stable_part(word: str) -> str:

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANDIDATES = 24_000
-"""Number of candidates. Their recall@200 is 0.998 for 200,000 rows and 0.994 for 500,000."""
+"""The number of candidates. Their recall@200 is 0.998 for 200,000 rows and 0.994 for 500,000."""
 BLOCK = 2_048
-"""Rows converted to float32 at once: 2 MB for 256 numbers each, which fit the processor's cache."""
+"""The number of rows converted to float32 at once: 2 MB for 256 numbers each, which fit the processor's
+cache."""
 _CODED = 512
-"""Rows coded at once: two arrays of 256 KB for 256 numbers each."""
+"""The number of rows coded at once: two arrays of 256 KB for 256 numbers each."""
 _COMPARED = 32_768
-"""Codes compared at once. Each block takes three calls of numpy, which release the GIL and may wait for it.
-Beside a thread that runs Python, a search of a million rows took 717 ms with 1,500 calls and takes 25 ms with
-100; alone it takes 11."""
+"""The number of codes compared at once. Each block takes three calls of numpy, which release the GIL and may
+wait for it. Beside a thread that runs Python, a search of a million rows took 717 ms with 1,500 calls and
+takes 25 ms with 100; alone it takes 11."""
 _SAMPLED = 8
 """Every eighth row is sampled to estimate the distance of the farthest candidate."""
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from cairn.embedding.static import StaticTable
 
 _PAGE = 512
-"""Chunks taken at once. Texts of similar length are embedded together, as padding costs as much as text."""
+"""The number of chunks taken at once. Texts of similar length are embedded together, as padding costs as much
+as text."""
 _TEXTS_A_STEP = 4
-"""Texts embedded between two checks for queries and other work: 50 ms of one core."""
+"""The number of texts embedded between two checks for queries and other work: 50 ms of one core."""
 _STATIC_AT_ONCE = 64
 """Up to this many new chunks, such as those of a save, get static vectors immediately; more are queued."""
 _RECENT_SECONDS = 24 * 3600

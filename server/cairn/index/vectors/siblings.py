@@ -17,7 +17,7 @@ from cairn.index.store.schema import vectors_table
 logger = logging.getLogger(__name__)
 
 _MOST = 64
-"""Number of other indexes used; looking up a page takes about a millisecond in each."""
+"""The maximum number of other indexes used; looking up a page takes about a millisecond in each."""
 
 
 class Siblings:

@@ -28,14 +28,14 @@ logger = logging.getLogger(__name__)
 FEWEST_ROWS = 5_000
 """sqlite-vec searches fewer rows in less than 2 ms."""
 _CODED_FROM = 130_000
-"""Number of rows from which codes find candidates. Computing all distances takes 5 ms for 128 numbers each;
-codes take a quarter of the rows' memory."""
+"""The number of rows from which codes find candidates. Computing all distances takes 5 ms for 128 numbers
+each; codes take a quarter of the rows' memory."""
 _IDLE_SECONDS = 1_800.0
 """Time without queries after which rows are freed. Reading and coding a million takes 2 s of a core, and
 users who read an answer search again after some minutes."""
 _READ_BEHIND_FROM = 200_000
-"""Number of chunks from which a separate thread reads the rows, so that queries can end at their deadlines.
-It takes 0.4 to 0.7 s for a million, less than one search by sqlite-vec."""
+"""The number of chunks from which a separate thread reads the rows, so that queries can end at their
+deadlines. It takes 0.4 to 0.7 s for a million, less than one search by sqlite-vec."""
 _POLL_SECONDS = 0.02
 """Interval at which a query that waits for that thread checks its deadline."""
 _LONGEST_WAIT = 0.1

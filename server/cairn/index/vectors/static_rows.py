@@ -30,14 +30,17 @@ _ROOM = 0.25
 _HOLES = 0.1
 """Share of deleted rows from which all are read again."""
 _MAPPED_FROM = 130_000
-"""Number of rows from which they are in a mapped file. These have codes, so that a query reads few rows."""
+"""The number of rows from which the rows are in a mapped file. Such rows have codes, so that a query reads
+few rows."""
 _SAMPLED = 16
 """Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
 _RELEASE_EVERY = 64
-"""Blocks of sqlite-vec that are read before memory is released: 16 MB for 256 numbers in a row."""
+"""The number of blocks of sqlite-vec that are read before memory is released: 16 MB for 256 numbers in a
+row."""
 _MASKS = 4
-"""Number of cached filters. A filter of 107,000 chunks takes 30 ms to evaluate and a byte for each chunk."""
+"""The number of cached filters. A filter of 107,000 chunks takes 30 ms to evaluate and a byte for each
+chunk."""
 
 _Vectors = NDArray[np.int8]
 _FAR = np.float32(np.inf)

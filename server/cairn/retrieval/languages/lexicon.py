@@ -23,9 +23,10 @@ _PORTUGUESE_ENDINGS = re.compile(
 _MAX_PHRASE = 6
 _MAX_MEANINGS = 4
 _LONG = 6
-"""Letters of a word that is unambiguous without its accents, unlike "donde", "ou" and "que"."""
+"""The number of letters from which a word is unambiguous without its accents, unlike "donde", "ou" and
+"que"."""
 _FEWEST_LETTERS = 4
-"""Letters of a word with inflections, and of a part of a German compound."""
+"""The minimum number of letters of a word with inflections, and of a part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
 _LINKS = ("", "s", "n", "en", "es", "e", "-")
 _WORD_SIGNS = re.compile(r"['’ʼ-]")

@@ -15,7 +15,8 @@ from cairn.text.words import STOPWORDS
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
 _SHORT = 600
-"""Characters of a text in which one foreign sentence at either end decides; longer texts are pasted."""
+"""The number of characters of a text in which one foreign sentence at either end decides; longer texts are
+pasted."""
 
 
 @frozen

@@ -20,7 +20,7 @@ _MOST_FAMILIES = 2
 _LEAST_LETTERS = 2
 _SHORT_LINE = 8
 _MOST_CHUNKS = 40
-"""Chunks with members that are considered beside those found."""
+"""The maximum number of chunks with members that are considered beside those found."""
 _ALL_COLUMNS = ColumnWeights()
 
 _NAME = re.compile(r"[A-Za-z0-9_$]+")

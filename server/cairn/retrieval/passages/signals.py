@@ -33,7 +33,7 @@ from cairn.workspace.collections import FileKind
 _K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
-"""Members of a family, beside the first, that make a window a place for another one."""
+"""The maximum number of members of a family, beside the first, that make a window a place for another one."""
 _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
 """The values of a step's windows where it begins, and where it has no calls into the workspace."""
 

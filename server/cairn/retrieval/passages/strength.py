@@ -14,9 +14,9 @@ from cairn.retrieval.question_kinds import QuestionKind
 from cairn.text.identifiers import identifier_words
 
 _BEST = 3
-"""Passages whose similarity counts: a single one may be near by chance."""
+"""The number of passages whose similarity counts: a single one may be near by chance."""
 _FILES_OF = 5
-"""Best passages whose files count: the passages of one file contain the terms together."""
+"""The number of best passages whose files count: the passages of one file contain the terms together."""
 _LEAST_INTRODUCTION = 0.5
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")

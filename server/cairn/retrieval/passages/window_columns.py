@@ -30,13 +30,13 @@ from cairn.workspace.collections import FileKind
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
 """Points of an introduction in a README's first lines, near its top, and for a definition."""
 _INTRODUCING_FILES = 8
-"""READMEs and similar files whose beginnings are always considered."""
+"""The number of READMEs and similar files whose beginnings are always considered."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
 """The weights of words and of vectors in the nearness of a name."""
 _WHOLE_FILES = 4
-"""Files of which all chunks are considered; more change nothing."""
+"""The number of files of which all chunks are considered; more change nothing."""
 _MOST_OF_A_FILE = 300
-"""Chunks of one such file: 300 are some 10,000 lines."""
+"""The maximum number of chunks of one such file: 300 are some 10,000 lines."""
 
 
 @frozen(eq=False)

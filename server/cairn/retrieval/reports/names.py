@@ -23,7 +23,7 @@ _MOST_NAMES = 48
 _MOST_OPTIONS = 8
 _MOST_PATHS, _MOST_MODULES = 32, 16
 _MOST_PARTS = 10
-"""Parts of a dotted name; a longer one is data."""
+"""The maximum number of parts of a dotted name; a longer name is data."""
 
 _TITLE, _PROSE, _BACKTICKS, _CODE, _IMPORTED, _CAPITALISED = 2.0, 1.0, 1.5, 0.7, 0.5, 0.3
 """The weights of names by their place."""

@@ -32,7 +32,7 @@ from cairn.web.request import PageRequest
 _LEAST, _MOST, _STEP, _DEFAULT = 500, 16_000, 500, 4_000
 """The range and the default of the prompt's budget, in tokens."""
 _NEAREST = 5
-"""Number of places shown if nothing matches."""
+"""The number of places shown if nothing matches."""
 
 
 @frozen

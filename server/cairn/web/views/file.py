@@ -30,9 +30,11 @@ from cairn.web.request import Cancelled, PageRequest
 from cairn.web.views.file_panel import panel_values
 
 BLOCK = 100
-"""Lines per block. Browsers lay out only the blocks near the viewport; file.css has the others' height."""
+"""The number of lines per block. Browsers lay out only the blocks near the viewport; file.css has the others'
+height."""
 MOST_OUTLINED = 1_000
-"""Most entries of an outline on a page: 14,500 entries took longer to render than the file."""
+"""The maximum number of entries of an outline on a page: 14,500 entries took longer to render than the
+file."""
 _LINES = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 
 

@@ -20,7 +20,7 @@ from cairn.web.code import code_lines
 from cairn.web.request import PageRequest
 
 _LISTED = 8
-"""Number of files that are visible before a list is expanded."""
+"""The number of files that are visible before a list is expanded."""
 _RELATED = 8
 
 

@@ -22,7 +22,7 @@ _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
 """A batch ends at either limit, as results that wait for the writer take memory. Not tuned yet."""
 _AHEAD = 2
-"""Batches that are queued besides those in progress, so that no worker waits for the writer."""
+"""The number of batches that are queued besides those in progress, so that no worker waits for the writer."""
 
 
 class WorkerPool:

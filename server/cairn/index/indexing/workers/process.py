@@ -25,8 +25,8 @@ _NICENESS = 5
 """Editing and queries have priority. On Windows, `start` sets the priority."""
 
 _COLLECT_EVERY = 50
-"""Batches between two garbage collections. The interpreter's automatic ones took a tenth of the time,
-although there is hardly any garbage."""
+"""The number of batches between two garbage collections. The interpreter's automatic ones took a tenth of the
+time, although there is hardly any garbage."""
 
 Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], ReadResult]
 
