@@ -136,7 +136,7 @@ def test_other_threads_run_while_a_choice_waits_for_the_lock(tmp_path: Path) -> 
     store = FeedbackStore(tmp_path)
     opened(store, "a.py")
     other = apsw.Connection(str(store.path))
-    other.execute("BEGIN EXCLUSIVE")
+    other.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(opened, store, "b.py")
         wait([waiting], timeout=0.1)
