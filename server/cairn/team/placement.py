@@ -51,8 +51,8 @@ def find_place(
     server: str,
     progress: Progress,
 ) -> StoragePlace:
-    """Return where the repository is stored, or will be on `server` if it is new. Until `stack` is closed,
-    runs for its forks wait.
+    """Return where the repository is stored. A new one will be on `server`, and runs for its forks wait until
+    `stack` is closed.
 
     Raise InvalidRequestError if `name` belongs to another repository, or if the repository or a fork of it is
     on a server other than `server`.
