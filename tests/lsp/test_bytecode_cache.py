@@ -10,7 +10,7 @@ import attr._make
 import attrs
 import pytest
 
-from cairn.lsp import cached_bytecode as module
+from cairn.lsp import bytecode_cache as module
 from cairn.lsp.bytecode_cache import cached_bytecode
 
 
