@@ -21,10 +21,10 @@ class SearchFilter:
     language: tuple[str, ...] = ()
     """Names or usual abbreviations of languages: `typescript`, `ts`."""
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
-    is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
-    several folders are open, it may begin with a folder's name. A glob may exclude (`docs/*.md`, `!*.lock`).
-    A path that does not exist is an error, whose message names the nearest one."""
+    """Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the
+    question is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute;
+    if several folders are open, it may begin with a folder's name. A glob may exclude (`docs/*.md`,
+    `!*.lock`). A path that does not exist is an error, whose message names the nearest one."""
     collection: tuple[str, ...] = ()
 
 
@@ -40,10 +40,10 @@ class SearchParams:
     """How many chunks to show before and after each result."""
     explain: bool = False
     passages: int = field(default=3, metadata=within(1, 3))
-    """The most passages of one file. With 1, only the best one is shown."""
+    """How many passages of one file are returned at most. With 1, only the best one is returned."""
     case_sensitive: bool = False
-    """Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
-    treated as if all of it were quoted."""
+    """Whether text in double quotes must match in upper and lower case. With this or `whole_word`, a query
+    without quotes is treated as if all of it were quoted."""
     whole_word: bool = False
     """Whether text in double quotes must match whole words."""
 
@@ -123,7 +123,8 @@ class Verdict:
     message: str
     candidates: tuple[Candidate, ...]
     confidence: float
-    """How far the first result leads the mean of the next three, as a share of its score, from 0 to 1."""
+    """The difference between the score of the first result and the mean score of the next three, as a share
+    of the first score, from 0 to 1."""
     matched_terms: tuple[str, ...]
     coverage: float = 0.0
     """The largest share of the query, weighted by inverse document frequency, that one result contains; from
@@ -182,7 +183,7 @@ class AnsweredIn:
     """The phase in which an answer was made."""
 
     phase: int = 3
-    """The phase: 3 is all legs, 2 is all but vectors, 1 is names and keywords, 0 is off."""
+    """The phase: 3 uses all legs, 2 uses all except vectors, 1 uses names and keywords, and 0 is off."""
     wanted: int = 3
     """The phase that the settings or `cairn phase` ask for; at most 2 if no model can be used."""
     fallback: str = ""
