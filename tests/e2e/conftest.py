@@ -1,4 +1,4 @@
-"""The small project, its index and its daemon, shared by the tests of a module that change nothing in them."""
+"""The small project, its index, its daemon and its server, for tests of a module that change none of them."""
 
 from __future__ import annotations
 
@@ -8,32 +8,42 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.data_folder import made_data_dir
 from tests.harbour import HARBOUR, write_files
+from tests.serving import PATIENCE_SECONDS, Served
 
 from .command_line import run_cairn
-from .daemon import Daemon, run_daemon
+from .daemon import Daemon
+from .shared import environment_of, share_daemon, share_server
 
 
 @pytest.fixture(scope="module")
-def harbour_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The small project, with a data folder of its own."""
-    folder = tmp_path_factory.mktemp("shared")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(folder / "data")))
-        patch.setenv("CAIRN_CONFIG_DIR", str(folder / "no-settings"))
-        yield write_files(folder / "harbour", HARBOUR)
+def harbour_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("shared") / "harbour", HARBOUR)
 
 
 @pytest.fixture(scope="module")
-def indexed_harbour(harbour_folder: Path) -> Path:
-    run_cairn("index", "-q", str(harbour_folder))
-    return harbour_folder
+def indexed_harbour(harbour_folder: Path) -> Iterator[Path]:
+    """The folder of the small project, whose data folder all tests of the module use."""
+    with environment_of(harbour_folder):
+        run_cairn("index", "-q", str(harbour_folder))
+        yield harbour_folder
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def harbour(harbour_folder: Path) -> AsyncIterator[Daemon]:
     """A ready daemon on the small project; its tests need the event loop of the module."""
-    async with run_daemon(harbour_folder) as cairn:
-        await cairn.ready()
+    async with share_daemon(harbour_folder) as cairn:
         yield cairn
+
+
+@pytest.fixture(scope="module")
+def served(harbour_folder: Path) -> Iterator[Served]:
+    """A running `cairn serve` that has indexed the small project."""
+    with share_server(harbour_folder) as served:
+        yield served
+
+
+@pytest.fixture
+def patient(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new data folder, and no deadline for the legs of a search on a busy machine."""
+    monkeypatch.setenv("CAIRN_SEARCH__LEG_DEADLINE_MS", str(1000 * PATIENCE_SECONDS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tests.serving import Served, serving, until
 
 from .command_line import run_cairn_beside
 from .daemon import Daemon, is_settled
-from .test_mcp import text_of
+from .mcp_agent import text_of
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
@@ -41,13 +40,6 @@ IMPOSSIBLE: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"query": " \n\t"}, "query", "is empty; ask a question or name a symbol"),
     ({"query": QUESTION, "config": [4000]}, "config", "expected an object, got [4000]"),
 )
-
-
-@pytest.fixture(scope="module")
-def served(harbour_folder: Path) -> Iterator[Served]:
-    with serving(str(harbour_folder)) as served:
-        until(lambda: is_settled(served.call("status", {})))
-        yield served
 
 
 async def test_lsp_and_the_command_line_name_an_impossible_param(harbour: Daemon) -> None:

@@ -18,10 +18,11 @@ from cairn.discovery.render import INSTRUCTIONS
 from cairn.embedding.model_files import TOKENIZER_FILE, find_model
 from cairn.embedding.tokenization import load_tokenizer
 from cairn.text.verbatim import lines_of, stands_in
-from tests.data_folder import QUICK_STARTS, made_data_dir
+from tests.data_folder import QUICK_STARTS
 from tests.harbour import write_files
 
 from .daemon import UNWATCHED, Daemon, run_daemon
+from .shared import share_daemon
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
 
@@ -135,13 +136,9 @@ def vectorizer(tmp_path: Path) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cairn(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
     """A ready daemon on the same project, for tests that change nothing."""
-    folder = tmp_path_factory.mktemp("shared")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(folder / "data", ("models", *QUICK_STARTS))))
-        patch.setenv("CAIRN_CONFIG_DIR", str(folder / "no-settings"))
-        async with run_daemon(write_files(folder / "vectorizer", VECTORIZER)) as cairn:
-            await cairn.ready()
-            yield cairn
+    root = write_files(tmp_path_factory.mktemp("shared") / "vectorizer", VECTORIZER)
+    async with share_daemon(root, shared=("models", *QUICK_STARTS)) as cairn:
+        yield cairn
 
 
 def texts(answer: Any) -> list[str]:

@@ -154,7 +154,7 @@ async def test_the_setting_turns_feedback_off(port: Path, bare_data_dir: Path) -
 BAD = [
     ({"action": "printed"}, "action: expected one of open, copy, helpful, notHelpful"),
     ({"contentHash": "0" * 32}, "contentHash: no passage"),
-    ({"contentHash": "x"}, "contentHash: 'x' is none"),
+    ({"contentHash": "x"}, "contentHash: 'x' is not a content hash"),
     ({"query": " "}, "query: is empty"),
     ({"query": "=>"}, "query: '=>' has no words"),
     ({"path": "src/tides.py"}, "'src/tides.py' holds"),

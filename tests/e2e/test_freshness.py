@@ -1,4 +1,4 @@
-"""The index follows the files, through floods of changes, git, and changes that the system does not report."""
+"""The index follows the files through floods of changes, git, and changes that the system does not report."""
 
 from __future__ import annotations
 

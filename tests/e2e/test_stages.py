@@ -11,6 +11,7 @@ import pytest_asyncio
 from pygls.exceptions import JsonRpcInvalidParams
 
 from .daemon import Daemon, run_daemon
+from .shared import share_daemon
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
@@ -31,8 +32,7 @@ async def both(harbour_folder: Path) -> AsyncIterator[Daemon]:
     (other / "README.md").write_text(
         "# Lighthouse\n\nA lighthouse shows ships the way to the berths of a harbour.\n"
     )
-    async with run_daemon(harbour_folder, other) as cairn:
-        await cairn.ready()
+    async with share_daemon(harbour_folder, other) as cairn:
         yield cairn
 
 
