@@ -42,7 +42,7 @@ class Client:
     settings_text: Callable[[str, Path], str | None]
     """What stands there before: for the model's URL and the project's folder."""
     run: tuple[str, ...]
-    """Asks the model once, and ends."""
+    """Needs the model once, and ends."""
     connected: re.Pattern[str]
     """What its list of servers shows of one that works."""
     variables: Callable[[str], dict[str, str]] = field(default=lambda _: {})

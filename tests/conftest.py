@@ -15,7 +15,7 @@ from cairn.engine.request import Tell
 from cairn.engine.runner import answer
 from cairn.index.store.deadline import Cancelled, never
 from cairn.paths import data_dir
-from tests.data_folder import QUICK_STARTS, made_data_dir
+from tests.data_folder import QUICK_STARTS, create_data_dir
 from tests.harbour import HARBOUR, write_files
 
 hypothesis.settings.register_profile("busy machine", deadline=None)
@@ -67,7 +67,7 @@ def model_data_dir(real_models: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def _own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: tuple[str, ...]) -> Path:
-    folder = made_data_dir(tmp_path / "data", shared)
+    folder = create_data_dir(tmp_path / "data", shared)
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
 

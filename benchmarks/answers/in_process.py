@@ -53,7 +53,7 @@ _SETTINGS: _Sections = {
 
 @contextmanager
 def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Request]:
-    """Asks an engine on the place's checkout, which only reads the index."""
+    """Needs an engine on the place's checkout, which only reads the index."""
     os.environ["CAIRN_DATA_DIR"] = str(place.data)
     sections = {
         name: {**_SETTINGS.get(name, {}), **settings.get(name, {})} for name in {*_SETTINGS, *settings}

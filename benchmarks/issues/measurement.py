@@ -1,4 +1,4 @@
-"""Asks Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in
+"""Needs Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in
 this process."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol.search import SearchParams
 from cairn.retrieval.meaning import StaticMeaning
-from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
+from cairn.retrieval.passages.further_passages import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings

@@ -1,4 +1,4 @@
-"""Asks Cairn, and ripgrep beside it, for the calls of the functions of a set."""
+"""Needs Cairn, and ripgrep beside it, for the calls of the functions of a set."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a language server for the callers of functions sampled evenly from a repository, and writes them as a
+"""Needs a language server for the callers of functions sampled evenly from a repository, and writes them as a
 set.
 
     python benchmarks/references/truth.py CHECKOUT LANGUAGE OUTPUT_FOLDER [--functions 200] [--below FOLDER]

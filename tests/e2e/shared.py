@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_folder import QUICK_STARTS, made_data_dir
-from tests.serving import Served, serving, until
+from tests.data_folder import QUICK_STARTS, create_data_dir
+from tests.serving import Served, serving, wait_for
 
 from .daemon import Daemon, is_settled, run_daemon
 
@@ -22,7 +22,7 @@ def environment_of(root: Path, shared: Sequence[str] = QUICK_STARTS) -> Iterator
     """
     data = root.with_name("data")
     if not data.exists():
-        made_data_dir(data, shared)
+        create_data_dir(data, shared)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAIRN_DATA_DIR", str(data))
         patch.setenv("CAIRN_CONFIG_DIR", str(root.with_name("no-settings")))
@@ -45,5 +45,5 @@ def share_server(root: Path) -> Iterator[Served]:
     with ExitStack() as stack:
         with environment_of(root):
             served = stack.enter_context(serving(str(root)))
-        until(lambda: is_settled(served.call("status", {})))
+        wait_for(lambda: is_settled(served.call("status", {})))
         yield served

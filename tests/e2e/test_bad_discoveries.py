@@ -16,7 +16,7 @@ import httpx2 as httpx
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.serving import Served, serving, until
+from tests.serving import Served, serving, wait_for
 
 from .command_line import run_cairn_beside
 from .daemon import Daemon, is_settled
@@ -88,7 +88,7 @@ async def test_discover_cites_no_file_that_vanished_after_the_search(workspace: 
     (workspace / ".cairn.toml").write_text("[index]\nwatch = false\n")
 
     def check(served: Served) -> None:
-        until(lambda: is_settled(served.call("status", {})))
+        wait_for(lambda: is_settled(served.call("status", {})))
         assert served.call("discover", {"query": QUESTION})["excerpts"]
         for file in (*workspace.rglob("*.py"), *workspace.rglob("*.md")):
             file.unlink()

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 QUESTION = "where do ships moor at the quay"
 ALIKE = "where do the ships moor"
 UNLIKE = "high water of the tide"
-REASON = "chosen for such questions: "
+REASON = "chosen for similar questions: "
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ async def test_the_setting_turns_feedback_off(port: Path, bare_data_dir: Path) -
         settings.write_text("[search]\nfeedback = true\n")
         assert await cairn.request("cairn/feedback", chosen) == {"kept": True}
         assert paths(await ask(cairn))[0] == paths(before)[1]
-        for off in ("[search]\nfeedback = false\n", '[search.weights]\n"chosen for such questions" = 0\n'):
+        for off in ("[search]\nfeedback = false\n", '[search.weights]\n"chosen for similar questions" = 0\n'):
             settings.write_text(off)
             assert (await ask(cairn))["results"] == before["results"]
 

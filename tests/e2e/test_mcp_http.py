@@ -24,7 +24,7 @@ from cairn.agents.tools import TOOLS
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.mcp.server import McpApp
-from tests.serving import PATIENCE_SECONDS, until
+from tests.serving import PATIENCE_SECONDS, wait_for
 
 from .mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of
 
@@ -66,7 +66,7 @@ def engine(workspace: Path, bare_data_dir: Path) -> Any:
     """An engine that has indexed the small project."""
     made = Engine({"search": {"legDeadlineMs": 1000 * PATIENCE_SECONDS}})
     made.add_folder(workspace)
-    until(lambda: made.progress().complete)
+    wait_for(lambda: made.progress().complete)
     yield made
     made.stop()
 

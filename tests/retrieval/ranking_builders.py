@@ -12,7 +12,7 @@ from attrs import AttrsInstance, fields_dict, frozen
 from cairn.index.reader.records import Outline
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
-from cairn.retrieval.learned import Choice, learn
+from cairn.retrieval.feedback_values import Choice, learn
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.scores import CloserScores, Contribution, Signal, SignalInputs, score_files

@@ -6,7 +6,7 @@ import pytest
 
 from cairn.chunking.chunker import chunk_text
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.passages.further import by_best_passage
+from cairn.retrieval.passages.further_passages import by_best_passage
 from cairn.retrieval.passages.ranking import Passage
 from cairn.retrieval.scores import Ranked
 

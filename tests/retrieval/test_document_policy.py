@@ -70,6 +70,8 @@ def test_only_explanations_raise_a_readme_by_type(kind: QueryType, for_evidence:
 
 
 def test_a_variation_is_judged_by_the_original_wording() -> None:
-    varied = evolve(understand("what is moored"), asked_as="where are ships moored", for_evidence=True)
+    varied = evolve(
+        understand("what is moored"), original_wording="where are ships moored", for_evidence=True
+    )
     assert documents_of(varied) is PENALISED
-    assert documents_of(evolve(varied, asked_as="")) is WELCOME
+    assert documents_of(evolve(varied, original_wording="")) is WELCOME

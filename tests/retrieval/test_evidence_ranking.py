@@ -41,7 +41,7 @@ def rank(
     folder: IndexedFolder, *questions: str, meaning: Meaning | None = None, only: ChunkFilter = EVERYTHING
 ) -> Ranking:
     queries = [
-        evolve(understand(text), for_evidence=True, asked_as=questions[0] if n else "")
+        evolve(understand(text), for_evidence=True, original_wording=questions[0] if n else "")
         for n, text in enumerate(questions)
     ]
     return rank_all([folder.reader], queries, meaning, SearchSettings(), scoring=evidence, only=only)

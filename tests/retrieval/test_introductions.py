@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from cairn.retrieval.intent import Readme, readme_of
-from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name, subject_of, tells_who_owns
+from cairn.retrieval.introductions import (
+    OverviewSubject,
+    is_about_ownership,
+    is_project_upkeep,
+    name_key,
+    subject_of,
+)
 from cairn.retrieval.query import understand
 
 
@@ -39,11 +45,11 @@ def test_a_question_for_a_value_is_not_an_overview() -> None:
 
 @pytest.mark.parametrize("name", ["serde-json", "serde_json", "Serde JSON", "serdeJson", "SerdeJson.js"])
 def test_spellings_of_a_name_share_a_key(name: str) -> None:
-    assert key_of_name(name) == "serdejson"
+    assert name_key(name) == "serdejson"
 
 
-def subject(name: str) -> Introduced:
-    found = Introduced.by(f"what is {name}")
+def subject(name: str) -> OverviewSubject:
+    found = OverviewSubject.by(f"what is {name}")
     assert found is not None
     return found
 
@@ -61,11 +67,11 @@ def subject(name: str) -> Introduced:
     ],
 )
 def test_a_sentence_says_what_its_subject_is(text: str, said: float) -> None:
-    assert subject("harbour").said_in(text) == said
+    assert subject("harbour").definition_score(text) == said
 
 
 def test_a_plural_subject_is_introduced_in_the_singular() -> None:
-    assert subject("blueprints").said_in("A blueprint is a set of operations.") == 1.0
+    assert subject("blueprints").definition_score("A blueprint is a set of operations.") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,7 @@ def test_a_plural_subject_is_introduced_in_the_singular() -> None:
     ],
 )
 def test_headings_and_files_show_a_projects_upkeep(heading: str, path: str, expected: bool) -> None:
-    assert is_furniture(["harbour", heading], path) is expected
+    assert is_project_upkeep(["harbour", heading], path) is expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_headings_and_files_show_a_projects_upkeep(heading: str, path: str, expe
     ],
 )
 def test_ownership_differs_from_a_description(text: str, expected: bool) -> None:
-    assert tells_who_owns(text) is expected
+    assert is_about_ownership(text) is expected
 
 
 @pytest.mark.parametrize(

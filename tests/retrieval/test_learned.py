@@ -9,13 +9,13 @@ from attrs import evolve
 from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
+from cairn.retrieval.feedback_values import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Scores, SignalInputs, score_files
 from cairn.retrieval.signals import SIGNALS, weighted
 
 TODAY = 20_000
-NAME = "chosen for such questions"
+NAME = "chosen for similar questions"
 
 
 def choice(

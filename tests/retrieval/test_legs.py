@@ -70,7 +70,7 @@ def test_quoted_text_ranks_first_where_it_occurs_verbatim(readers: list[IndexRea
         ("src/late.py", "exact"),
         ("src/dock.py", "keyword"),
     ]
-    (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the very text")
+    (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the literal text")
     assert reason.value == 1.0
     assert "exact" in found.timings
     assert found.legs.broken_off == []

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
-from cairn.retrieval.packages import Packages, packages_asked_about
+from cairn.retrieval.packages import Packages, package_relevance
 from cairn.retrieval.query import understand
 
 OTHERS = {f"packages/p{number}/package.json": json.dumps({"name": f"p{number}"}) for number in range(5)}
@@ -25,7 +25,7 @@ SEA = {"sea/package.json": '{"name": "sea", "description": "Where water goes"}'}
 
 
 def packages_of(folder: IndexedFolder, question: str = "which machine can lift them") -> Packages:
-    (packages,) = packages_asked_about([folder.reader], understand(question), folder.models.table)
+    (packages,) = package_relevance([folder.reader], understand(question), folder.models.table)
     return packages
 
 

@@ -7,7 +7,7 @@ from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
-from cairn.retrieval.referring import definitions_around
+from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -100,7 +100,7 @@ def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
 
 def test_a_test_of_a_caller_is_found_without_a_direct_test(folder: IndexedFolder) -> None:
     (found,) = [each for each in related(folder, FOCUS) if each.stored.path.startswith("tests/")]
-    assert (found.spoken_for_by()[0], selected(found).strip()) == (
+    assert (found.positive_signals()[0], selected(found).strip()) == (
         "a test that calls `assign`, which calls it",
         "assert assign([1])",
     )
@@ -111,5 +111,5 @@ def test_an_unsure_caller_comes_after_sure_ones(folder: IndexedFolder) -> None:
     found = related(folder, FOCUS)
     paths = [each.stored.path for each in found]
     loose = found[paths.index("port/loose.py")]
-    assert loose.spoken_for_by()[0] == "may call `tie_rope`"
+    assert loose.positive_signals()[0] == "may call `tie_rope`"
     assert paths.index("port/schedule.py") < paths.index("port/loose.py")

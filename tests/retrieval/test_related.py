@@ -10,7 +10,7 @@ from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.errors import QueryCancelledError
 from cairn.index.store.deadline import never
-from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -99,7 +99,7 @@ CRANES = {
 def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
     """Return for a cursor on a line the path, selected line and first reason of each result."""
     results = [each for each in related_to_line(folder, path, line) if each.lines]
-    return [(each.stored.path, selected(each).strip(), each.spoken_for_by()[0]) for each in results]
+    return [(each.stored.path, selected(each).strip(), each.positive_signals()[0]) for each in results]
 
 
 def test_callers_come_before_implementations_and_tests(folder: IndexedFolder) -> None:

@@ -48,7 +48,7 @@ def test_the_line_with_the_passages_name_is_selected(
     folder.save({path: text.replace("→", "")})
     found = related(folder, "port/berths.py")[path]
     assert selected(found) == text.partition("→")[2].partition("\n")[0]
-    assert f"{relation} `moor_ship`" in found.spoken_for_by()
+    assert f"{relation} `moor_ship`" in found.positive_signals()
 
 
 def test_a_call_says_more_than_an_import_of_the_passages_symbol(folder: IndexedFolder) -> None:
@@ -60,21 +60,21 @@ def test_a_call_says_more_than_an_import_of_the_passages_symbol(folder: IndexedF
     )
     found = related(folder, "port/cranes.py")["port/work.py"]
     assert selected(found) == "    v.lift_cargo()"
-    assert "calls `lift_cargo`" in found.spoken_for_by()
+    assert "calls `lift_cargo`" in found.positive_signals()
 
 
 def test_a_type_is_used_but_not_called(folder: IndexedFolder) -> None:
     folder.save({"port/quay.py": f"def quay():\n{FILLER}    return Berth()\n"})
     found = related(folder, "port/berths.py")["port/quay.py"]
     assert selected(found) == "    return Berth()"
-    assert "uses `Berth`" in found.spoken_for_by()
+    assert "uses `Berth`" in found.positive_signals()
 
 
 def test_a_definition_of_a_used_name_is_selected(folder: IndexedFolder) -> None:
     folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
     found = related(folder, "port/schedule.py")["port/berths.py"]
     assert selected(found) == "def moor_ship(vessel):"
-    assert "defines `moor_ship`" in found.spoken_for_by()
+    assert "defines `moor_ship`" in found.positive_signals()
     assert any(str(reason).startswith("defines `moor_ship`: ") for reason in found.reasons)
 
 
@@ -86,7 +86,7 @@ def test_a_common_name_selects_a_line_without_a_reason(folder: IndexedFolder) ->
     )
     found = related(folder, "port/berths.py")["port/call.py"]
     assert selected(found) == "    return moor_ship(vessel)"
-    assert not any("moor_ship" in reason for reason in found.spoken_for_by())
+    assert not any("moor_ship" in reason for reason in found.positive_signals())
 
 
 PLACES = {

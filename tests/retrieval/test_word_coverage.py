@@ -24,7 +24,7 @@ def shares_of(folder: IndexedFolder, query: str) -> dict[str, float]:
         ranked.stored.path: round(reason.value, 2)
         for ranked in search([folder.reader], query)
         for reason in ranked.reasons
-        if reason.signal == "words of the question that it holds"
+        if reason.signal == "words of the question that it contains"
     }
 
 

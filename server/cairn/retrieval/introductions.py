@@ -71,7 +71,7 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
     return f"{found['asks']}{project}{text[found.end() :]}"
 
 
-def key_of_name(name: str) -> str:
+def name_key(name: str) -> str:
     """Return what spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
     return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
@@ -86,18 +86,18 @@ def introduces(path: str) -> bool:
     return name in MANIFESTS or name.lower().partition(".")[0] in _INTRODUCING
 
 
-def is_furniture(headings: Sequence[str], path: str = "") -> bool:
+def is_project_upkeep(headings: Sequence[str], path: str = "") -> bool:
     """Return whether the text is about a project's upkeep (contributing, licence), not its product."""
     is_file = is_release_notes(path) or _UPKEEP_FILE.search(path.lower()) is not None
     return is_file or any(map(_UPKEEP.search, headings))
 
 
-def tells_who_owns(text: str) -> bool:
+def is_about_ownership(text: str) -> bool:
     return bool(_OWNERSHIP.search(text))
 
 
 @frozen
-class Introduced:
+class OverviewSubject:
     """The subject of a question that asks what it is."""
 
     key: str
@@ -106,13 +106,13 @@ class Introduced:
     _name: re.Pattern[str]
 
     @classmethod
-    def by(cls, wording: str) -> Introduced | None:
+    def by(cls, wording: str) -> OverviewSubject | None:
         """Return the subject that the question wants an overview of; None if it asks for something else."""
         subject = subject_of(wording).strip("`")
-        key = key_of_name(subject)
+        key = name_key(subject)
         return cls(key, *_patterns(subject)) if key else None
 
-    def said_in(self, text: str) -> float:
+    def definition_score(self, text: str) -> float:
         """Return 1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
         return max(
             (1.0 if found["is"] else _SAYS_WHAT_IT_DOES for found in self._definition.finditer(text)),
@@ -124,7 +124,7 @@ class Introduced:
         return bool(self._name.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
-        is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
+        is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == name_key(project_of(collection))
         return is_manifest and bool(DESCRIPTION.search(text))
 
     def owns(self, path: str, collection: str, line: int) -> bool:
@@ -132,9 +132,7 @@ class Introduced:
         at the top of the folder or in its documentation. A document that is not an introduction counts only
         in its first lines: further down, a page is about its own topic."""
         folders = path.lower().split("/")[:-1]
-        is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == key_of_name(
-            project_of(collection)
-        )
+        is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == name_key(project_of(collection))
         return is_there and file_kind(path) is FileKind.DOCS and (introduces(path) or line < TOP_LINES)
 
     def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
@@ -146,7 +144,7 @@ class Introduced:
         names = [headings[0], *folders[-1:]]
         if _FOLDERS_OF_DOCUMENTS.issuperset(folders):
             names.append(project_of(collection))
-        return self.key in map(key_of_name, names) and not is_furniture(headings)
+        return self.key in map(name_key, names) and not is_project_upkeep(headings)
 
 
 @lru_cache(maxsize=64)

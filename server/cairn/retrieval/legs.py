@@ -157,7 +157,7 @@ class Legs:
             for word in pool.keywords.words:
                 if word.place < len(query.groups):
                     stems = (stem(part) for one in words[word.place] for part in one.split())
-                    pool.words.append(QueryWord(frozenset(stems), word.idf, word.held))
+                    pool.words.append(QueryWord(frozenset(stems), word.idf, word.postings))
         self.add_time("keyword", began)
 
     def by_files(self) -> None:

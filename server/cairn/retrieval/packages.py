@@ -57,12 +57,12 @@ class Packages:
         return 0.0
 
 
-def packages_asked_about(
+def package_relevance(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
     """Return for each index how much nearer than the median each package is to the query, beyond noise. The
     result is empty without the static `table`, or if there are fewer than seven packages."""
-    known = [reader.remembered("packages", partial(_packages, reader.saved)) for reader in readers]
+    known = [reader.cached("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]
     vector = table.embed_queries([query.meant or query.text])[0]

@@ -16,9 +16,9 @@ from cairn.retrieval.languages.translation import Translation, in_english, word_
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
 from cairn.retrieval.question_kinds import fragments_of, message_fragments
-from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.reports.report import Report, read_report
 from cairn.retrieval.traces import Trace, read_trace
+from cairn.retrieval.typing_errors import is_common, repairs
 from cairn.retrieval.wording import (
     alternatives,
     is_compound,
@@ -86,7 +86,7 @@ class Query:
     """A remark for the user on how the question was understood, such as an unknown language."""
     meant: str = ""
     """The text that is embedded: in English, with synonyms and repairs in place."""
-    asked_as: str = ""
+    original_wording: str = ""
     """The original question, where this text is a variation of it; "" otherwise."""
 
     kinds: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Query:
     @property
     def wording(self) -> str:
         """The user's own words in English; of a report, its title."""
-        return self.asked_as or (self.report.title if self.report else self.english or self.text)
+        return self.original_wording or (self.report.title if self.report else self.english or self.text)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -24,11 +24,11 @@ from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather
 from cairn.retrieval.closer_look import CloserLook
 from cairn.retrieval.diversity import diversify, is_diverse
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
-from cairn.retrieval.packages import Packages, packages_asked_about
+from cairn.retrieval.packages import Packages, package_relevance
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked, Scores, Signal, SignalInputs, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
@@ -215,7 +215,7 @@ def rank(
     packages: Sequence[Packages] = ()
     # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
     if vectors and question.query.for_evidence:
-        packages = packages_asked_about(readers, question.query, table_of(meaning))
+        packages = package_relevance(readers, question.query, table_of(meaning))
     table = table_of(meaning) if vectors and not question.query.is_symbol else None
     look = CloserLook(readers, question.query, candidates, table) if table else None
     folders: Sequence[float] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.referring import Referral
+from cairn.retrieval.referrals import Referral
 from cairn.text.verbatim import lines_with_ends
 
 

@@ -22,7 +22,7 @@ from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChun
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.referring import CALLEE, CALLER, TEST, Referrals, definitions_around, referrals
+from cairn.retrieval.referrals import CALLEE, CALLER, TEST, Referrals, definitions_around, referrals
 from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"

@@ -21,8 +21,8 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.chunk_windows import TOKENS
 from cairn.retrieval.evidence_lines import imports, is_comment
-from cairn.retrieval.reading import TOKENS
 from cairn.retrieval.referral_parts import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from cairn.retrieval.diversity import near_duplicates
-from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST
 from cairn.retrieval.related import DEFINES, FILE_WEIGHTS, SIMILAR, USES, Related
 from cairn.retrieval.scores import Contribution, Ranked
 from cairn.settings.tree import DiversitySettings

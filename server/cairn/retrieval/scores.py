@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query
 from cairn.text.words import stem, text_stems
@@ -170,7 +170,7 @@ class Ranked:
     lines: tuple[int, int] | None = None
     """The lines `[first, last)` of the file to point at; None for its definition or beginning."""
 
-    def spoken_for_by(self) -> tuple[str, ...]:
+    def positive_signals(self) -> tuple[str, ...]:
         """Return the names of the signals that raise the score, strongest first."""
         return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)
 

@@ -27,7 +27,7 @@ from cairn.retrieval.file_names import (
     versions,
 )
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
-from cairn.retrieval.introductions import introduces, key_of_name, subject_of
+from cairn.retrieval.introductions import introduces, name_key, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, best, of_closer_look, of_file, top
@@ -217,7 +217,7 @@ def _documents(wanted: Documents) -> Value:
 
 def _introduction(inputs: SignalInputs) -> Floats:
     """Return how well the file introduces the project or the query's subject, its README best."""
-    subject = key_of_name(subject_of(inputs.query.wording))
+    subject = name_key(subject_of(inputs.query.wording))
     if not (subject or asks_for_overview(inputs.query.wording)):
         return inputs.nothing()
 
@@ -226,7 +226,7 @@ def _introduction(inputs: SignalInputs) -> Floats:
             return 0.0
         *folders, name = file.path.lower().split("/")
         if name.startswith("readme"):
-            is_its_own = not folders or (subject and subject == key_of_name(folders[-1]))
+            is_its_own = not folders or (subject and subject == name_key(folders[-1]))
             return 1.0 if is_its_own else 0.5
         return 0.5 if len(folders) < 3 else 0.0
 
@@ -247,17 +247,17 @@ KEYWORD, VECTOR, FILE = Family
 SIGNALS: tuple[Signal, ...] = (
     Signal("keywords in its best chunk", 0.5, KEYWORD, best("keyword"), in_reports=1.4),
     Signal("keywords in its best eight chunks", 1.5, KEYWORD, top("keyword", _SLOW_DECAY)),
-    Signal("words of the question that it holds", 1.5, KEYWORD, of_file("words"), floor=0.5, in_reports=0.0),
-    Signal("names it defines", 0.4, KEYWORD, best("definition"), in_reports=1.0),
+    Signal("words of the question that it contains", 1.5, KEYWORD, of_file("words"), floor=0.5, in_reports=0.0),  # noqa: E501
+    Signal("names that it defines", 0.4, KEYWORD, best("definition"), in_reports=1.0),
     Signal("file name", 1.0, KEYWORD, _file_name, relative=False, in_reports=1.4),
     Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False, in_reports=0.0),
     Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False, in_reports=0.0),
     Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False, in_reports=5.5),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
-    Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9),  # noqa: E501
+    Signal("contains the literal text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9),  # noqa: E501
     Signal("contains the whole question", 8.0, KEYWORD, _whole_question, relative=False, always=False),
-    Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False, in_reports=4.0),  # noqa: E501
+    Signal("path in the question", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False, in_reports=4.0),  # noqa: E501
     Signal("defines what a report names", 1.2, KEYWORD, top("named", _SLOW_DECAY), always=False),
     Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3, in_reports=4.7),
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS), in_reports=0.0),
@@ -265,26 +265,35 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
     Signal("near words in its best chunk", 1.5, VECTOR, of_closer_look("nearness"), always=False, of_first=True, in_reports=1.0),  # noqa: E501
     Signal("meaning of the whole file", 0.7, VECTOR, of_closer_look("whole"), always=False, of_first=True, in_reports=0.2),  # noqa: E501
-    Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
+    Signal("relevance of its package", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("words of its folder", 2.0, KEYWORD, _folder, relative=False, always=False, signed=True),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6),  # noqa: E501
     Signal("is documentation", -4.0, FILE, _documents(Documents.PENALISED), relative=False),
-    Signal("documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),  # noqa: E501
+    Signal("is a wanted document", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),
     Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
     Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, FILE, _translation, relative=False),
     Signal("is a copy", -2.0, FILE, of_file("is_copy"), relative=False),
-    Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
-    Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
+    Signal("is an older version", -4.0, FILE, _older_version, relative=False),
+    Signal("chosen for similar questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )  # fmt: skip
 """The signals with their default weights; `benchmarks/results/retrieval-folder.md` measures each."""
 
 
-# The escape keeps scripts/check_prose.py from reporting this name.
-_FORMER_NAMES: Mapping[str, str] = {"hands\x20on the symbol": "re-exports the symbol"}
-"""Former names, which settings may still have."""
+_FORMER_NAMES: Mapping[str, str] = {
+    "hands on the symbol": "re-exports the symbol",
+    "words of the question that it holds": "words of the question that it contains",
+    "contains the very text": "contains the literal text",
+    "names it defines": "names that it defines",
+    "is named by its path": "path in the question",
+    "the package asked about": "relevance of its package",
+    "documents what was asked": "is a wanted document",
+    "chosen for such questions": "chosen for similar questions",
+    "is of an older version": "is an older version",
+}
+"""Former names, which settings may have until 0.3."""
 _ALIKE = 70
 """The least similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tests.retrieval.passages.asked_folder import AskedFolder
 from tests.retrieval.passages.conftest import FolderOf
+from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
 from cairn.retrieval.passages.ranking import Passage
 
@@ -80,7 +80,7 @@ PORT = {
 }
 
 
-def first_of(folder: AskedFolder, question: str) -> tuple[Passage, str]:
+def first_of(folder: FolderWithPassages, question: str) -> tuple[Passage, str]:
     passage = folder.passages(question)[0]
     return passage, folder.shown(passage)
 
@@ -129,8 +129,8 @@ ValueError: refused
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedFolder]:
-    folder = AskedFolder(tmp_path_factory.mktemp("port"), PORT)
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FolderWithPassages]:
+    folder = FolderWithPassages(tmp_path_factory.mktemp("port"), PORT)
     yield folder
     folder.close()
 
@@ -146,7 +146,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedFolder]:
     ids=["default", "test", "definition", "stack trace"],
 )  # fmt: skip
 def test_the_answer_to_a_kind_of_question_leads(
-    port: AskedFolder, question: str, path: str, reason: str, line: str
+    port: FolderWithPassages, question: str, path: str, reason: str, line: str
 ) -> None:
     passage, shown = first_of(port, question)
     assert passage.stored.path == path
@@ -154,12 +154,12 @@ def test_the_answer_to_a_kind_of_question_leads(
     assert passage.reason == reason or not reason
 
 
-def test_tests_do_not_lead_for_other_questions(port: AskedFolder) -> None:
+def test_tests_do_not_lead_for_other_questions(port: FolderWithPassages) -> None:
     passage, _ = first_of(port, "how is a ship moored at a berth that is long enough")
     assert passage.stored.path != "tests/test_mooring.py"
 
 
-def test_a_call_uses_a_name_but_its_definition_does_not(port: AskedFolder) -> None:
+def test_a_call_uses_a_name_but_its_definition_does_not(port: FolderWithPassages) -> None:
     passages = port.passages("What calls moor_ship?")
     using = [port.shown(each) for each in passages if each.reason == "uses moor_ship"]
     assert len(using) == 2, "one in the code and one in the tests"
@@ -169,7 +169,7 @@ def test_a_call_uses_a_name_but_its_definition_does_not(port: AskedFolder) -> No
     assert call in next(port.shown(each) for each in passages if each.stored.path == "harbour/arrival.py")
 
 
-def test_a_flow_shows_its_steps(port: AskedFolder) -> None:
+def test_a_flow_shows_its_steps(port: FolderWithPassages) -> None:
     passages = port.passages("What happens when a ship arrives, step by step?")[:3]
     assert {(passage.stored.path, passage.reason) for passage in passages} == {
         ("harbour/arrival.py", "calls `moor_ship`"),
@@ -188,17 +188,17 @@ def test_a_change_shows_lists_and_mentions_of_the_family(folder_of: FolderOf) ->
     )
     passages = folder.passages("What do I have to change to add another kind of cargo for cranes?")
     reasons = {passage.stored.path: passage.reason for passage in passages}
-    assert reasons["port/cargo.py"] == reasons["port/fees.py"] == "mentions others of its kind"
+    assert reasons["port/cargo.py"] == reasons["port/fees.py"] == "mentions other members"
 
 
-def test_a_reason_names_only_what_the_passage_defines(port: AskedFolder) -> None:
+def test_a_reason_names_only_what_the_passage_defines(port: FolderWithPassages) -> None:
     passages = port.passages("How do moor_ship and MOORING_TIMEOUT_SECONDS work together?")
     reasons = {each.reason for each in passages if each.stored.path == "harbour/mooring.py"}
     assert "defines moor_ship" in reasons
     assert not any("MOORING_TIMEOUT_SECONDS" in reason for reason in reasons if reason.startswith("defines"))
 
 
-def test_passages_are_distinct_lines_of_their_files_best_first(port: AskedFolder) -> None:
+def test_passages_are_distinct_lines_of_their_files_best_first(port: FolderWithPassages) -> None:
     passages = port.passages("how is a ship moored at a berth")
     scores = [passage.score for passage in passages]
     assert scores == sorted(scores, reverse=True)
@@ -210,19 +210,19 @@ def test_passages_are_distinct_lines_of_their_files_best_first(port: AskedFolder
     assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(spans))
 
 
-def test_a_reason_prefers_words_to_meaning(port: AskedFolder) -> None:
+def test_a_reason_prefers_words_to_meaning(port: FolderWithPassages) -> None:
     passages = port.passages("how is a ship moored at a berth")
     reasons = [passage.reason for passage in passages if "berth" in port.shown(passage)]
     assert reasons
     assert "close in meaning" not in reasons
 
 
-def test_a_reason_spells_a_name_as_written(port: AskedFolder) -> None:
+def test_a_reason_spells_a_name_as_written(port: FolderWithPassages) -> None:
     passages = port.passages("how does moor_ship get the SAFETY_MARGIN of a berth")
     assert "has SAFETY_MARGIN" in {passage.reason for passage in passages}
 
 
-def test_passages_are_ranked_by_words_without_vectors(port: AskedFolder) -> None:
+def test_passages_are_ranked_by_words_without_vectors(port: FolderWithPassages) -> None:
     passages = port.passages("where is a ship assigned to a berth that is long enough", with_vectors=False)
     assert passages[0].stored.path == "harbour/mooring.py"
     assert "close in meaning" not in {passage.reason for passage in passages}
@@ -231,7 +231,7 @@ def test_passages_are_ranked_by_words_without_vectors(port: AskedFolder) -> None
 @pytest.mark.parametrize("question", ["", "   ", "?", "…", "zxqvbn"])
 @pytest.mark.parametrize("with_vectors", [True, False])
 def test_a_question_without_known_words_is_answered(
-    port: AskedFolder, question: str, with_vectors: bool
+    port: FolderWithPassages, question: str, with_vectors: bool
 ) -> None:
     passages = port.passages(question, with_vectors=with_vectors)
     assert all(passage.first < passage.last for passage in passages)

@@ -12,10 +12,10 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.families import Family, families
-from cairn.retrieval.passages.gathering import Windows, gather_windows
 from cairn.retrieval.passages.signals import SIGNALS
 from cairn.retrieval.passages.steps import ScoredLines, Walk
 from cairn.retrieval.passages.strength import Strength, strength
+from cairn.retrieval.passages.window_columns import Windows, gather_windows
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked

@@ -23,9 +23,9 @@ from cairn.retrieval.evidence_lines import (
     words_of_message,
 )
 from cairn.retrieval.file_names import is_release_notes
-from cairn.retrieval.introductions import is_furniture, subject_of
+from cairn.retrieval.introductions import is_project_upkeep, subject_of
 from cairn.retrieval.passages.families import lists, most_members_in
-from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
 from cairn.retrieval.reports.anchors import frame_weights
 from cairn.workspace.collections import FileKind
@@ -191,7 +191,7 @@ def _test_or_upkeep(windows: Windows) -> Floats:
     if not subject_of(windows.query.wording):
         return beside
     places = [(each.chunk.header_path.split(" > "), each.path) for each in windows.chunks]
-    return np.maximum(beside, windows.of_chunks([is_furniture(*place) for place in places]))
+    return np.maximum(beside, windows.of_chunks([is_project_upkeep(*place) for place in places]))
 
 
 def _history(windows: Windows) -> Floats:
@@ -225,11 +225,11 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),
     PassageSignal("uses it", 0.8, _call, "uses {names}"),
     PassageSignal("is a test", 0.6, _test, "a test"),
-    PassageSignal("lists such things", 0.8, _list, "lists such things"),
-    PassageSignal("mentions others of its kind", 1.0, _family, "mentions others of its kind"),
+    PassageSignal("lists similar things", 0.8, _list, "lists similar things"),
+    PassageSignal("mentions other members", 1.0, _family, "mentions other members"),
     PassageSignal("is a step", 1.0, _step, "{step}"),
     PassageSignal("is a document", -0.3, _document),
     PassageSignal("is a comment", -0.2, _comment),
-    PassageSignal("is beside the question", -0.8, _test_or_upkeep),
-    PassageSignal("tells of releases", -0.3, _history),
+    PassageSignal("is off topic", -0.8, _test_or_upkeep),
+    PassageSignal("is in release notes", -0.3, _history),
 )

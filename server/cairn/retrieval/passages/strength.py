@@ -9,7 +9,7 @@ from attrs import frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.text.identifiers import identifier_words
 

@@ -1,6 +1,6 @@
-"""What is known of all files of a snapshot together: who imports whom, copies, and git history.
+"""The facts about all files of a snapshot together: imports, copies, and git history.
 
-It is counted in an index in memory that has a row for each file, whether it was read now or is kept from before.
+They are counted in an in-memory index with a row for each file, whether this run read it or the store had it.
 """
 
 from __future__ import annotations
@@ -16,40 +16,24 @@ from attrs import frozen
 
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.links import count_links, store_links
-from cairn.index.postgres.segment import bytes_of, parts_of, unpacked_part
+from cairn.index.postgres.segment import FileFacts, bytes_of, parts_of, unpacked_part
 from cairn.index.store.database import create
 from cairn.index.store.meta import set_facts
 from cairn.index.text.bm25 import register
 
 _ROUNDS = 40
-"""Reading a history stops after 30 s and goes on from there: 20,000 commits take one round, on a slow disk several."""
+"""Limit of rounds, which end after 30 s each. 20,000 commits take one, on a slow disk several."""
 _numbers = itertools.count()
 
 
 @frozen
-class FileFacts:
-    """A file, by what is compared and counted of it."""
-
-    path: str
-    size: int
-    content_hash: bytes
-    is_text: bool
-    kind: str
-    collection: str
-    indexed_at: str
-    chunks: int
-    imports: str
-    sketch: bytes
-
-
-@frozen
-class Whole:
-    """The parts of a snapshot, and the facts that a reader of it may ask for."""
+class SnapshotFacts:
+    """The packed parts of a snapshot, and its facts."""
 
     parts: dict[str, bytes]
     facts: dict[str, Any]
     problem: str
-    """Why some history is missing, "" if none is."""
+    """Why some history is missing, or ""."""
 
 
 def describe(
@@ -59,15 +43,18 @@ def describe(
     commits: bytes | None,
     with_history: bool,
     progress: Callable[[str], None],
-) -> Whole:
-    """Count links and follow the history of the files of a commit; `commits` is that part of an earlier snapshot."""
+) -> SnapshotFacts:
+    """Count links and read the history of the files of a commit.
+
+    `commits` is that part of an earlier snapshot.
+    """
     db = create(f"/cairn-whole-{next(_numbers)}", vfs="memdb")
     try:
         register(db)
         files = list(files)
         _fill(db, files, commits)
         store_links(db, count_links(db))
-        problem = _follow(db, checkout, progress) if with_history else ""
+        problem = _read_history(db, checkout, progress) if with_history else ""
         facts = {
             "files_total": len(files),
             "chunks": sum(file.chunks for file in files),
@@ -80,7 +67,7 @@ def describe(
             "static_queued": 0,
             "history": json.dumps([commit, 1]),
         }
-        return Whole(parts_of(db), facts, problem)
+        return SnapshotFacts(parts_of(db), facts, problem)
     finally:
         db.close(True)
 
@@ -88,7 +75,8 @@ def describe(
 def _fill(db: apsw.Connection, files: Iterable[FileFacts], commits: bytes | None) -> None:
     with db:
         db.executemany(
-            """INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch)
+            """INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at,
+                                 chunks, imports, sketch)
                VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 (
@@ -103,8 +91,8 @@ def _fill(db: apsw.Connection, files: Iterable[FileFacts], commits: bytes | None
             db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (first, bytes_of(packed)))
 
 
-def _follow(db: apsw.Connection, checkout: Path, progress: Callable[[str], None]) -> str:
-    """Follow the history to its end, or until no more of it can be read; why some is missing, "" if none is."""
+def _read_history(db: apsw.Connection, checkout: Path, progress: Callable[[str], None]) -> str:
+    """Read the history to its end, or as far as possible. Return why some is missing, or ""."""
     known = -1
     for _ in range(_ROUNDS):
         history = GitHistory(db, checkout)

@@ -1,4 +1,4 @@
-"""The token of whoever tries the store out on this machine."""
+"""The token for the trial store on this machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from cairn.team.store import OwnedStore
 READER = "me"
 
 
-def keep_own_token(store: OwnedStore, folder: Path) -> Path:
-    """The file with a token that sees everything, made where there is none that works.
+def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
+    """Return a file with a valid token that sees everything, and create it where it is missing.
 
-    It is the one that clones read, beside the user's settings, or where that has the token of another store, one in
-    `folder`.
+    It is the file that clones read, or one in `folder` where that has the token of another store.
     """
     store.grant(READER, (), everything=True)
     usual, own = user_file().with_name(FILE), folder / FILE
@@ -34,7 +33,7 @@ def keep_own_token(store: OwnedStore, folder: Path) -> Path:
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:  # not for us to read, or a folder
+    except OSError:  # The file belongs to another user, or is a folder.
         return ""
 
 

@@ -1,13 +1,11 @@
-"""What a process keeps of a snapshot goes with it."""
+"""The memory of a snapshot is freed once no reader uses it."""
 
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from weakref import ref
 
-from tests.team.git_repositories import harbour, index, snapshot_reader
-from tests.team.team_server import TeamStore
+from tests.team.git_repositories import GitRepository, index, snapshot_reader
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
@@ -17,11 +15,10 @@ from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
 
 
-def test_nothing_keeps_a_snapshot_that_is_forgotten(postgres: str, tmp_path: Path) -> None:
-    store = TeamStore.prepared(postgres)
-    index(store.url, harbour(tmp_path / "harbour"))
+def test_no_cache_keeps_an_evicted_snapshot(store: str, repository: GitRepository) -> None:
+    index(store, repository)
     settings = SearchSettings()
-    with snapshot_reader(store.url, "harbour", "main") as reader:
+    with snapshot_reader(store, "harbour", "main") as reader:
         query = understand("moor a ship at a free berth", None, IndexVocabulary([reader]), settings)
         found = rank([reader], [query], StaticMeaning(load_packaged()), settings).results(
             5, settings.diversity

@@ -1,12 +1,11 @@
-"""Who may see the pages: browsers that have a session, and that ask for themselves.
+"""Access control of the pages: a request needs a session, and must not come from a page of another origin.
 
-Cookies know no ports, so every server of this machine is the same site to a browser, and its pages can make requests that
-carry the cookie. Each request therefore must come from a page of this server or be a person's own navigation.
+Cookies ignore ports, so pages of other servers on this machine can send requests with the cookie. Each
+request must therefore come from a page of this server or be a navigation.
 """
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from attrs import frozen
@@ -16,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from cairn.http.errors import RefusedError
 from cairn.operations.tokens import Callers
 from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
-from cairn.web.ahead import load_ahead
+from cairn.web.preload import preload
 from cairn.web.rendering import plain_page
 from cairn.web.sessions import Links, Sessions
 
@@ -26,17 +25,16 @@ _USED = "This link was used already, or is too old. Run `cairn open` for another
 
 
 @frozen
-class Door:
-    """Signs browsers in and out, and knows whose session a request has."""
+class Authentication:
+    """Signs browsers in and out, and finds the caller of a request."""
 
     callers: Callers
     sessions: Sessions
     links: Links
     seconds: float
-    """How long a session lasts."""
 
     def check_navigation(self, request: Request) -> None:
-        """Raises RefusedError for a request that a page of another origin made."""
+        """Raise RefusedError for a request from a page of another origin."""
         headers = request.headers
         if headers.get("sec-fetch-site") in _ELSEWHERE and (
             request.method != "GET"
@@ -46,58 +44,56 @@ class Door:
             raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
 
     async def caller(self, request: Request) -> str | None:
-        """Whose session the request has; None for none that is valid."""
+        """Return the name of the caller; None without a valid session."""
         token = self.sessions.token(self._cookie(request))
         return None if token is None else await self.callers.caller(token)
 
-    def came_from_elsewhere(self, request: Request) -> bool:
-        """Whether the browser followed a link of another site, and so kept the cookie back."""
+    def lacks_cookie(self, request: Request) -> bool:
+        """Return whether the browser sent no cookie because it followed a link of another site."""
         return request.headers.get("sec-fetch-site") in _ELSEWHERE and not self._cookie(request)
 
     async def link(self, request: Request) -> Response:
-        """`POST /ui/link` with the token: an address that signs in one browser."""
-        load_ahead()
+        """Answer `POST /ui/link` with the token by an address that signs in one browser."""
+        preload()
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or await self.callers.caller(token.strip()) is None:
             raise RefusedError("unauthorized", f"Send {self.callers.remedy} as `Authorization: Bearer …`.")
-        return Response(
-            sign_in_address(self.links.make(token.strip())), media_type="text/plain", status_code=201
-        )
+        address = sign_in_address(self.links.make(token.strip()))
+        return Response(address, media_type="text/plain", status_code=201)
 
     async def sign_in(self, request: Request) -> Response:
-        """`GET` with the code of a one-time link, or `POST` with a form that has the token."""
+        """Answer `GET` with the code of a one-time link, or `POST` of a form with the token."""
         if request.method == "POST":
             form = await self._form(request)
-            token = form.get("token", "").strip()
+            token, wanted = form.get("token", "").strip(), form.get("next", "")
             if await self.callers.caller(token) is None:
-                return self.sign_in_page(
-                    request, "This is not a token that is known here.", form.get("next", "")
-                )
-            return self._entered(request, self.sessions.begin(token), form.get("next", ""))
+                return self.sign_in_page(request, "The server does not know this token.", wanted)
+            return self._signed_in(request, self.sessions.begin(token), wanted)
         code = request.query_params.get("code", "")
         wanted = request.query_params.get("next", "")
         if not code:
             return self.sign_in_page(request, "", wanted)
         cookie = self.links.use(code)
-        return self._entered(request, cookie, wanted) if cookie else self.sign_in_page(request, _USED, wanted)
+        return (
+            self._signed_in(request, cookie, wanted) if cookie else self.sign_in_page(request, _USED, wanted)
+        )
 
     async def sign_out(self, request: Request) -> Response:
-        """End the session."""
         self.sessions.end(self._cookie(request))
         answer = RedirectResponse(SIGN_IN, 303)
         answer.delete_cookie(cookie_name(request), path=ROOT, httponly=True, samesite="strict")
         return answer
 
     def sign_in_page(self, request: Request, problem: str = "", wanted: str = "") -> Response:
-        """What those see who have no session. It leads to the page that they wanted."""
+        """Return the page with a form for the token, which leads to the `wanted` or the requested page."""
         shown = own_address(wanted or _address(request))
         shown = SEARCH if shown.startswith((SIGN_IN, LINK)) else shown
         return plain_page(
             request, "sign_in.html", 401, problem=problem, wanted=shown, remedy=self.callers.remedy
         )
 
-    def _entered(self, request: Request, cookie: str, wanted: str) -> Response:
-        load_ahead()
+    def _signed_in(self, request: Request, cookie: str, wanted: str) -> Response:
+        preload()
         answer = RedirectResponse(own_address(wanted), 303)
         answer.set_cookie(
             cookie_name(request),
@@ -111,7 +107,7 @@ class Door:
         return answer
 
     def _cookie(self, request: Request) -> str:
-        return cookie_of(request, cookie_name(request))
+        return request.cookies.get(cookie_name(request), "")
 
     async def _form(self, request: Request) -> dict[str, str]:
         body = bytearray()
@@ -124,18 +120,9 @@ class Door:
 
 
 def cookie_name(request: Request) -> str:
-    """The cookie's name, with the port: servers at several ports of a host would overwrite each other's."""
+    """Return the cookie's name, which contains the port, since all ports of a host share their cookies."""
     port = request.url.port
     return f"cairn_session_{port}" if port else "cairn_session"
-
-
-def cookie_of(request: Request, name: str) -> str:
-    """The value of a cookie; "" where there is none, or what is there cannot be read."""
-    try:
-        found = SimpleCookie(request.headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 def _address(request: Request) -> str:

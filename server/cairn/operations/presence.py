@@ -1,4 +1,4 @@
-"""Knows how long nobody has needed a process that serves, such as `cairn serve`, so that it ends when that was long enough."""
+"""Tracks how long a server process, such as `cairn serve`, has been idle, so that it can end itself."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 
 class Presence:
-    """Who is there: editors that are connected, requests that are answered, streams that are open. For one
-    event loop."""
+    """The number of connected editors, running requests and open streams. Use it on one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -21,7 +20,7 @@ class Presence:
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """Around whatever somebody waits for."""
+        """Count a connection, request or stream during the block."""
         self._here += 1
         self._changed.set()
         try:
@@ -33,17 +32,17 @@ class Presence:
             self._changed.set()
 
     def seconds_left(self, patience: float) -> float | None:
-        """Until nobody has been there for `patience` seconds; None while somebody is."""
+        """Return the seconds until the process was idle for `patience` seconds; None while it is in use."""
         return None if self._here else max(0.0, self._left_at + patience - self._clock())
 
     async def arrival(self) -> None:
-        """Return once somebody is there, or has been."""
+        """Wait for the first use."""
         while not self._here and not self._left:
             self._changed.clear()
             await self._changed.wait()
 
     async def over(self, patience: float) -> None:
-        """Return when nobody has been there for `patience` seconds."""
+        """Wait until the process was idle for `patience` seconds."""
         while (left := self.seconds_left(patience)) != 0:
             self._changed.clear()
             try:

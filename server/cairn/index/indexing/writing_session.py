@@ -1,4 +1,4 @@
-"""What the process that writes does for a folder: changes first, then scans, then all that makes answers better."""
+"""The loop of the writing process's indexing thread: changes first, then scans, then background work."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from cairn.settings.tree import Settings
 from cairn.workspace.watch import FolderWatcher
 
 _FLOOD = 1_000
-"""More than this, and every file is looked at: some changes may have been dropped on their way."""
+"""Number of changed paths above which the whole folder is scanned, because the watcher may have lost some."""
 
 
 class WritingSession:
-    """Lives on the indexing thread while the process has the folder's lock, and writes through `writer`."""
+    """Indexes a folder through `writer` on the indexing thread while the process has the folder's lock."""
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._state = state
@@ -45,23 +45,22 @@ class WritingSession:
             state.queue.is_stopped,
             on_batch=self._take_urgent,
             is_urgent=lambda: state.queue.has_saves,
-            on_compared=self._watch_at_last,
+            on_compared=self._watch_once,
             on_written=lambda ids: self._background.added(ids, state.settings()),
             step_aside=state.gate.step_aside,
             recipe=lambda: self._background.recipe(state.settings()),
         )
-        self._asked = False
-        """Another process asked for something while vectors are being made."""
+        self._has_requests = False
+        """Whether another process left a request while vectors are being made."""
         self._watcher: FolderWatcher | None = None
         self._watching = False
         self._saved_at = float("-inf")
-        """When saved files were last taken in."""
-        self._look_soon = float("inf")
-        """When to look again because the watcher came late."""
-        self._background.select_models(state.settings())  # says what the index will have, before it has it
+        self._rescan_at = float("inf")
+        """When to scan again for changes from before the watcher was ready."""
+        self._background.select_models(state.settings())  # so that the status names the vectors to come
 
     def run(self) -> None:
-        """Compare the folder with the index, and keep the index equal to it until the thread is to end."""
+        """Keep the index equal to the folder until the thread must end."""
         try:
             self._queue.rescan()
             while not self._queue.is_stopped():
@@ -75,13 +74,13 @@ class WritingSession:
             self._watcher.stop()
             self._watcher = None
 
-    def _watch_at_last(self) -> None:
-        """Begin to watch once the folder was compared: setting up thousands of watches would delay that."""
+    def _watch_once(self) -> None:
+        """Start the watcher after the first comparison, which thousands of new watches would delay."""
         if self._watcher is None:
             self._watch()
 
     def _watch(self) -> None:
-        """Begin to watch, anew if need be. A scan follows once changes are reported, so that nothing falls between."""
+        """Start or restart the watcher. A scan follows once it is ready, so that no change is missed."""
         self._stop_watching()
         self._watching = self._state.settings().index.watch
         self._state.note("watch", None)
@@ -93,8 +92,7 @@ class WritingSession:
             self._watcher.start()
 
     def _watched(self) -> None:
-        """Changes are reported from now on; those since the scan began are found once it is through."""
-        self._look_soon = time.monotonic() + self._intervals.after_watched
+        self._rescan_at = time.monotonic() + self._intervals.after_watched
 
     def _not_watched(self, problem: str) -> None:
         self._watching = False
@@ -102,25 +100,27 @@ class WritingSession:
         self._queue.rescan()
 
     def _step(self) -> None:
-        """Do what is most urgent, or sleep until there is something to do."""
-        if not self._queue.paused and time.monotonic() >= self._look_due():
+        """Do the most urgent work, or sleep until there is some."""
+        if not self._queue.paused and time.monotonic() >= self._scan_due():
             self._queue.rescan()
-        self._queue.let_settle(self._intervals.burst_pause, self._intervals.longest_burst)
+        self._queue.wait_for_burst(self._intervals.burst_pause, self._intervals.longest_burst)
         if _was_removed(self._writer):
             raise IndexUnavailableError(
-                f"The index in {self._state.data} was removed while it was in use. It is made anew in a moment."
+                f"The index in {self._state.data} was removed while it was in use. Cairn is rebuilding it."
             )
         if take_check_mark(self._state.data):
-            self._queue.ask(RequestKind.CHECK, "")
+            self._queue.add_request(RequestKind.CHECK, "")
         requests = waiting_requests(self._writer.db)
         work = self._queue.take(requests)
         paused = self._queue.paused
-        self._asked = False
+        self._has_requests = False
         settings = self._state.settings()
         try:
             self._writer.note(paused=paused)
             self._take_in(work, settings)
-            if not self._queue.is_stopped():  # then it may be half done: it is left to the next who writes
+            if (
+                not self._queue.is_stopped()
+            ):  # otherwise the work may be incomplete, and the next writer does it
                 drop_requests(self._writer.db, [request.id for request in requests])
         except BaseException:
             self._queue.add(work)
@@ -129,7 +129,7 @@ class WritingSession:
             self._saved_at = time.monotonic()
         if (
             not work
-            and self._questions_passed(paused)
+            and self._wait_for_queries(paused)
             and (paused or not self._background.step(settings, self._interrupted, self._between_steps))
         ):
             self._state.progress.activity = Activity.PAUSED if paused else Activity.IDLE
@@ -138,8 +138,8 @@ class WritingSession:
         self._queue.done()
         self._state.on_change()
 
-    def _questions_passed(self, paused: bool) -> bool:
-        """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
+    def _wait_for_queries(self, paused: bool) -> bool:
+        """Wait for queries that run or may follow a save; return false if work arrived meanwhile."""
         self._queue.wait(max(0.0, self._saved_at + self._intervals.after_save - time.monotonic()), paused)
         self._state.gate.step_aside(urgent=lambda: bool(self._queue))
         return not self._queue
@@ -149,61 +149,60 @@ class WritingSession:
             self._writer.note(**CHECK_IS_DUE)
         if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
             self._background.select_models(settings)
-            if time.monotonic() >= self._look_soon:
-                self._look_soon = float("inf")
+            if time.monotonic() >= self._rescan_at:
+                self._rescan_at = float("inf")
             self._intake.reconcile(settings.index, work.force)
-            self._state.looked_at = time.monotonic()
+            self._state.scanned_at = time.monotonic()
         elif work.paths:
             self._intake.update(work.paths)
-        if work.forced:  # after the scan, which brings the rules up to date
+        if work.forced:  # after the scan, which reads the rules again
             self._intake.update(work.forced, force=True)
         if work.opened:
             self._background.put_first(work.opened)
 
     def _between_steps(self) -> None:
-        self._asked = bool(waiting_requests(self._writer.db))
+        self._has_requests = bool(waiting_requests(self._writer.db))
         self._state.gate.step_aside(urgent=lambda: bool(self._queue))
         self._state.on_change()
 
     def _sleep(self, paused: bool) -> None:
-        """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
-        due = float("inf") if paused else min(self._look_due(), self._background.next_look())
+        """Wait for work, a change of `paused`, a request of another process, or the next due time."""
+        due = float("inf") if paused else min(self._scan_due(), self._background.next_step_at())
         while not self._queue.wait(min(self._intervals.request, max(0.0, due - time.monotonic())), paused):
             if self._watcher is not None and self._watcher.is_lost:
                 self._watch()
             if (
-                time.monotonic() >= min(due, self._look_soon)
+                time.monotonic() >= min(due, self._rescan_at)
                 or waiting_requests(self._writer.db)
                 or check_is_marked(self._state.data)
                 or _was_removed(self._writer)
             ):
                 return
 
-    def _look_due(self) -> float:
-        """When to look at every file again, in search of changes that nobody reported."""
+    def _scan_due(self) -> float:
         if not self._state.settings().index.watch:
-            return float("inf")  # one answer is wanted, or the user said so
+            return float("inf")  # the process answers one query, or the user disabled watching
         every, share = self._intervals.look_again, self._intervals.look_again_share
         if not self._watching:
             every, share = self._intervals.poll, self._intervals.poll_share
-        return min(self._state.looked_at + max(every, share * self._intake.scan_seconds), self._look_soon)
+        return min(self._state.scanned_at + max(every, share * self._intake.scan_seconds), self._rescan_at)
 
     def _take_urgent(self) -> None:
-        """Between two batches of a scan: files that were saved meanwhile come first."""
+        """Index files that were saved since the previous batch of a scan."""
         waiting = waiting_requests(self._writer.db)
         saves = [each for each in waiting if each.kind is RequestKind.RECONCILE and each.path]
         paths = self._queue.take_saves(request.path for request in saves)
-        if paths:  # none where another scan is needed: that takes them in
+        if paths:  # none if another scan is necessary, which indexes them
             self._intake.update(paths)
             drop_requests(self._writer.db, [request.id for request in saves])
         self._state.on_change()
 
     def _interrupted(self) -> bool:
-        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._asked
+        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._has_requests
 
 
 def _was_removed(writer: IndexWriter) -> bool:
-    """Whether the file that the writer has open is no longer the one at its path: nobody would see what it writes."""
+    """Return whether the writer's file was deleted or moved, so that no reader would see its changes."""
     moved = ctypes.c_int(0)
     known = writer.db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
     return known and bool(moved.value)

@@ -1,4 +1,4 @@
-"""What is written for a chunk and for a file's symbols, computed without the index: by the writer, or ahead of it by a worker."""
+"""Rows of chunks and symbol tables. The writer or a worker process computes them without the index."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from cairn.index.store.rows import IDENTITY_COLUMNS, chunk_to_row
 
 @frozen
 class ChunkRow:
-    """All values that the index keeps of a chunk, but for ids."""
+    """All values that the index stores of a chunk, without ids."""
 
     columns: tuple[str | int | bytes, ...]
-    """Those of CHUNK_COLUMNS."""
     hashes: tuple[bytes, bytes]
-    """The text's digest, and that of what is embedded."""
     keywords: tuple[str, str, str]
-    """The text, the parts of its compound names, and the words of what it defines."""
+    """The text, the parts of its compound names, and the words of its definitions and title."""
     operators: str
     vector: bytes | None = None
-    """Its static vector, where that was made with it."""
+    """The static vector, if already computed."""
 
     @classmethod
     def of(cls, chunk: Chunk, embedded: str, vector: bytes | None = None) -> ChunkRow:
-        """That of a chunk, of which the text `embedded` is embedded."""
+        """Return the row of a chunk whose embedded text is `embedded`."""
         embedding_key = content_key(embedded)
         return cls(
             chunk_to_row(chunk),
@@ -40,34 +38,29 @@ class ChunkRow:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Position, first line and the line after the last."""
+        """The chunk's position, its first line and the line after its last."""
         position, start_line, end_line = self.columns[:3]
         return (int(position), int(start_line), int(end_line))
 
     @property
     def identity(self) -> tuple[str | bytes, ...]:
-        """The values of IDENTITY_COLUMNS."""
         described = self.columns[1 - len(IDENTITY_COLUMNS) :]
         return (self.hashes[0], *map(str, described))
 
 
 def symbol_words(chunk: Chunk) -> str:
-    """The words of what a chunk defines, and of its title."""
     return " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
 
 
 @frozen
 class PackedSymbols:
-    """A file's symbol table as it is stored."""
-
     language: str
     packed: bytes
     words: str
 
     @classmethod
     def of(cls, table: SymbolTable) -> PackedSymbols:
-        """The table, packed."""
-        # Imported here: it needs numpy, which opening an index does without.
+        # Imported here because it needs numpy, and opening an index does not.
         from cairn.chunking.references.packing import names_of, pack
 
         return cls(table.language, pack(table), names_of(table))

@@ -1,8 +1,9 @@
-"""Keeps the bytecode of the methods that attrs writes, as Python keeps that of modules.
+"""A cache on disk of the bytecode of the methods that attrs generates, like Python's cache of modules'
+bytecode.
 
-attrs writes each class's methods as source and compiles it at every start. For the 554 classes of lsprotocol and Cairn's
-own that takes 150 of the 650 ms of processor time until an editor's first answer. Agents need no lsprotocol, and their
-server would gain 30 of 830 ms, so it goes without.
+attrs generates each class's methods as source and compiles it at every start. For lsprotocol's and Cairn's
+554 classes this takes 150 of the 650 ms of processor time until an editor's first answer. The server of
+agents does not use the cache, since it does not need lsprotocol and would save only 30 of 830 ms.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ logger = logging.getLogger(__name__)
 
 _DIGEST_BYTES = 16
 _HASH_SEED = re.compile(r"(?<=return hash\(\(\n) +-?\d+,")
-"""Every start has another number there. Within a process each class has one, and no other use is made of it."""
+"""The number in a generated `__hash__`. It differs at every start, but need not."""
 
 
 @contextmanager
-def kept_bytecode(name: str) -> Iterator[None]:
-    """What attrs writes meanwhile is compiled only where no earlier start has compiled it under this name.
+def cached_bytecode(name: str) -> Iterator[None]:
+    """Within the context, take the bytecode of attrs' methods from the cache file `name`, and write it if
+    needed.
 
-    A file that is damaged, or cannot be read or written, costs the time that it would have saved, and nothing else.
+    If the file is damaged, or cannot be read or written, the methods are compiled as usual.
     """
-    # Bytecode is that of one version of Python only.
+    # Each version of Python has its own bytecode.
     path = data_dir() / "bytecode" / f"{name}-{importlib.util.MAGIC_NUMBER.hex()}"
     known = _read(path)
     used: dict[bytes, CodeType] = {}
@@ -46,7 +48,7 @@ def kept_bytecode(name: str) -> Iterator[None]:
         used[key] = known.get(key) or compile(source, filename, mode)
         return used[key]
 
-    # The name that attrs's code finds before the built-in function; without this module it finds that.
+    # A global name of attrs' module shadows the built-in function.
     vars(attr._make)["compile"] = compiled
     try:
         yield
@@ -60,25 +62,25 @@ def _read(path: Path) -> dict[bytes, CodeType]:
     try:
         data = path.read_bytes()
         digest, body = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-        if _digest(body) == digest:  # marshal trusts what it reads
-            kept: dict[bytes, CodeType] = marshal.loads(body)
-            return kept
+        if _digest(body) == digest:  # Damaged data can crash marshal.
+            cached: dict[bytes, CodeType] = marshal.loads(body)
+            return cached
     except OSError as problem:
         logger.debug("%s is not used: %s", path, problem)
     return {}
 
 
-def _write(path: Path, kept: dict[bytes, CodeType]) -> None:
-    body = marshal.dumps(kept)
-    made = path.with_name(f"{path.name}.{os.getpid()}")
+def _write(path: Path, cached: dict[bytes, CodeType]) -> None:
+    body = marshal.dumps(cached)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        made.write_bytes(_digest(body) + body)
-        made.replace(path)
+        fresh.write_bytes(_digest(body) + body)
+        fresh.replace(path)
     except OSError as problem:
-        logger.debug("%s is not kept: %s", path, problem)
+        logger.debug("%s cannot be written: %s", path, problem)
         with suppress(OSError):
-            made.unlink()
+            fresh.unlink()
 
 
 def _digest(data: bytes) -> bytes:

@@ -16,7 +16,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
 from cairn.retrieval.meaning import Meaning, StaticMeaning
-from cairn.retrieval.passages.further import FurtherPassage, further_passages, passages_of_results
+from cairn.retrieval.passages.further_passages import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.passages.ranking import Passage, best_chunks
 from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
@@ -32,7 +32,7 @@ def packaged_table() -> StaticTable:
     return load_packaged()
 
 
-class AskedFolder(IndexedFolder):
+class FolderWithPassages(IndexedFolder):
     """A folder with vectors of the packaged static table."""
 
     def __init__(self, base: Path, files: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Lets the first questions about a folder wait until it is read: an agent that is told of nothing once may not ask again."""
+"""Delays an agent's first requests until the folder is indexed: without results it might not ask again."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _LOOK_SECONDS = 0.05
 
 
 class Missing(enum.Enum):
-    """What an answer would lack."""
+    """What the index still lacks for a complete answer."""
 
     FILES = enum.auto()
-    """Files of a folder that nobody has indexed before."""
+    """The files of a folder that was never indexed."""
     CHANGES = enum.auto()
-    """What has changed in an indexed folder since it was last open."""
+    """Changes in an indexed folder since it was last open."""
     VECTORS = enum.auto()
-    """Vectors of files that are read."""
 
 
 PATIENCE: Mapping[Missing, float] = {Missing.FILES: 10.0, Missing.CHANGES: 1.0, Missing.VECTORS: 2.0}
-"""Seconds. On a busy machine of two cores flask's 226 files were read in 2.1 s and FastAPI's 2,749 in 12.2, and the last vectors were
-there 0.2 s later; changes among 20,708 files are found after 0.8 s (benchmarks/README.md, `reopen`)."""
+"""How many seconds to wait. On a busy machine of two cores flask's 226 files were read in 2.1 s and FastAPI's
+2,749 in 12.2 s, and the last vectors were ready 0.2 s later. Changes among 20,708 files are found after 0.8 s
+(benchmarks/README.md, `reopen`)."""
 
 
-class FirstFiles:
-    """How long the questions to one engine may still wait. Use it on one event loop.
+class StartupWait:
+    """The waiting time left to the requests of one engine. Use it on one event loop.
 
-    There is one such time in all for each thing that is missing: where it never comes, it has been waited for once.
+    Each kind of missing data has one deadline, so what never arrives delays only the first requests.
     """
 
     def __init__(self, patience: Mapping[Missing, float] = PATIENCE) -> None:
@@ -42,10 +42,7 @@ class FirstFiles:
         self._deadlines: dict[Missing, float] = {}
 
     async def wait(self, runner: Runner, workspace: str = "") -> None:
-        """Until all can be found that is in the folder, or in all of them, if that can come to be.
-
-        Raises InvalidRequestError for a `workspace` that is not open.
-        """
+        """Wait until `workspace`, or every folder for "", is fully searchable, or its deadline has passed."""
         while (missing := await runner.run(_missing, workspace=workspace)) is not None:
             now = time.monotonic()
             if now >= self._deadlines.setdefault(missing, now + self._patience[missing]):
@@ -53,16 +50,16 @@ class FirstFiles:
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _missing(asked: Engine) -> Missing | None:
-    """What is missing and will come; None for nothing."""
-    progress = asked.progress()
+def _missing(engine: Engine) -> Missing | None:
+    """Return what is missing and will arrive; None if there is nothing to wait for."""
+    progress = engine.progress()
     if progress.scanned and not progress.texts_queued:
         return None
     if progress.problem or progress.is_paused:
         return None
-    figures = asked.figures()
+    figures = engine.figures()
     if not figures.retrieval_enabled or figures.phase <= 0:
         return None
     if progress.scanned:
         return Missing.VECTORS
-    return Missing.CHANGES if asked.was_scanned() else Missing.FILES
+    return Missing.CHANGES if engine.was_scanned() else Missing.FILES

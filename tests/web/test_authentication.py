@@ -1,4 +1,4 @@
-"""Who may see the pages, asked of a real server as browsers ask."""
+"""Sign-in, sessions and access control of the pages, as browsers use them with a real server."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from urllib.parse import urljoin
 
 import pytest
 from tests.serving import Served
-from tests.web.conftest import Browser, signed_in
+from tests.web.conftest import Browser, one_time_link, signed_in
 
 SECRET = "/ui/?q=berth"
 
 
-def test_a_link_signs_in_with_a_cookie_that_scripts_and_other_sites_do_not_get(served: Served) -> None:
-    link = served.ask("/ui/link", method="POST", body=b"").body.decode()
-    answer = Browser(served).ask(link)
+def test_link_signs_in_with_cookie_hidden_from_scripts_and_sites(served: Served) -> None:
+    answer = Browser(served).ask(one_time_link(served))
     assert answer.status == 303
     assert answer.headers["location"] == "/ui/"
     attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
@@ -22,8 +21,15 @@ def test_a_link_signs_in_with_a_cookie_that_scripts_and_other_sites_do_not_get(s
     assert served.token not in str(answer)
 
 
-def test_a_link_works_once_and_a_second_use_ends_its_session(served: Served) -> None:
-    link = served.ask("/ui/link", method="POST", body=b"").body.decode()
+@pytest.mark.parametrize("code", ["guessed", "A" * 43, "../link", "%00"])
+def test_guessed_link_is_refused(served: Served, code: str) -> None:
+    answer = Browser(served).ask(f"/ui/sign-in?code={code}")
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_second_use_of_link_ends_its_session(served: Served) -> None:
+    link = one_time_link(served)
     thief, owner = Browser(served), Browser(served)
     assert thief.ask(link).status == 303
     assert thief.ask(SECRET).status == 200
@@ -35,13 +41,16 @@ def test_a_link_works_once_and_a_second_use_ends_its_session(served: Served) -> 
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer"])
-def test_only_who_has_the_token_gets_a_link(served: Served, token: str) -> None:
+def test_link_requires_token(served: Served, token: str) -> None:
     assert served.ask("/ui/link", method="POST", body=b"", token=token).status == 401
 
 
-def test_a_person_can_sign_in_with_the_token_and_out_again(served: Served) -> None:
+def test_person_signs_in_with_token_and_out_again(served: Served) -> None:
     browser = Browser(served)
-    assert browser.ask("/ui/sign-in", method="POST", body="token=guess").status == 401
+    refused = browser.ask("/ui/sign-in", method="POST", body="token=guess")
+    assert refused.status == 401
+    assert "does not know this token" in refused.body.decode()
+    assert not browser.cookie
     entered = browser.ask("/ui/sign-in", method="POST", body=f"token={served.token}&next=%2Fui%2F%3Fq%3Da")
     assert (entered.status, entered.headers["location"]) == (303, "/ui/?q=a")
     cookie = browser.cookie
@@ -61,9 +70,12 @@ def test_a_person_can_sign_in_with_the_token_and_out_again(served: Served) -> No
         "/api",
         "//[",
         "/ui/%2e%2e/api",
+        "/ui/../../elsewhere",
+        "\\\\evil.example",
+        '"><script>canary()</script>',
     ],
 )
-def test_signing_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
+def test_sign_in_leads_to_no_other_site(served: Served, wanted: str) -> None:
     entered = Browser(served).ask("/ui/sign-in", method="POST", body=f"token={served.token}&next={wanted}")
     assert (entered.status, entered.headers["location"]) == (303, "/ui/")
 
@@ -74,19 +86,20 @@ def test_nothing_is_shown_without_a_session(served: Served, path: str) -> None:
         answer = Browser(served, cookie).ask(path)
         assert answer.status == 401
         assert b"moor" not in answer.body
+        assert b"harbour" not in answer.body
     part = Browser(served).ask(path, headers={"Cairn-Fragment": "1"})
     assert part.status == 401
     assert b"session has ended" in part.body
 
 
-def test_the_session_is_worth_nothing_for_the_api(served: Served) -> None:
+def test_session_gives_no_access_to_api(served: Served) -> None:
     cookie = signed_in(served).cookie
     for headers in (
         {"Cookie": f"cairn_session_{served.port}={cookie}"},
         {"Authorization": f"Bearer {cookie}"},
     ):
-        answer = served.ask("/api/v1/status", token="", headers=headers)
-        assert answer.status == 401
+        for path in ("/api/v1/search", "/api/v1/reindex", "/mcp"):
+            assert served.ask(path, {"query": "moor"}, token="", headers=headers).status == 401
 
 
 @pytest.mark.parametrize(
@@ -99,30 +112,30 @@ def test_the_session_is_worth_nothing_for_the_api(served: Served) -> None:
         {"Origin": "null"},
     ],
 )
-def test_a_page_of_another_origin_gets_nothing(browser: Browser, headers: dict[str, str]) -> None:
+def test_page_of_another_origin_gets_nothing(browser: Browser, headers: dict[str, str]) -> None:
     answer = browser.ask(SECRET, headers=headers)
     assert answer.status == 403
     assert b"moor" not in answer.body
 
 
-def test_a_name_that_was_made_to_lead_here_gets_nothing(browser: Browser) -> None:
+def test_page_with_rebound_host_name_gets_nothing(browser: Browser) -> None:
     answer = browser.ask(SECRET, headers={"Host": f"evil.example:{browser.served.port}"})
     assert answer.status == 421
     assert b"moor" not in answer.body
 
 
-def test_a_link_of_another_site_is_followed_once_more_from_here(served: Served) -> None:
+def test_link_of_another_site_is_reloaded_to_send_the_cookie(served: Served) -> None:
     elsewhere = {"Sec-Fetch-Site": "cross-site"}
-    bounced = Browser(served).ask(SECRET, headers=elsewhere)
-    assert bounced.status == 200
-    assert b'http-equiv="refresh"' in bounced.body
-    assert b"moor" not in bounced.body
+    reloaded = Browser(served).ask(SECRET, headers=elsewhere)
+    assert reloaded.status == 200
+    assert b'http-equiv="refresh"' in reloaded.body
+    assert b"moor" not in reloaded.body
     assert Browser(served).ask(SECRET).status == 401
     assert signed_in(served).ask(SECRET, headers=elsewhere).status == 200
 
 
 @pytest.mark.parametrize("path", ["/ui/", SECRET, "/ui/sign-in", "/ui/nowhere", "/ui/static/base.js"])
-def test_every_answer_keeps_other_sites_and_inline_script_out(browser: Browser, path: str) -> None:
+def test_headers_forbid_other_sites_and_inline_scripts(browser: Browser, path: str) -> None:
     headers = browser.ask(path).headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self';")
@@ -133,7 +146,7 @@ def test_every_answer_keeps_other_sites_and_inline_script_out(browser: Browser, 
     assert headers["referrer-policy"] == "same-origin"
 
 
-def test_pages_are_not_kept_but_scripts_are(browser: Browser) -> None:
+def test_browsers_cache_scripts_but_not_pages(browser: Browser) -> None:
     page = browser.ask(SECRET)
     assert page.headers["cache-control"] == "no-store"
     script = page.body.decode().partition('type="module" src="')[2].partition('"')[0]
@@ -142,20 +155,24 @@ def test_pages_are_not_kept_but_scripts_are(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("path", ["/ui/static/../app.py", "/ui/static/%2e%2e%2fapp.py", "/ui/static/no.js"])
-def test_only_files_of_the_page_are_served(browser: Browser, path: str) -> None:
+def test_unknown_static_files_are_not_served(browser: Browser, path: str) -> None:
     assert browser.ask(path).status == 404
 
 
-def test_the_root_leads_to_the_page(served: Served) -> None:
+def test_malformed_cookie_of_another_server_does_not_end_the_session(served: Served) -> None:
+    cookie = f'a[b]={{"c": 1}}; cairn_session_{served.port}={signed_in(served).cookie}'
+    assert Browser(served).ask(SECRET, headers={"Cookie": cookie}).status == 200
+
+
+def test_root_leads_to_the_page(served: Served) -> None:
     for path in ("/", "/ui"):
         answer = Browser(served).ask(path)
         assert (answer.status, answer.headers["location"]) == (307, "/ui/")
 
 
-def test_scripts_that_import_each_other_share_one_address(browser: Browser) -> None:
-    """A module that is loaded by two addresses runs twice, and each press of a button counts twice."""
-    page = browser.ask(SECRET).body.decode()
-    base, search = re.findall(r'type="module" src="([^"]+)"', page)
+def test_imported_scripts_have_the_address_of_the_page(browser: Browser) -> None:
+    # Browsers would run a module with two addresses twice, and handle each click twice.
+    base, search = re.findall(r'type="module" src="([^"]+)"', browser.page(SECRET))
     imported = re.search(r'from "\./(\w+\.js)"', browser.ask(search).body.decode())
     assert imported is not None
     assert urljoin(search, imported[1]) == base

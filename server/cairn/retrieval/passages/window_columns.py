@@ -15,7 +15,8 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, introduces, subject_of
+from cairn.retrieval.chunk_windows import TOKENS, ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, OverviewSubject, introduces, subject_of
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
@@ -23,7 +24,6 @@ from cairn.retrieval.passages.steps import Step, chunks_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
-from cairn.retrieval.reading import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
@@ -66,7 +66,7 @@ class Windows:
     @cached_property
     def introductions(self) -> Floats:
         """float64[windows]: how well each introduces the subject of an overview; 0 for other queries."""
-        wanted = Introduced.by(self.query.wording)
+        wanted = OverviewSubject.by(self.query.wording)
         if wanted is None:
             return np.zeros(len(self.texts))
 
@@ -75,7 +75,7 @@ class Windows:
                 return 1.0
             opening = wanted.opening(stored.path, stored.collection, stored.chunk.header_path, line)
             begins = _TOP if line < TOP_LINES else _OPENING
-            return min(1.0, begins * opening + _DEFINES * wanted.said_in(text))
+            return min(1.0, begins * opening + _DEFINES * wanted.definition_score(text))
 
         chunks = (self.chunks[number] for number in self.chunk_of)
         lines = (self.at(place)[0] for place in range(len(self.texts)))

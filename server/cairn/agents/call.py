@@ -1,4 +1,4 @@
-"""One call of a tool: what is asked of which engine, and within which budget."""
+"""One call of a tool: the engine that answers it, and the budget of its answer."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
 
 
 @frozen(eq=False)
-class Asked:
-    """A call, on a thread of the engine."""
+class ToolCall:
+    """A call of a tool, which runs on a thread of the engine."""
 
     engine: Engine
     front: str
     cancelled: Cancelled
     tell: Tell | None = None
 
-    def ask(self, method: str, params: Any) -> Any:
-        """What a method of the protocol answers, as an object of its class."""
+    def request(self, method: str, params: Any) -> Any:
+        """Return the answer of a method of the protocol as an object of its class."""
         return answer(
             self.engine, method, params, self.cancelled, front=self.front, tell=self.tell, as_json=False
         )
 
     def budget(self, wanted: int | None, usual: int) -> Budget:
-        """The tokens that the answer may take: those that are `wanted`, else those of the settings, else the `usual` ones."""
+        """Return the budget of the answer: `wanted` tokens, else those of the settings, else `usual`."""
         tokens = wanted or self.engine.settings().agents.max_tokens or usual
         return Budget(max(LEAST_TOKENS, tokens), token_counter(self.engine))
 
     @property
     def paths(self) -> Paths:
-        """How files are called in the answer."""
         return Paths.of(self.engine)

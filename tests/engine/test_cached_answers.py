@@ -1,8 +1,7 @@
-"""Answers that are kept: the same question twice is free, and what is given again is as if it were found anew."""
+"""A repeated discovery is answered from the cache, but never with evidence that has changed since."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 from tests.conftest import ask
+from tests.engine.engines import PATIENT, indexed
 
 from cairn import protocol
 from cairn.engine import discover as discovering
 from cairn.engine import open_workspace
-from cairn.engine.completeness import index_state
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
@@ -35,16 +34,9 @@ def metrics() -> PrometheusMetrics:
 
 @pytest.fixture
 def engine(workspace: Path, bare_data_dir: Path, metrics: PrometheusMetrics) -> Iterator[Engine]:
-    """Over the harbour, indexed and embedded; files that change on disk are not noticed."""
-    host = Host(EmbeddingSettings(), metrics)
-    engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}}, host=host)
-    engine.add_folder(workspace)
-    deadline = time.monotonic() + 120
-    while (state := index_state(engine.folders)).remaining or not state.complete:
-        assert time.monotonic() < deadline, status_of(engine)
-        time.sleep(0.02)
-    yield engine
-    engine.stop()
+    """The harbour, indexed. Changes of files on disk are not noticed."""
+    with indexed(workspace, host=Host(EmbeddingSettings(), metrics), **PATIENT) as engine:
+        yield engine
 
 
 def discover(engine: Engine, query: str = QUESTION, **params: Any) -> protocol.DiscoverAnswer:
@@ -57,30 +49,26 @@ def is_cached(answer: protocol.DiscoverAnswer) -> bool:
     return set(answer.metrics.stages) == {"cached"}
 
 
-def found(answer: protocol.DiscoverAnswer) -> protocol.DiscoverAnswer:
-    """All of the answer but how long it took."""
-    counts = evolve(answer.metrics, total_time_ms=0, stages={})
-    return evolve(answer, metrics=counts)
+def without_times(answer: protocol.DiscoverAnswer) -> protocol.DiscoverAnswer:
+    return evolve(answer, metrics=evolve(answer.metrics, total_time_ms=0, stages={}))
 
 
 def quoted(answer: protocol.DiscoverAnswer) -> str:
     return "\n".join([answer.answer_prompt, *(excerpt.text for excerpt in answer.excerpts)])
 
 
-def test_a_discovery_asked_twice_is_answered_from_the_cache(
-    engine: Engine, metrics: PrometheusMetrics
-) -> None:
+def test_a_repeated_discovery_is_answered_from_the_cache(engine: Engine, metrics: PrometheusMetrics) -> None:
     first = discover(engine)
     again = discover(engine)
     assert (is_cached(first), is_cached(again)) == (False, True)
-    assert found(again) == found(first)
+    assert without_times(again) == without_times(first)
     assert first.excerpts
     value = metrics.registry.get_sample_value
     assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (1, 1)
     assert status_of(engine).retrieval.recent.cached_share == 0.5
 
 
-def test_another_question_or_another_wish_is_answered_anew(engine: Engine) -> None:
+def test_other_params_are_not_answered_from_the_cache(engine: Engine) -> None:
     discover(engine)
     two = {"render": {"includeMetadata": True, "maxPromptTokens": 500}}
     for params in (
@@ -95,7 +83,7 @@ def test_another_question_or_another_wish_is_answered_anew(engine: Engine) -> No
     assert is_cached(discover(engine, config=other_order))
 
 
-def test_evidence_whose_file_changed_unnoticed_is_not_quoted_again(engine: Engine, workspace: Path) -> None:
+def test_evidence_of_a_changed_file_is_not_quoted_again(engine: Engine, workspace: Path) -> None:
     file = workspace / BERTHS
     before, first = file.read_text(encoding="utf-8"), discover(engine)
     (line,) = (line for line in before.splitlines() if "def moor_ship" in line)
@@ -107,13 +95,11 @@ def test_evidence_whose_file_changed_unnoticed_is_not_quoted_again(engine: Engin
     assert is_cached(discover(engine))
     file.write_text(before, encoding="utf-8")
     restored = discover(engine)
-    assert not is_cached(restored), "what was left out may be quoted again"
-    assert found(restored) == found(first)
+    assert not is_cached(restored), "the restored line may be quoted again"
+    assert without_times(restored) == without_times(first)
 
 
-def test_evidence_moves_with_its_lines_where_its_file_changed_unnoticed(
-    engine: Engine, workspace: Path
-) -> None:
+def test_evidence_moves_with_its_lines(engine: Engine, workspace: Path) -> None:
     (first, *_) = [excerpt for excerpt in discover(engine).excerpts if excerpt.path == BERTHS]
     file = workspace / BERTHS
     file.write_text("# one more line\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -121,7 +107,7 @@ def test_evidence_moves_with_its_lines_where_its_file_changed_unnoticed(
     assert (moved.text, moved.range.start.line) == (first.text, first.range.start.line + 1)
 
 
-def test_a_file_that_vanished_is_not_quoted(engine: Engine, workspace: Path) -> None:
+def test_a_deleted_file_is_not_quoted(engine: Engine, workspace: Path) -> None:
     discover(engine)
     (workspace / BERTHS).unlink()
     answer = discover(engine)
@@ -130,7 +116,7 @@ def test_a_file_that_vanished_is_not_quoted(engine: Engine, workspace: Path) -> 
     assert BERTHS not in answer.answer_prompt
 
 
-def test_unsaved_text_is_quoted_as_soon_as_it_is_typed(engine: Engine, workspace: Path) -> None:
+def test_unsaved_text_is_quoted_at_once(engine: Engine, workspace: Path) -> None:
     text = (workspace / BERTHS).read_text(encoding="utf-8")
     discover(engine)
     typed = "# A ship is moored at a berth by the harbour master alone.\n"
@@ -140,11 +126,10 @@ def test_unsaved_text_is_quoted_as_soon_as_it_is_typed(engine: Engine, workspace
     assert typed.strip() not in quoted(discover(engine))
 
 
-def test_what_was_chosen_settings_and_the_phase_make_another_answer(engine: Engine) -> None:
+def test_feedback_settings_and_the_phase_are_parts_of_the_key(engine: Engine) -> None:
     discover(engine)
     chosen = ask(engine, "search", protocol.SearchParams(QUESTION)).results[0]
-    taken = {"query": QUESTION, "contentHash": chosen.content_hash, "action": "open"}
-    ask(engine, "feedback", taken)
+    ask(engine, "feedback", {"query": QUESTION, "contentHash": chosen.content_hash, "action": "open"})
     assert not is_cached(discover(engine))
     assert is_cached(discover(engine))
     ask(engine, "setPhase", protocol.SetPhaseParams(2))
@@ -155,7 +140,7 @@ def test_what_was_chosen_settings_and_the_phase_make_another_answer(engine: Engi
     assert not is_cached(discover(engine))
 
 
-def test_collections_that_have_aged_a_day_are_ranked_anew(
+def test_the_age_of_collections_in_days_is_part_of_the_key(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tomorrow(datetime):
@@ -168,7 +153,7 @@ def test_collections_that_have_aged_a_day_are_ranked_anew(
     assert not is_cached(discover(engine))
 
 
-def test_an_answer_that_lacks_vectors_is_not_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_vectors_is_not_cached(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         def vectors(self, queries: Any) -> Any:
             raise ModelError("The model is damaged.")
@@ -179,7 +164,7 @@ def test_an_answer_that_lacks_vectors_is_not_kept(engine: Engine, monkeypatch: p
     assert not is_cached(discover(engine))
 
 
-def test_no_stage_is_told_of_a_kept_answer(engine: Engine) -> None:
+def test_a_cached_answer_reports_no_stages(engine: Engine) -> None:
     stages: list[protocol.DiscoverProgress] = []
     ask(engine, "discover", protocol.DiscoverParams(QUESTION), tell=stages.append)
     assert len(stages) == 9
@@ -188,23 +173,19 @@ def test_no_stage_is_told_of_a_kept_answer(engine: Engine) -> None:
     assert stages == []
 
 
-def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_index_is_answered_from_the_cache_while_files_last(
+    engine: Engine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise IndexUnavailableError("The index cannot be read.")
 
+    before = discover(engine)
     for read in ("stats", "contents", "facts_with_unsaved"):
         monkeypatch.setattr(OverlaidReader, read, fail)
-
-
-def test_what_was_answered_before_stands_in_as_far_as_its_files_do(
-    engine: Engine, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = discover(engine)
-    break_everything(monkeypatch)
     answer = discover(engine)
     assert answer.answer_prompt == before.answer_prompt
     assert answer.retrieval == protocol.AnsweredIn(0, 3, "cache", "The index cannot be read.")
-    assert not answer.index.complete, "nobody knows whether it is up to date"
+    assert not answer.index.complete, "an earlier answer may be out of date"
     (workspace / BERTHS).write_text("# empty\n", encoding="utf-8")
     generic = discover(engine)
     assert (generic.retrieval.fallback, generic.excerpts) == ("generic", ())
