@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -22,10 +23,15 @@ def harbour_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def indexed_harbour(harbour_folder: Path) -> Iterator[Path]:
-    """The folder of the small project, whose data folder all tests of the module use."""
+def _harbour_index(harbour_folder: Path) -> None:
     with environment_of(harbour_folder):
         run_cairn("index", "-q", str(harbour_folder))
+
+
+@pytest.fixture
+def indexed_harbour(harbour_folder: Path, _harbour_index: None) -> Iterator[Path]:
+    """The folder of the small project, with an index in the data folder of this process."""
+    with environment_of(harbour_folder):
         yield harbour_folder
 
 
@@ -41,6 +47,14 @@ def served(harbour_folder: Path) -> Iterator[Served]:
     """A running `cairn serve` that has indexed the small project."""
     with share_server(harbour_folder) as served:
         yield served
+
+
+@pytest.fixture
+def tides(workspace: Path) -> Path:
+    """A file that is older than a tick of the file system's clock, so that the index trusts its time."""
+    path = workspace / "src/harbour/tides.py"
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import sys
 import sysconfig
@@ -18,7 +17,7 @@ from pytest_lsp import LanguageClient
 
 from .command_line import run_cairn_beside
 from .daemon import NO_MODEL, UNWATCHED, Daemon, run_daemon, wait_until
-from .written_files import write_function
+from .written_files import rename_unnoticed, write_function
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
 
@@ -55,7 +54,7 @@ def has_ended(client: LanguageClient) -> bool:
     return any(isinstance(report, types.WorkDoneProgressEnd) for report in reports_of(client))
 
 
-# --- progress -----------------------------------------------------------------------------------------
+# --- progress ----------------------------------------------------------------------------------------
 
 
 async def test_progress_shows_indexing_from_begin_to_end(library: Path) -> None:
@@ -117,7 +116,7 @@ async def test_a_client_that_takes_no_progress_disturbs_nothing(large_library: P
     assert len(tokens) == 1
 
 
-# --- pause and resume ---------------------------------------------------------------------------------
+# --- pause and resume --------------------------------------------------------------------------------
 
 
 async def test_a_pause_stops_the_vectors_and_not_the_saves(library: Path) -> None:
@@ -146,23 +145,7 @@ async def test_a_resume_completes_the_work_of_the_pause(workspace: Path) -> None
         assert (status["paused"], status["queued"]) == (False, 0)
 
 
-# --- reindex and refresh ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def tides(workspace: Path) -> Path:
-    """A file that is older than a tick of the file system's clock, so that the index trusts its time."""
-    path = workspace / "src/harbour/tides.py"
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-    return path
-
-
-def rename_unnoticed(path: Path) -> None:
-    """Rename a function but keep the file's size and time, so that only a reindex finds the change."""
-    status = path.stat()
-    path.write_text(path.read_text().replace("high_water", "deep_water"))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert path.stat().st_size == status.st_size
+# --- reindex and refresh -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["src/harbour/tides.py", "src/harbour", None])
@@ -207,7 +190,7 @@ async def test_a_refusal_names_the_bad_argument_of_a_command(
         await harbour.execute(name, *arguments)
 
 
-# --- notifications of the editor ------------------------------------------------------------------------
+# --- notifications of the editor ---------------------------------------------------------------------
 
 RECORDING = """
 import cairn.__main__
@@ -292,7 +275,7 @@ async def test_settings_of_other_servers_change_nothing(workspace: Path) -> None
             assert (await cairn.status())["warnings"] == [], settings
 
 
-# --- a terminal beside a daemon -------------------------------------------------------------------------
+# --- a terminal beside a daemon ----------------------------------------------------------------------
 
 
 async def test_a_terminal_pauses_and_resumes_the_daemon(library: Path) -> None:

@@ -186,7 +186,7 @@ def expected_prompt(answer: Any) -> str:
     )
 
 
-# --- answers ------------------------------------------------------------------------------------------
+# --- answers -----------------------------------------------------------------------------------------
 
 
 async def test_an_overview_begins_with_the_definition(cairn: Daemon) -> None:
@@ -252,7 +252,7 @@ async def test_every_daemon_gives_the_same_answer(vectorizer: Path) -> None:
     assert len({json.dumps(answer, sort_keys=True) for answer in expected}) == len(QUESTIONS)
 
 
-# --- citations ------------------------------------------------------------------------------------------
+# --- citations ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
@@ -310,7 +310,7 @@ async def test_unsaved_text_is_cited_by_its_own_lines(vectorizer: Path) -> None:
         assert cited(answer, SAVED) == [f"{path}#L9-L9"]
 
 
-# --- questions in return ----------------------------------------------------------------------------------
+# --- questions in return -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -356,7 +356,7 @@ async def test_an_ambiguous_name_asks_which_and_the_prompt_shows_both(vectorizer
             assert "application opens" in prompt
 
 
-# --- params -------------------------------------------------------------------------------------------------
+# --- params ------------------------------------------------------------------------------------------
 
 
 async def test_globs_of_collections_decide_what_is_evidence(cairn: Daemon) -> None:

@@ -47,7 +47,7 @@ def assert_rebuilt(workspace: Path, data: Path, fresh: Path) -> None:
     assert contents(data) == fresh_contents(workspace, fresh)
 
 
-# --- the disk is full, or cannot be written -------------------------------------------------------------
+# --- the disk is full, or cannot be written ----------------------------------------------------------
 
 
 @frozen
@@ -192,7 +192,7 @@ async def test_a_data_folder_without_write_permission_is_named_and_searched(
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-# --- the file is damaged ----------------------------------------------------------------------------------
+# --- the file is damaged -----------------------------------------------------------------------------
 
 
 def truncate(path: Path) -> None:
@@ -307,7 +307,7 @@ async def test_a_new_index_copies_the_vectors_of_another_version(
     assert [file.name for file in path.parent.glob("*.db*")] == ["index.db"]
 
 
-# --- the process is killed ----------------------------------------------------------------------------------
+# --- the process is killed ---------------------------------------------------------------------------
 
 
 @pytest.mark.asyncio

@@ -74,7 +74,7 @@ async def equals_fresh_index(data: Path, workspace: Path, fresh: Path) -> None:
     assert contents(data) == expected
 
 
-# --- files --------------------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------------
 
 
 @without_model
@@ -153,7 +153,7 @@ async def test_an_installed_package_that_is_opened_is_watched(workspace: Path, t
         await cairn.found("embark_pilot", "crew.py")
 
 
-# --- changes that the system does not report ----------------------------------------------------------------
+# --- changes that the system does not report ---------------------------------------------------------
 
 
 @linux_only
@@ -213,7 +213,7 @@ async def test_an_unreported_change_is_found(workspace: Path, bare_data_dir: Pat
         engine.stop()
 
 
-# --- git -------------------------------------------------------------------------------------------------
+# --- git ---------------------------------------------------------------------------------------------
 
 
 async def test_a_return_to_a_branch_embeds_nothing(repository: Path, model_data_dir: Path) -> None:
@@ -298,7 +298,7 @@ async def test_commits_and_checkouts_refresh_the_history(
         await subjects_are("Begin the harbour")
 
 
-# --- vectors of another index ------------------------------------------------------------------------------
+# --- vectors of another index ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("second", ["worktree", "clone"])
@@ -327,7 +327,7 @@ async def test_a_worktree_and_a_clone_copy_the_vectors(
         assert marked_vectors(vectors) == (first["chunks"], first["chunks"] + 1)
 
 
-# --- secrets -----------------------------------------------------------------------------------------------
+# --- secrets -----------------------------------------------------------------------------------------
 
 
 @without_model

@@ -275,7 +275,7 @@ async def test_a_cancelled_call_ends(era: str) -> None:
     runner.close()
 
 
-# --- the process -----------------------------------------------------------------------------------
+# --- the process -------------------------------------------------------------------------------------
 
 
 async def test_the_end_of_stdin_ends_the_process_and_its_children(workspace: Path) -> None:

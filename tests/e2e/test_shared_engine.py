@@ -194,7 +194,7 @@ async def test_the_engine_refuses_a_wrong_token(workspace: Path) -> None:
         assert "nonsense" in answer["error"]
 
 
-# --- commands --------------------------------------------------------------------------------------
+# --- commands ----------------------------------------------------------------------------------------
 
 COMMANDS = (
     ("search", QUESTION),
@@ -251,7 +251,8 @@ async def test_a_command_with_an_engine_imports_no_heavy_module(workspace: Path)
         "sys.argv = ['cairn', 'search', 'moor_ship']\n"
         "try: cairn.__main__.main()\n"
         "except SystemExit as ended: code = ended.code\n"
-        "print(code, [name for name in ('click', 'attrs', 'asyncio', 'subprocess', 'rich') if name in sys.modules])\n"
+        "heavy = ('click', 'attrs', 'asyncio', 'subprocess', 'rich')\n"
+        "print(code, [name for name in heavy if name in sys.modules])\n"
     )
     async with agent(workspace) as client:
         await found(client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -11,6 +12,14 @@ def write_function(path: Path, name: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"def {name}(vessel):\n    return vessel\n")
     return path
+
+
+def rename_unnoticed(path: Path) -> None:
+    """Rename a function but keep the file's size and time, so that only a reindex finds the change."""
+    status = path.stat()
+    path.write_text(path.read_text().replace("high_water", "deep_water"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
 
 
 def write_notes(root: Path, count: int) -> None:
