@@ -126,6 +126,7 @@ def test_status_of_a_folder_without_an_index(workspace: Path) -> None:
     assert "run `cairn index`" in cairn("status", str(workspace))
 
 
+SMALL_BUDGET = '{"query": "x", "config": {"render": {"maxPromptTokens": 0}}}'
 BAD = [
     (
         ("index", "no/such/folder"),
@@ -176,6 +177,13 @@ BAD = [
     (("call", "search", "[]"), 2, "expected an object"),
     (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
+    (("call", "discover", '{"query": ""}'), 2, "query: is empty; ask a question or name a symbol"),
+    (("call", "discover", '{"query": "x", "config": [4000]}'), 2, "config: expected an object, got [4000]"),
+    (
+        ("call", "discover", SMALL_BUDGET),
+        1,
+        "config.render.maxPromptTokens: expected 100 to 1,000,000, got 0",
+    ),
     (("call", "fetchPage", '{"path": "../x"}'), 1, "is not in the workspace folder"),
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
@@ -332,7 +340,7 @@ def test_serve_indexes_the_home_folder_only_if_it_is_named(
 def test_a_damaged_index_is_set_aside_and_rebuilt(workspace: Path, bare_data_dir: Path) -> None:
     cairn("index", str(workspace))
     database = index_path(bare_data_dir)
-    database.write_bytes(b"this is no database" * 1000)
+    database.write_bytes(b"this is not a database" * 1000)
     status = run_cairn_json("index", str(workspace))
     assert status["files"]["indexed"] == 6
     assert "was damaged" in status["lastError"]

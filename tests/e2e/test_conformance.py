@@ -193,6 +193,13 @@ def test_every_front_gives_the_same_answers_of_the_stages_in_a_row(fronts: Front
     assert bullets
 
 
+BUDGET = "config.render.maxPromptTokens"
+
+
+def with_budget(tokens: int) -> dict[str, Any]:
+    return {"query": "x", "config": {"render": {"maxPromptTokens": tokens}}}
+
+
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
@@ -200,6 +207,12 @@ def test_every_front_gives_the_same_answers_of_the_stages_in_a_row(fronts: Front
         ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
         ("search", {"query": "x", "filter": {"language": "pythom"}}, "did you mean python"),
         ("discover", {"query": "x", "config": {"broad": {"kPerQueri": 3}}}, "did you mean kPerQuery"),
+        ("discover", {"query": ""}, "query: is empty; ask a question or name a symbol"),
+        ("discover", {"query": " \n\t"}, "query: is empty; ask a question or name a symbol"),
+        ("discover", {"query": "x", "config": [4000]}, "config: expected an object, got [4000]"),
+        ("discover", with_budget(0), f"{BUDGET}: expected 100 to 1,000,000, got 0"),
+        ("discover", with_budget(-1), f"{BUDGET}: expected 100 to 1,000,000, got -1"),
+        ("discover", with_budget(10_000_000), f"{BUDGET}: expected 100 to 1,000,000, got 10000000"),
         ("fetchPage", {"path": "../secret"}, "is not in the workspace folder"),
         ("renderPrompt", {"plan": 3}, "plan: expected an object, got 3"),
     ],

@@ -1,24 +1,23 @@
-"""The daemon as an editor drives it: start, index, search, changes, cancel, bad input, end."""
+"""The daemon as an editor drives it: start, index, search, changes, bad input, end."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
+from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.text.verbatim import stands_in
 from tests.serving import PATIENCE_SECONDS
 
-from .daemon import COMMAND, NO_MODEL, UNWATCHED, Daemon, run_daemon
-from .written_files import SHIP_QUESTION, write_ship_notes, write_wordy_notes
+from .daemon import COMMAND, UNWATCHED, Daemon, run_daemon
+from .written_files import write_wordy_notes
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("bare_data_dir")]
 
@@ -91,24 +90,6 @@ async def test_search_follows_saves_and_deletions(workspace: Path) -> None:
         await cairn.found("disembark_navigator", None)
 
 
-async def test_search_follows_changes_without_notifications(workspace: Path) -> None:
-    source = workspace / "src/harbour"
-    async with run_daemon(workspace) as cairn:
-        await cairn.ready()
-        (source / "tugs.py").write_text("def dispatch_tugboat(ship):\n    return ship\n")
-        await cairn.found("dispatch_tugboat", "src/harbour/tugs.py")
-        source.rename(workspace / "src/port")
-        await cairn.found("dispatch_tugboat", "src/port/tugs.py")
-        shutil.rmtree(workspace / "src/port")
-        await cairn.found("dispatch_tugboat", None)
-        (workspace / ".gitignore").write_text("tests/\n")
-        await cairn.wait_for(
-            lambda answer: all(r["path"] != "tests/test_berths.py" for r in answer["results"]),
-            "cairn/search",
-            {"query": "test a taken berth"},
-        )
-
-
 async def test_keywords_answer_before_the_vectors_are_made(workspace: Path) -> None:
     write_wordy_notes(workspace, 300)
     async with run_daemon(workspace) as cairn:
@@ -129,21 +110,6 @@ async def test_initialize_does_not_wait_for_the_index(tmp_path: Path) -> None:
         assert status["state"] in ("starting", "indexing")
         assert status["files"]["indexed"] < 2000
         await cairn.found("f99_19", "99/19.py")
-
-
-async def test_a_cancelled_request_ends_and_the_next_one_is_answered(workspace: Path) -> None:
-    write_ship_notes(workspace, 150)
-    async with run_daemon(workspace, options=NO_MODEL) as cairn:
-        await cairn.settled()
-        sending = cairn.client.protocol.send_request_async(
-            "cairn/discover", {"query": SHIP_QUESTION}, msg_id="slow"
-        )
-        request = asyncio.ensure_future(sending)
-        await asyncio.sleep(0)  # lets the task send the request
-        cairn.client.cancel_request(types.CancelParams(id="slow"))
-        with pytest.raises(JsonRpcRequestCancelled):
-            await asyncio.wait_for(request, PATIENCE_SECONDS)
-        assert (await cairn.search("moor_ship"))["results"][0]["path"] == "src/harbour/berths.py"
 
 
 @pytest.mark.parametrize(
@@ -343,19 +309,6 @@ async def test_a_killed_daemon_loses_nothing(workspace: Path) -> None:
         status = await second.ready()
         assert (status["chunks"], status["embedded"]) == (ready["chunks"], ready["embedded"])
         assert (await second.search("moor_ship"))["results"][0]["path"] == "src/harbour/berths.py"
-
-
-async def test_two_daemons_share_an_index_and_the_second_takes_over(workspace: Path) -> None:
-    source = workspace / "src/harbour"
-    async with run_daemon(workspace) as reader:
-        async with run_daemon(workspace) as other:
-            await reader.ready()
-            await other.ready()
-            (source / "pilots.py").write_text("def embark_pilot():\n    pass\n")
-            await reader.found("embark_pilot", "src/harbour/pilots.py")
-            await other.found("embark_pilot", "src/harbour/pilots.py")
-        (source / "tugs.py").write_text("def dispatch_tugboat():\n    pass\n")
-        await reader.found("dispatch_tugboat", "src/harbour/tugs.py")
 
 
 async def test_a_dead_editor_ends_the_daemon_though_the_pipe_stays_open(workspace: Path) -> None:

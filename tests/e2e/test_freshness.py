@@ -78,7 +78,7 @@ async def equals_fresh_index(data: Path, workspace: Path, fresh: Path) -> None:
 
 
 @without_model
-async def test_new_renamed_replaced_and_removed_files_and_folders_are_followed(
+async def test_added_renamed_replaced_removed_and_ignored_files_are_followed(
     workspace: Path, bare_data_dir: Path, tmp_path: Path
 ) -> None:
     async with run_daemon(workspace, options=NO_MODEL) as cairn:
@@ -97,6 +97,12 @@ async def test_new_renamed_replaced_and_removed_files_and_folders_are_followed(
         await cairn.found("embark_pilot", None)
         shutil.rmtree(workspace / "moved")
         await cairn.found("dispatch_tugboat", None)
+        (workspace / ".gitignore").write_text("tests/\n")
+        await cairn.wait_for(
+            lambda answer: all(r["path"] != "tests/test_berths.py" for r in answer["results"]),
+            "cairn/search",
+            {"query": "test a taken berth"},
+        )
         await equals_fresh_index(bare_data_dir, workspace, tmp_path / "fresh")
 
 

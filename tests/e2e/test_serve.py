@@ -133,6 +133,34 @@ def test_the_last_event_reports_an_error(served: Served) -> None:
     assert body["error"]["field"] == "config.render.formatStyle"
 
 
+def test_the_beginning_of_a_long_question_is_answered(served: Served) -> None:
+    def discover(budget: int, style: str = "markdown") -> Any:
+        config = {"render": {"maxPromptTokens": budget}}
+        params = {"query": "how is a ship moored " * 5_000, "format": style, "config": config}
+        return served.call("discover", params)
+
+    for style in ("markdown", "plain", "json"):
+        answer = discover(400, style)
+        assert answer["verdict"]["note"] == "Only the first 10,000 of 105,000 characters were used."
+        assert "berths.py" in answer["answerPrompt"]
+        assert answer["metrics"]["finalPromptTokens"] <= 400
+        if style == "json":
+            assert json.loads(answer["answerPrompt"])["question"].endswith("…")
+    assert discover(100)["answerPrompt"]
+
+
+def test_discover_cites_no_file_that_vanished_after_the_index(workspace: Path) -> None:
+    (workspace / ".cairn.toml").write_text("[index]\nwatch = false\n")
+    params = {"query": "how is a ship moored at a berth"}
+    with serving(str(workspace)) as served:
+        assert ready(served).call("discover", params)["excerpts"]
+        for file in (*workspace.rglob("*.py"), *workspace.rglob("*.md")):
+            file.unlink()
+        answer = served.call("discover", params)
+        assert (answer["excerpts"], answer["bullets"], answer["verdict"]["action"]) == ([], [], "noMatch")
+        assert "Do not answer it" in answer["answerPrompt"]
+
+
 def test_answers_are_strict_compact_json_in_utf_8(served: Served) -> None:
     answer = served.ask("/api/v1/fetch_page", {"path": "docs.md"})
     assert answer.headers["content-type"] == "application/json"
@@ -156,18 +184,22 @@ def test_a_request_can_name_one_of_several_folders(tmp_path: Path, workspace: Pa
 
 
 @pytest.mark.parametrize(
-    ("params", "field"),
+    ("method", "params", "field"),
     [
-        ({}, "query"),
-        ({"query": "a", "limit": 0}, "limit"),
-        ({"query": "a", "filter": {"type": ["novel"]}}, "filter.type"),
-        ({"query": "a", "Limit": 1}, "Limit"),
+        ("search", {}, "query"),
+        ("search", {"query": "a", "limit": 0}, "limit"),
+        ("search", {"query": "a", "filter": {"type": ["novel"]}}, "filter.type"),
+        ("search", {"query": "a", "Limit": 1}, "Limit"),
+        ("discover", {"query": " "}, "query"),
+        ("discover", {"query": "a", "config": [4000]}, "config"),
+        ("discover", {"query": "a", "config": {"render": {"maxPromptTokens": 0}}}, "config.render.maxPromptTokens"),  # noqa: E501
     ],
-)
-def test_a_refusal_names_the_bad_param(served: Served, params: Any, field: str) -> None:
-    refused = served.ask("/api/v1/search", params)
-    assert refused.status == 400
-    assert refused.json["error"]["field"].startswith(field)
+)  # fmt: skip
+def test_a_refusal_names_the_bad_param(served: Served, method: str, params: Any, field: str) -> None:
+    refused = served.ask(f"/api/v1/{method}", params)
+    error = refused.json["error"]
+    assert (refused.status, error["code"]) == (400, "invalidParams")
+    assert error["field"].startswith(field)
 
 
 def test_a_refusal_suggests_the_method(served: Served) -> None:
