@@ -61,7 +61,7 @@ def fresh_contents(workspace: Path, data: Path) -> dict[str, list[tuple[Any, ...
 
 
 def texts_embedded(data: Path) -> tuple[int, int]:
-    """Return the number of texts with a vector, and the latest id of such a text, which only ever rises."""
+    """Return the number of texts with a vector, and the latest id of one, which rises with each new one."""
     with opened(index_path(data)) as db:
         (row,) = db.execute("SELECT count(*), coalesce(max(id), 0) FROM embeddings")
         return row

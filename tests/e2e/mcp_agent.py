@@ -127,8 +127,8 @@ class SlowEngine(Engine):
     def searchable(self) -> bool:
         return True
 
-    def ask(self, _method: Any, request: Any, _params: Any) -> Any:
-        """Take the place of the fallback's method."""
+    def answer(self, _method: Any, request: Any, _params: Any) -> Any:
+        """Answer in place of the fallback chain."""
         self.began.set()
         while not request.cancelled():
             threading.Event().wait(0.01)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures(
 QUOTED = re.compile(
     r"^### (\S+)#L(\d+)-L(\d+)[^\n]*\n(?:Why: [^\n]*\n)?\n(`{3,})\S*\n(.*?)^\4$", re.MULTILINE | re.DOTALL
 )
-"""Matches a quoted passage of a prompt: path, first line, last line, fence, text."""
+"""A quoted passage of a prompt: path, first line, last line, fence, text."""
 BERTHS = "src/harbour/berths.py"
 SCHEDULE = "src/harbour/schedule.py"
 TIDES = "src/harbour/tides.py"
