@@ -36,6 +36,7 @@ async def test_each_editor_finds_the_saves_of_the_other(workspace: Path, setting
                 await editor.found(f"embark_pilot_{number}", path.name)
                 await reader.found(f"embark_pilot_{number}", path.name)
             other.save(write_function(workspace / "crew0.py", "disembark_navigator"))
+            await other.found("disembark_navigator", "crew0.py")
             done = await run_cairn_beside("search", "disembark_navigator", "-C", str(workspace), "--json")
             for answer in (json.loads(done.stdout), await one.search("disembark_navigator")):
                 assert answer["results"][0]["path"] == "crew0.py"
