@@ -47,9 +47,9 @@ export interface SearchFilter {
   /** Names or usual abbreviations of languages: `typescript`, `ts`. */
   readonly language?: readonly string[];
   /**
-   * Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
-   * is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
-   * several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
+   * Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the
+   * question is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute;
+   * if several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
    * `!*.lock`. A path that does not exist is an error, whose message names the most similar path.
    */
   readonly path?: readonly string[];
@@ -68,11 +68,11 @@ export interface SearchParams {
   /** How many chunks to show before and after each result. */
   readonly context?: number;
   readonly explain?: boolean;
-  /** The maximum number of passages per file. With 1, only the best one is shown. */
+  /** How many passages of one file are returned at most. With 1, only the best one is returned. */
   readonly passages?: number;
   /**
-   * Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
-   * treated as if all of it were quoted.
+   * Whether text in double quotes must match in upper and lower case. With this or `whole_word`, a query
+   * without quotes is treated as if all of it were quoted.
    */
   readonly caseSensitive?: boolean;
   /** Whether text in double quotes must match whole words. */
@@ -152,7 +152,10 @@ export interface Verdict {
   readonly action: string;
   readonly message: string;
   readonly candidates: readonly Candidate[];
-  /** The first score minus the mean of the next three, as a share of the first score; from 0 to 1. */
+  /**
+   * The difference between the score of the first result and the mean score of the next three, as a share
+   * of the first score, from 0 to 1.
+   */
   readonly confidence: number;
   readonly matchedTerms: readonly string[];
   /**
@@ -309,8 +312,8 @@ export interface ReferencesParams {
   /** How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. */
   readonly depth?: number;
   /**
-   * The maximum number of references; those of the first level come first. With 0, only the definitions are
-   * returned.
+   * How many references to return at most; those of the first level come first. With 0, only the
+   * definitions are returned.
    */
   readonly limit?: number;
 }
@@ -347,13 +350,16 @@ export interface FoundReference {
   readonly uri: string;
   /** The URI of the workspace folder. */
   readonly folder: string;
-  /** The referring name. If the reference is an implementation, the name of the implementing definition. */
+  /**
+   * The place of the referring name or, if the reference is an implementation, of the implementing
+   * definition's name.
+   */
   readonly range: Range;
   /** The line of the reference. A very long line is cut. */
   readonly line: string;
   /**
-   * The definition around the reference; null at the top level of a file. If the reference is an
-   * implementation, the implementing definition.
+   * The definition around the reference, or the implementing definition if the reference is an
+   * implementation; null at the top level of a file.
    */
   readonly enclosing: EnclosingSymbol | null;
   /**
@@ -362,21 +368,21 @@ export interface FoundReference {
    */
   readonly symbol: string;
   /**
-   * The called definition, for callees. It is null if the workspace does not define it, and for other
-   * directions.
+   * The called definition if the direction is `callees`; null if the workspace does not define it. For
+   * other directions it is null.
    */
   readonly target: SymbolPlace | null;
   /** `call`, `import`, `inherit`, `read` or `write`. */
   readonly kind: string;
   /** How likely, from 0 to 1, the reference means this definition and not another of the same name. */
   readonly confidence: number;
-  /** The evidence for this definition. */
+  /** Why the reference means this definition, in a few words. */
   readonly via: string;
   /** The level, from 1. References to the requested definition itself, or by it, are at level 1. */
   readonly depth: number;
   /**
-   * The index, in `references`, of the reference one level above; null at the first level. A caller refers
-   * to its parent's enclosing function; a callee is called in its parent's target.
+   * The index, in `references`, of the reference one level above that led to this one; null at the first
+   * level. A caller refers to its parent's enclosing function; a callee is called in its parent's target.
    */
   readonly parent: number | null;
 }
@@ -404,7 +410,7 @@ export interface ReferencesAnswer {
 export interface Diagnostic {
   readonly range: Range;
   readonly message: string;
-  /** 1 is an error, 2 a warning, 3 information, 4 a hint. An absent severity means an error. */
+  /** 1 is an error, 2 a warning, 3 information, 4 a hint. If absent, it is an error. */
   readonly severity?: number;
   readonly source?: string;
   /** The code is a string or a whole number. */
@@ -417,9 +423,9 @@ export interface ContextParams {
   readonly position?: Position;
   /** The selection; an empty range is the same as a position. */
   readonly range?: Range;
-  /** The maximum number of tokens of the whole context; if absent, the settings decide. */
+  /** How many tokens the whole context has at most; if absent, the settings decide. */
   readonly budget?: number;
-  /** The maximum number of passages. */
+  /** How many passages to return at most. */
   readonly limit?: number;
   /** A question about the place. The passages that it finds come first. */
   readonly query?: string;
@@ -437,12 +443,12 @@ export interface ContextParams {
 export interface ContextPassage {
   /** `code`, `documents` or `readme`. */
   readonly group: string;
-  /** Why the passage is included, the strongest reason first; `matchExplain` has the figures. */
+  /** Why the passage is included, the strongest reason first; `result.matchExplain` has the scores. */
   readonly reasons: readonly string[];
   readonly result: SearchResult;
 }
 
-/** The passage that the answer is about. The answer stays valid while the cursor is in its range. */
+/** The passage at the cursor. The answer stays valid while the cursor is in the passage's range. */
 export interface ContextPlace {
   readonly path: string;
   readonly uri: string;
@@ -534,7 +540,7 @@ export interface DiscoveryMetrics {
   readonly stages: Readonly<Record<string, number>>;
 }
 
-/** Lines of a file that help to answer the question, unchanged. */
+/** Unchanged lines of a file that help to answer the question. */
 export interface Excerpt {
   /** The path relative to the workspace folder, with `/`. */
   readonly path: string;
@@ -562,14 +568,14 @@ export interface Excerpt {
 export interface DiscoverFilter {
   /**
    * Folders (`net/ipv4`), files or globs, as in the filter of `cairn/search`. All excerpts, bullets and
-   * chunks come from them. Give it if the question is about one part of the workspace.
+   * chunks come from them. Give this if the question is about one part of the workspace.
    */
   readonly path?: readonly string[];
 }
 
 export interface DiscoverParams {
   readonly query: string;
-  /** Globs of the collections to search; if empty, all. */
+  /** Globs of the collections to search; if empty, all are searched. */
   readonly include?: readonly string[];
   /** Globs of the collections to leave out; if absent, the settings decide. */
   readonly exclude?: readonly string[];
@@ -646,9 +652,9 @@ export interface CollectionInfo {
 export interface Latency {
   readonly p50: number | null;
   readonly p95: number | null;
-  /** Searches answered from the cache since the start. */
+  /** How many searches were answered from the cache since the start. */
   readonly cacheHits: number;
-  /** Searches not answered from the cache since the start. */
+  /** How many searches were not answered from the cache since the start. */
   readonly cacheMisses: number;
 }
 
@@ -664,17 +670,20 @@ export interface PhaseState {
   /** The time of the last change, or of the start; UTC (ISO 8601). */
   readonly since: string;
   /**
-   * Seconds until the next higher phase is tried; 0 if it waits for faster searches; null if there is no
-   * higher phase to try.
+   * Seconds until the next higher phase is tried; 0 if the time has come but searches are still too slow;
+   * null if there is no higher phase to try.
    */
   readonly nextTrySeconds: number | null;
   /** The 95th percentile of this phase's searches in the window; null before the first. */
   readonly p95Ms: number | null;
-  /** The share of these searches that failed, from 0 to 1. */
+  /** The share of this phase's searches in the window that failed, from 0 to 1. */
   readonly errorRate: number;
-  /** The share of these searches that a lower phase answered because this one failed, from 0 to 1. */
+  /**
+   * The share of this phase's searches in the window that a lower phase answered because this one failed,
+   * from 0 to 1.
+   */
   readonly fallbackRate: number;
-  /** The number of these searches. */
+  /** The number of this phase's searches in the window. */
   readonly queries: number;
 }
 
@@ -690,14 +699,14 @@ export interface LoggedPhaseChange {
    */
   readonly nextTrySeconds: number | null;
   readonly pid: number;
-  /** Whether that process is still running. Its latest change then shows its phase. */
+  /** Whether the process is still running. If so, its latest change shows its current phase. */
   readonly alive: boolean;
 }
 
 /** Figures of the latest logged queries of all processes. A share is null if there is nothing to count. */
 export interface RecentQueries {
   readonly queries: number;
-  /** The time of the first of these queries; "" if there are none. */
+  /** The time of the first of the counted queries; "" if there are none. */
   readonly since: string;
   /** The median latency, without cache hits and failures. */
   readonly p50Ms: number | null;
@@ -705,11 +714,11 @@ export interface RecentQueries {
   /** The share of cache hits among the queries that did not fail. */
   readonly cachedShare: number | null;
   readonly errorShare: number | null;
-  /** The share of judged queries without a match. */
+  /** The share of queries without a match, among those that got a verdict. */
   readonly noMatchShare: number | null;
-  /** The share of judged queries that were answered with a clarifying question. */
+  /** The share of queries that were answered with a clarifying question, among those that got a verdict. */
   readonly clarifyShare: number | null;
-  /** The share of judged queries with a result that contains a query term. */
+  /** The share of queries with a result that contains a query term, among those that got a verdict. */
   readonly keywordMatchShare: number | null;
   /** The share of queries answered in a lower phase than wanted, or by a fallback. */
   readonly belowWantedShare: number | null;
@@ -731,7 +740,8 @@ export interface RetrievalStatus {
 export interface StatusAnswer {
   /**
    * `starting`, `indexing`, `ready` (all files are indexed and embedded by `model`, and history and imports
-   * are read), `degraded` (done, but without vectors, or the index cannot be written) or `disabled`.
+   * are read), `degraded` (all files are indexed, but without vectors, or the index cannot be written) or
+   * `disabled`.
    */
   readonly state: string;
   readonly searchable: boolean;
@@ -745,8 +755,8 @@ export interface StatusAnswer {
   /** How many chunks wait for a vector. */
   readonly queued: number;
   /**
-   * The installed model, else the code model that comes with Cairn. It is null if embedding is switched
-   * off, or if neither can be used.
+   * The installed model or, if there is none, the code model that comes with Cairn. It is null if embedding
+   * is switched off, or if neither can be used.
    */
   readonly model: ModelInfo | null;
   readonly collections: readonly CollectionInfo[];
@@ -765,7 +775,7 @@ export interface StatusAnswer {
   /** How many chunks have a static vector, by the code model that comes with Cairn. */
   readonly staticEmbedded: number;
   readonly paused: boolean;
-  /** The recent speed of embedding. */
+  /** How many texts were embedded in a second recently. */
   readonly textsPerSecond: number;
   /** The estimated time until all vectors are made; null if unknown. */
   readonly secondsLeft: number | null;

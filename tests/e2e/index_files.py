@@ -1,13 +1,10 @@
-"""Looks into index files from outside Cairn: what they hold, and whether it is sound."""
+"""Readers of index files from outside Cairn: their contents, and whether they are sound."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,8 @@ import numpy as np
 import sqlite_vec
 
 from cairn.index.store.schema import vectors_table
+
+from .command_line import run_cairn
 
 _CONTENTS = {
     "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
@@ -30,14 +29,14 @@ _CONTENTS = {
 
 
 def index_path(data: Path) -> Path:
-    """The one index in a data folder."""
+    """Return the path of the only index in a data folder."""
     (path,) = data.glob("workspaces/*/index.db")
     return path
 
 
 @contextmanager
 def opened(path: Path, *, write: bool = False) -> Iterator[apsw.Connection]:
-    """A connection to the index at `path`."""
+    """Open a connection to the index at `path`."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE if write else apsw.SQLITE_OPEN_READONLY)
     db.set_busy_timeout(10_000)
     db.enable_load_extension(True)
@@ -49,20 +48,27 @@ def opened(path: Path, *, write: bool = False) -> Iterator[apsw.Connection]:
 
 
 def contents(data: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """What an index holds, alike for like trees whatever way led there."""
+    """Return the contents of the index, which are equal for equal trees whatever their history."""
     with opened(index_path(data)) as db:
         return {name: sorted(db.execute(sql)) for name, sql in _CONTENTS.items()}
 
 
+def fresh_contents(workspace: Path, data: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Index the workspace in a new data folder, and return the contents of that index."""
+    data.mkdir()
+    run_cairn("index", str(workspace), CAIRN_DATA_DIR=str(data))
+    return contents(data)
+
+
 def texts_embedded(data: Path) -> tuple[int, int]:
-    """How many texts have a vector, and the latest id that one was given: it rises with every one."""
+    """Return the number of texts with a vector, and the latest id of one, which rises with each new one."""
     with opened(index_path(data)) as db:
         (row,) = db.execute("SELECT count(*), coalesce(max(id), 0) FROM embeddings")
         return row
 
 
 def mark_vectors(data: Path) -> None:
-    """Replace every vector by one that no model makes: whoever takes it over can be told from who makes it anew."""
+    """Replace every vector by one that no model makes, so that a copied vector can be recognised."""
     with opened(index_path(data), write=True) as db:
         for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
             mark = np.eye(1, int(dimension), dtype=np.float32).tobytes()
@@ -70,7 +76,7 @@ def mark_vectors(data: Path) -> None:
 
 
 def marked_vectors(path: Path) -> tuple[int, int]:
-    """How many vectors of the index at `path` bear the mark, and how many there are."""
+    """Return how many vectors of the index at `path` have the mark, and how many there are."""
     marked, vectors = 0, 0
     with opened(path) as db:
         for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
@@ -81,13 +87,13 @@ def marked_vectors(path: Path) -> tuple[int, int]:
 
 
 def is_word(data: Path, word: str) -> bool:
-    """Whether any indexed text has this word, in lower case."""
+    """Return whether any indexed text has this word, in lower case."""
     with opened(index_path(data)) as db:
         return bool(db.execute("SELECT count(*) FROM words WHERE term = ?", (word,)).get)
 
 
 def faults(data: Path) -> list[str]:
-    """What SQLite's, FTS5's and the foreign keys' own checks find in a copy of the index as it lies there."""
+    """Return the faults that the checks of SQLite, FTS5 and the foreign keys find in a copy of the index."""
     path = index_path(data)
     with tempfile.TemporaryDirectory() as folder:
         for file in (path, Path(f"{path}-wal")):
@@ -102,28 +108,3 @@ def faults(data: Path) -> list[str]:
                 found.append(str(problem))
             lacking = "SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize"
             return found + [f"chunk {row[0]} has no keywords" for row in db.execute(lacking)]
-
-
-def run_cairn(
-    *arguments: str, data: Path | None = None, code: int = 0, prefix: Sequence[str] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run `cairn` in the data folder `data`; it must end with `code`, and never with a traceback."""
-    environment = {**os.environ, **({"CAIRN_DATA_DIR": str(data)} if data else {})}
-    done = subprocess.run(
-        [*prefix, sys.executable, "-m", "cairn", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def fresh_contents(workspace: Path, data: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """What an index holds that is made from nothing, in the empty data folder `data`."""
-    data.mkdir()
-    run_cairn("index", str(workspace), data=data)
-    return contents(data)

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,18 @@ from cairn import __version__
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.lock import writer_lock
 from cairn.paths import workspace_dir
+from tests.serving import wait_for
+
+from .command_line import run_cairn, run_cairn_json
+from .index_files import index_path
+from .written_files import rename_unnoticed, write_wordy_notes
+
+bare = pytest.mark.usefixtures("bare_data_dir")
 
 
 def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
-    """Run `cairn`; its stdout, or its stderr where it is expected to fail with `code`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=cwd,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
+    """Run `cairn`, and return its stdout, or its stderr where it fails with `code`."""
+    done = run_cairn(*arguments, code=code, cwd=cwd)
     return done.stderr if code else done.stdout
 
 
@@ -39,34 +36,30 @@ _ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\]8;[^\x1b]*\x1b\\\\\\\\")
 
 
 def seen(*arguments: str, cwd: Path | None = None) -> str:
-    """What a person sees on a terminal, without its colours."""
+    """Return what a terminal shows, without colours and links."""
     return _ESCAPES.sub("", cairn(*arguments, "--color", "always", cwd=cwd))
 
 
-def cairn_json(*arguments: str) -> Any:
-    return json.loads(cairn(*arguments, "--json"))
-
-
-def test_the_version_tells_this_cairn_from_other_programs_of_that_name() -> None:
+def test_the_version_names_the_distribution() -> None:
     assert cairn("--version") == f"cairn, version {__version__} (cairn-ls)\n"
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_index_search_discover_and_status(workspace: Path) -> None:
     folder = str(workspace)
     (workspace / "logo.png").write_bytes(b"\x89PNG")
-    status = cairn_json("index", folder)
+    status = run_cairn_json("index", folder)
     assert (status["state"], status["skipped"]) == ("ready", {"built-in: binary file type": 1})
-    status = cairn_json("status", folder)
+    status = run_cairn_json("status", folder)
     assert status["state"] == "ready"
     assert {"harbour-source", "harbour-tests", "harbour-docs"} <= {c["name"] for c in status["collections"]}
-    answer = cairn_json("search", "where are ships assigned to berths", "-C", folder, "-n", "3")
+    answer = run_cairn_json("search", "where are ships assigned to berths", "-C", folder, "-n", "3")
     assert answer["results"][0]["path"] == "src/harbour/schedule.py"
     assert len(answer["results"]) == 3
     shown = seen("search", "moor_ship", "-C", folder, "--explain")
     assert "src/harbour/berths.py:" in shown
     assert "defines the symbol" in shown
-    found = cairn_json("discover", "how are ships assigned to berths", "-C", folder, "--max-bullets", "2")
+    found = run_cairn_json("discover", "how are ships assigned to berths", "-C", folder, "--max-bullets", "2")
     assert 1 <= len(found["bullets"]) <= 2
     shown = seen("discover", "how are ships assigned to berths", cwd=workspace)
     first = found["excerpts"][0]
@@ -77,41 +70,47 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
     assert prompt.startswith("## Question\nhow are ships assigned to berths\n\n## Instructions\n")
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_a_second_run_touches_only_what_changed(workspace: Path) -> None:
-    first = cairn_json("index", str(workspace))
-    (workspace / "src" / "harbour" / "tides.py").write_text("def low_water():\n    return 0\n")
-    os.utime(workspace / "src" / "harbour" / "berths.py")  # touched, but the text is the same
+@bare
+def test_a_second_index_reads_only_the_changes(workspace: Path) -> None:
+    first = run_cairn_json("index", str(workspace))
+    (workspace / "src/harbour/tides.py").write_text("def low_water():\n    return 0\n")
+    os.utime(workspace / "src/harbour/berths.py")  # a new time, but the same text
     (workspace / "README.md").unlink()
-    second = cairn_json("index", str(workspace))
+    second = run_cairn_json("index", str(workspace))
     assert second["files"]["indexed"] == first["files"]["indexed"] - 1
     assert second["queued"] == 0
-    paths = {r["path"] for r in cairn_json("search", "low_water", "-C", str(workspace))["results"]}
+    paths = {r["path"] for r in run_cairn_json("search", "low_water", "-C", str(workspace))["results"]}
     assert "src/harbour/tides.py" in paths
     assert "README.md" not in paths
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-@pytest.mark.parametrize("wanted", [["src/harbour/tides.py"], ["src"], []])
-def test_reindex_takes_in_what_looks_unchanged(workspace: Path, wanted: list[str]) -> None:
-    tides = workspace / "src" / "harbour" / "tides.py"
-    os.utime(tides, (1_700_000_000, 1_700_000_000))
+@bare
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reindex", "src/harbour/tides.py"),
+        ("reindex", "src"),
+        ("reindex",),
+        ("call", "reindex", '{"path": "src"}'),
+    ],
+)
+def test_reindex_reads_files_that_look_unchanged(
+    workspace: Path, tides: Path, command: tuple[str, ...]
+) -> None:
     cairn("index", str(workspace))
-    tides.write_text(tides.read_text().replace("high_water", "deep_water"))
-    os.utime(tides, (1_700_000_000, 1_700_000_000))
+    rename_unnoticed(tides)
     assert "deep_water" not in cairn("search", "deep water", "-C", str(workspace))
-    cairn("reindex", *wanted, cwd=workspace)
-    (first, *_) = cairn_json("search", "deep_water", "-C", str(workspace))["results"]
+    shown = cairn(*command, cwd=workspace)
+    assert command[0] == "reindex" or json.loads(shown) == {"scheduled": True}
+    (first, *_) = run_cairn_json("search", "deep_water", "-C", str(workspace))["results"]
     assert (first["path"], first["symbol"]) == ("src/harbour/tides.py", "deep_water")
 
 
 @pytest.mark.usefixtures("model_data_dir")
-def test_status_of_an_index_that_nobody_completes_says_so(workspace: Path) -> None:
-    for part in range(300):
-        words = " ".join(f"word{part * 40 + n}" for n in range(40))
-        (workspace / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
+def test_status_says_that_no_process_completes_the_index(workspace: Path) -> None:
+    write_wordy_notes(workspace, 300)
     cairn("search", "moor_ship", "-C", str(workspace), "--no-wait")  # ends before the vectors are made
-    status = cairn_json("status", str(workspace))
+    status = run_cairn_json("status", str(workspace))
     assert status["queued"] > 0
     assert status["state"] == "degraded"
     assert "no process is indexing" in status["lastError"]
@@ -120,13 +119,14 @@ def test_status_of_an_index_that_nobody_completes_says_so(workspace: Path) -> No
     assert not shown.startswith("indexing")
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_status_of_a_folder_that_was_never_indexed(workspace: Path) -> None:
-    status = cairn_json("status", str(workspace))
+@bare
+def test_status_of_a_folder_without_an_index(workspace: Path) -> None:
+    status = run_cairn_json("status", str(workspace))
     assert (status["state"], status["chunks"], status["searchable"]) == ("starting", 0, False)
     assert "run `cairn index`" in cairn("status", str(workspace))
 
 
+SMALL_BUDGET = '{"query": "x", "config": {"render": {"maxPromptTokens": 0}}}'
 BAD = [
     (
         ("index", "no/such/folder"),
@@ -177,6 +177,13 @@ BAD = [
     (("call", "search", "[]"), 2, "expected an object"),
     (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
+    (("call", "discover", '{"query": ""}'), 2, "query: is empty; ask a question or name a symbol"),
+    (("call", "discover", '{"query": "x", "config": [4000]}'), 2, "config: expected an object, got [4000]"),
+    (
+        ("call", "discover", SMALL_BUDGET),
+        1,
+        "config.render.maxPromptTokens: expected 100 to 1,000,000, got 0",
+    ),
     (("call", "fetchPage", '{"path": "../x"}'), 1, "is not in the workspace folder"),
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
@@ -195,22 +202,20 @@ BAD = [
 ]
 
 
-@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize(("arguments", "code", "message"), BAD)
 def test_bad_input_fails_with_one_clear_line(
-    workspace: Path, arguments: tuple[str, ...], code: int, message: str
+    indexed_harbour: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    (workspace / "logo.png").write_bytes(b"\x89PNG\0")
-    shown = cairn(*arguments, code=code, cwd=workspace)
+    (indexed_harbour / "logo.png").write_bytes(b"\x89PNG\0")
+    shown = cairn(*arguments, code=code, cwd=indexed_harbour)
     first, *rest = shown.splitlines()
     assert first.startswith("cairn: ")
     assert message in first
     assert [line for line in rest if "--help` for its usage" not in line] == []
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
-    folder, schedule = str(workspace), "src/harbour/schedule.py"
+def test_callers_and_callees_are_shown_with_their_code(indexed_harbour: Path, tmp_path: Path) -> None:
+    folder, schedule = str(indexed_harbour), "src/harbour/schedule.py"
     shown = seen("callers", "Berth.moor_ship", "-C", folder).splitlines()
     assert shown[:2] == [
         "src/harbour/berths.py:11  Berth.moor_ship  method",
@@ -218,84 +223,64 @@ def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
     ]
     number = next(n for n, line in enumerate(shown) if line.startswith(f"    {schedule}:11  assign_berths  "))
     assert shown[number + 1] == "        11  berth.moor_ship(ship)"
-    found = cairn_json("callers", "Berth.moor_ship", "-C", folder)
+    found = run_cairn_json("callers", "Berth.moor_ship", "-C", folder)
     assert {each["path"] for each in found["references"]} == {schedule, "tests/test_berths.py"}
     # A place relative to the current directory, as a shell completes it.
-    here = seen("callees", "schedule.py:9", "-C", "../..", cwd=workspace / "src" / "harbour").splitlines()
+    inner = indexed_harbour / "src/harbour"
+    here = seen("callees", "schedule.py:9", "-C", "../..", cwd=inner).splitlines()
     assert here[0] == f"{schedule}:6  assign_berths  function"
     assert here[-1] == "        11  berth.moor_ship(ship)"
     assert "    sorted  not in the workspace" in here
-    (workspace / "other").mkdir()
-    several = cairn_json(
-        "callers", f"{workspace / schedule}:6:5", "-C", folder, "-C", str(workspace / "other")
-    )
+    (tmp_path / "other").mkdir()
+    folders = ("-C", folder, "-C", str(tmp_path / "other"))
+    several = run_cairn_json("callers", f"{indexed_harbour / schedule}:6:5", *folders)
     assert [place["symbol"] for place in several["definitions"]] == ["assign_berths"]
-    assert "Nothing is called asign_berths. Did you mean assign_berths?" in seen(
-        "callers", "asign_berths", "-C", folder
-    )
+    shown_wrong = seen("callers", "asign_berths", "-C", folder)
+    assert "Nothing is called asign_berths. Did you mean assign_berths?" in shown_wrong
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_related_context_and_page(workspace: Path) -> None:
-    schedule = "src/harbour/schedule.py"
-    found = cairn_json("related", "src/harbour/berths.py:4-17", "-C", str(workspace))
+def test_related_context_and_page(indexed_harbour: Path) -> None:
+    schedule, inner = "src/harbour/schedule.py", indexed_harbour / "src/harbour"
+    folder = ("-C", str(indexed_harbour))
+    found = run_cairn_json("related", "src/harbour/berths.py:4-17", *folder)
     assert {schedule, "tests/test_berths.py"} <= {result["path"] for result in found["results"]}
-    citation = cairn_json("related", "src/harbour/berths.py#L4-L17", "-C", str(workspace))
+    citation = run_cairn_json("related", "src/harbour/berths.py#L4-L17", *folder)
     assert citation["results"] == found["results"]
-    assert f"{schedule}:" in cairn("related", "berths.py:4", "-C", "../..", cwd=workspace / "src" / "harbour")
+    assert f"{schedule}:" in cairn("related", "berths.py:4", "-C", "../..", cwd=inner)
 
-    place = cairn_json("context", f"{schedule}:6:5", "-C", str(workspace))["place"]
+    place = run_cairn_json("context", f"{schedule}:6:5", *folder)["place"]
     assert (place["path"], place["symbol"]) == (schedule, "assign_berths")
-    asked = cairn_json("context", f"{schedule}:6", "--ask", "high water", "-C", str(workspace))
+    asked = run_cairn_json("context", f"{schedule}:6", "--ask", "high water", *folder)
     assert asked["passages"][0]["result"]["path"] == "src/harbour/tides.py"
-    shown = cairn("context", f"{schedule}:6", "-C", str(workspace))
-    assert "## Relevant passages" in shown
+    assert "## Relevant passages" in cairn("context", f"{schedule}:6", *folder)
 
-    text = (workspace / schedule).read_text()
-    assert cairn("page", schedule, "-C", str(workspace)) == text
-    assert cairn("page", "schedule.py", "-C", "../..", cwd=workspace / "src" / "harbour") == text
-    assert cairn_json("page", str(workspace / schedule), "-C", str(workspace))["text"] == text
+    text = (indexed_harbour / schedule).read_text()
+    assert cairn("page", schedule, *folder) == text
+    assert cairn("page", "schedule.py", "-C", "../..", cwd=inner) == text
+    assert run_cairn_json("page", str(indexed_harbour / schedule), *folder)["text"] == text
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_any_method_is_called_by_its_name(workspace: Path) -> None:
-    found = json.loads(cairn("call", "search", '{"query": "moor_ship", "limit": 1}', cwd=workspace))
-    asked = cairn_json("search", "moor_ship", "-n", "1", "-C", str(workspace))
-    assert [result["uri"] for result in found["results"]] == [result["uri"] for result in asked["results"]]
-    assert found["query"] == asked["query"]
-    collections = json.loads(cairn("call", "cairn/collections", cwd=workspace))
+def test_call_calls_any_method_by_its_name(indexed_harbour: Path) -> None:
+    def call(*arguments: str, stdin: str | None = None) -> Any:
+        return json.loads(run_cairn("call", *arguments, cwd=indexed_harbour, stdin=stdin).stdout)
+
+    found = call("search", '{"query": "moor_ship", "limit": 1}')
+    same = run_cairn_json("search", "moor_ship", "-n", "1", "-C", str(indexed_harbour))
+    assert [result["uri"] for result in found["results"]] == [result["uri"] for result in same["results"]]
+    assert found["query"] == same["query"]
+    collections = call("cairn/collections")
     assert "harbour-source" in {collection["name"] for collection in collections}
-    piped = subprocess.run(
-        [sys.executable, "-m", "cairn", "call", "filterCollections", "-"],
-        input='{"query": "ships", "include": ["*-docs"]}',
-        capture_output=True,
-        text=True,
-        cwd=workspace,
-        check=True,
-    )
-    assert [each["name"] for each in json.loads(piped.stdout)["collections"]] == ["harbour-docs"]
+    piped = call("filterCollections", "-", stdin='{"query": "ships", "include": ["*-docs"]}')
+    assert [each["name"] for each in piped["collections"]] == ["harbour-docs"]
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_a_call_to_reindex_ends_when_that_is_done(workspace: Path) -> None:
-    tides = workspace / "src" / "harbour" / "tides.py"
-    os.utime(tides, (1_700_000_000, 1_700_000_000))
-    cairn("index", str(workspace))
-    tides.write_text(tides.read_text().replace("high_water", "deep_water"))
-    os.utime(tides, (1_700_000_000, 1_700_000_000))
-    answer = json.loads(cairn("call", "reindex", '{"path": "src"}', cwd=workspace))
-    assert answer == {"scheduled": True}
-    (first, *_) = cairn_json("search", "deep_water", "-C", str(workspace))["results"]
-    assert first["symbol"] == "deep_water"
-
-
-@pytest.mark.usefixtures("bare_data_dir")
-def test_several_folders_are_asked_at_once(workspace: Path, tmp_path: Path) -> None:
+@bare
+def test_a_search_covers_several_folders(workspace: Path, tmp_path: Path) -> None:
     other = tmp_path / "yard"
     other.mkdir()
     (other / "cranes.py").write_text("def moor_ship(crane):\n    return crane\n")
     folders = ("-C", str(workspace), "-C", str(other))
-    found = cairn_json("search", "moor_ship", *folders)
+    found = run_cairn_json("search", "moor_ship", *folders)
     assert {"cranes.py", "src/harbour/berths.py"} <= {result["path"] for result in found["results"]}
     shown = seen("search", "moor_ship", *folders)
     assert "cranes.py:1-2 (yard)" in shown
@@ -310,23 +295,18 @@ import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module("cairn", run_name="__main__", alter_sys=True)
 """
-"""`cairn` that can be interrupted, also where a shell started the tests in the background: that has SIGINT
-ignored, by whatever is started from there, too."""
+"""`cairn` that can be interrupted, even if the tests run in the background of a shell that ignores SIGINT."""
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-@pytest.mark.skipif(sys.platform == "win32", reason="nobody can send Ctrl+C to one process there")
+@bare
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl+C reaches all processes there")
 def test_an_interrupt_ends_with_its_own_exit_code(workspace: Path) -> None:
     cairn("index", str(workspace))
     data = workspace_dir(workspace)
-    with writer_lock(data).acquire(blocking=False):  # who is asked to index anew never does it
+    with writer_lock(data).acquire(blocking=False):  # keeps the request to reindex from being answered
         command = [sys.executable, "-c", INTERRUPTIBLE, "reindex", "-C", str(workspace), "--json"]
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        reader = SqliteReader(data)
-        until = time.monotonic() + 60
-        while not reader.has_requests() and time.monotonic() < until:
-            time.sleep(0.02)
-        assert reader.has_requests()
+        wait_for(SqliteReader(data).has_requests)
         waiting.send_signal(signal.SIGINT)
         stdout, stderr = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
@@ -334,7 +314,7 @@ def test_an_interrupt_ends_with_its_own_exit_code(workspace: Path) -> None:
     assert json.loads(stdout)["error"]["code"] == "interrupted"
 
 
-def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(
+def test_an_error_about_the_data_folder_names_its_variable(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
@@ -343,9 +323,9 @@ def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(
     assert "CAIRN_DATA_DIR" in cairn("index", str(workspace), code=1)
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 @pytest.mark.parametrize("inside", ["", ".."])
-def test_serve_does_not_index_the_home_folder_by_accident(
+def test_serve_indexes_the_home_folder_only_if_it_is_named(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:
     pytest.importorskip("mcp")
@@ -356,12 +336,12 @@ def test_serve_does_not_index_the_home_folder_by_accident(
     assert "`cairn serve FOLDER`" in said
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_a_damaged_index_is_set_aside_and_rebuilt(workspace: Path, bare_data_dir: Path) -> None:
     cairn("index", str(workspace))
-    (database,) = (bare_data_dir / "workspaces").glob("*/index.db")
-    database.write_bytes(b"this is no database" * 1000)
-    status = cairn_json("index", str(workspace))
+    database = index_path(bare_data_dir)
+    database.write_bytes(b"this is not a database" * 1000)
+    status = run_cairn_json("index", str(workspace))
     assert status["files"]["indexed"] == 6
     assert "was damaged" in status["lastError"]
     assert list(database.parent.glob("index.db.damaged-*"))

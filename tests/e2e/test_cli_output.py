@@ -1,4 +1,4 @@
-"""What commands print, and where: JSON for programs, text for people, colour on terminals, completion for shells."""
+"""The output of commands: JSON for programs, text for people, colour on terminals, completion for shells."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from cairn.commands import cli
 
+from .command_line import run_cairn, run_cairn_json
+
+bare = pytest.mark.usefixtures("bare_data_dir")
 HAS_TERMINALS = sys.platform != "win32"
 NO_JSON = {"lsp", "mcp", "serve", "completion"}
-"""Commands that speak a protocol, or print a script."""
+"""The commands that speak a protocol or print a script."""
 
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "index": ((), "state"),
@@ -45,24 +49,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "pause": ((), "error"),
     "resume": ((), "error"),
 }
-"""Each command with arguments that run it, and a field of its answer. Nobody indexes the folder, so nothing can be paused, and no
-server listens at port 9."""
-
-
-def run(
-    *arguments: str, cwd: Path, encoding: str = "utf-8", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments],
-        capture_output=True,
-        text=True,
-        encoding=encoding,
-        errors="strict",
-        timeout=300,
-        cwd=cwd,
-        env={**os.environ, "PYTHONIOENCODING": encoding, **environment},
-        check=False,
-    )
+"""For each command, arguments and a field of its answer. No process indexes the folder, so that it cannot be
+paused, and no server listens at port 9."""
 
 
 def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -73,29 +61,24 @@ def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, cl
             yield f"{prefix}{name}", command
 
 
-def test_every_command_that_prints_has_json_and_is_tried_here() -> None:
+def test_every_command_that_prints_has_json_and_is_in_the_table() -> None:
     commands = {name: command for name, command in all_commands(cli) if name not in NO_JSON}
-    without = [
-        name
-        for name, command in commands.items()
-        if "--json" not in {o for p in command.params for o in p.opts}
-    ]
-    assert without == []
-    # Those of `cairn team` need a database, and are tried in tests/team.
+    for name, command in commands.items():
+        assert "--json" in {option for param in command.params for option in param.opts}, name
+    # `cairn team` needs a database, and is tried in tests/team.
     assert {name for name in commands if not name.startswith("team ")} == COMMANDS.keys()
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
     arguments, field = COMMANDS[name]
-    done = run(*name.split(), *arguments, "--json", cwd=workspace)
-    answer = json.loads(done.stdout)
+    code = 1 if field == "error" else 0
+    answer = run_cairn_json(*name.split(), *arguments, cwd=workspace, code=code)
     assert field in answer if field else answer[0]["path"]
-    assert done.returncode == (1 if field == "error" else 0), done.stderr
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 @pytest.mark.parametrize(
     ("arguments", "error", "code"),
     [
@@ -114,11 +97,7 @@ def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
             },
             1,
         ),
-        (
-            ("nonsense",),
-            {"code": "usage", "message": "No such command 'nonsense'.", "field": ""},
-            2,
-        ),
+        (("nonsense",), {"code": "usage", "message": "No such command 'nonsense'.", "field": ""}, 2),
         (
             ("index", "--force", "more", "words"),
             {"code": "usage", "message": "Got unexpected extra argument (words)", "field": ""},
@@ -126,43 +105,36 @@ def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
         ),
     ],
 )
-def test_an_error_is_json_where_json_is_asked_for(
+def test_an_error_is_json_if_json_is_requested(
     workspace: Path, arguments: tuple[str, ...], error: dict[str, str], code: int
 ) -> None:
-    done = run(*arguments, "--json", cwd=workspace)
+    done = run_cairn(*arguments, "--json", cwd=workspace, code=code)
     assert json.loads(done.stdout) == {"error": error}
     assert done.stderr.startswith(f"cairn: {error['message']}")
-    assert done.returncode == code
-    without = run(*arguments, cwd=workspace)
-    assert (without.stdout, without.returncode) == ("", code)
+    assert run_cairn(*arguments, cwd=workspace, code=code).stdout == ""
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_an_unavailable_index_has_its_own_code(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@bare
+def test_an_unavailable_index_has_an_error_code_of_its_own(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    done = run("index", "--json", cwd=workspace, CAIRN_DATA_DIR=str(tmp_path / "file" / "data"))
-    assert json.loads(done.stdout)["error"]["code"] == "indexUnavailable"
-    assert done.returncode == 1
+    answer = run_cairn_json("index", cwd=workspace, code=1, CAIRN_DATA_DIR=str(tmp_path / "file/data"))
+    assert answer["error"]["code"] == "indexUnavailable"
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_what_is_found_nowhere_is_no_failure(workspace: Path) -> None:
-    done = run("search", "zyxwvut", "--path", "**/elsewhere/**", "--json", cwd=workspace)
-    assert (done.returncode, json.loads(done.stdout)["results"]) == (0, [])
+def test_a_search_without_results_succeeds(indexed_harbour: Path) -> None:
+    answer = run_cairn_json("search", "zyxwvut", "--path", "**/elsewhere/**", cwd=indexed_harbour)
+    assert answer["results"] == []
 
 
-def test_the_exit_codes_are_told_by_help() -> None:
-    shown = run("--help", cwd=Path()).stdout
+def test_help_names_the_exit_codes() -> None:
+    shown = run_cairn("--help").stdout
     for line in ("0    done", "1    failed", "2    wrong usage", "130  interrupted"):
         assert line in shown
 
 
-# --- text ------------------------------------------------------------------------------------------
+# --- text --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize(
     ("arguments", "environment", "escapes"),
     [
@@ -173,60 +145,61 @@ def test_the_exit_codes_are_told_by_help() -> None:
         ((), {"FORCE_COLOR": "1", "TERM": "dumb"}, False),
     ],
 )
-def test_a_pipe_gets_colour_only_where_that_is_asked_for(
-    workspace: Path, arguments: tuple[str, ...], environment: dict[str, str], escapes: bool
+def test_a_pipe_gets_colour_only_on_request(
+    indexed_harbour: Path, arguments: tuple[str, ...], environment: dict[str, str], escapes: bool
 ) -> None:
     neutral = {"NO_COLOR": "", "FORCE_COLOR": "", "TERM": "xterm", **environment}
-    done = run("search", "moor_ship", *arguments, cwd=workspace, **neutral)
+    done = run_cairn("search", "moor_ship", *arguments, cwd=indexed_harbour, **neutral)
     assert ("\x1b[" in done.stdout) is escapes
     assert done.stderr == ""  # no progress
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_a_pipe_gets_whole_lines_however_narrow_the_terminal_is(workspace: Path) -> None:
     long = "def " + "_".join(f"part{number}" for number in range(60)) + "():"
     (workspace / "long.py").write_text(f"{long}\n    return 1\n")
-    done = run("search", "part7", "--color", "always", cwd=workspace, COLUMNS="40")
+    done = run_cairn("search", "part7", "--color", "always", cwd=workspace, COLUMNS="40")
     assert long in done.stdout
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_text_of_the_workspace_is_printed_as_it_is(workspace: Path) -> None:
     text = "anchor_keys:\n\techo [bold]:key:[/] :warning: [link=x]\n"
     (workspace / "Makefile").write_text(text)
-    assert run("page", "Makefile", cwd=workspace).stdout == text
-    assert "echo [bold]:key:[/] :warning: [link=x]" in run("search", "anchor_keys", cwd=workspace).stdout
-    assert "\techo [bold]:key:[/]" in run("context", "Makefile:1", cwd=workspace).stdout
+    assert run_cairn("page", "Makefile", cwd=workspace).stdout == text
+    assert (
+        "echo [bold]:key:[/] :warning: [link=x]" in run_cairn("search", "anchor_keys", cwd=workspace).stdout
+    )
+    assert "\techo [bold]:key:[/]" in run_cairn("context", "Makefile:1", cwd=workspace).stdout
 
 
 @pytest.mark.skipif(not HAS_TERMINALS, reason="there are no pseudo-terminals")
-@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize(
     ("environment", "colour", "other_escapes"),
     [({}, True, True), ({"NO_COLOR": "1"}, False, True), ({"TERM": "dumb"}, False, False)],
 )
-def test_a_terminal_gets_colour_and_links_unless_it_wants_none(
-    workspace: Path, environment: dict[str, str], colour: bool, other_escapes: bool
+def test_a_terminal_gets_colour_and_links_unless_it_refuses_them(
+    indexed_harbour: Path, environment: dict[str, str], colour: bool, other_escapes: bool
 ) -> None:
-    shown = on_terminal("search", "moor_ship", "-n", "1", cwd=workspace, **environment)
+    shown = show_on_terminal("search", "moor_ship", "-n", "1", cwd=indexed_harbour, **environment)
     assert ("\x1b[32m" in shown) is colour
     assert ("\x1b" in shown) is other_escapes
-    assert (f"{workspace.as_uri()}/src/harbour/berths.py" in shown) is other_escapes
+    assert (f"{indexed_harbour.as_uri()}/src/harbour/berths.py" in shown) is other_escapes
     assert "src/harbour/berths.py" in shown
 
 
 @pytest.mark.skipif(not HAS_TERMINALS, reason="there are no pseudo-terminals")
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_a_file_cannot_steer_the_terminal(workspace: Path) -> None:
     (workspace / "evil.py").write_text('def evil_title():\n    return "\x1b]0;owned\x07"\n')
-    assert "\x1b]0;owned" not in on_terminal("search", "evil_title", cwd=workspace)
-    assert "\x1b]0;owned" not in on_terminal("page", "evil.py", cwd=workspace)
-    assert "\x1b]0;owned" in run("page", "evil.py", cwd=workspace).stdout  # a copy is exact
+    assert "\x1b]0;owned" not in show_on_terminal("search", "evil_title", cwd=workspace)
+    assert "\x1b]0;owned" not in show_on_terminal("page", "evil.py", cwd=workspace)
+    assert "\x1b]0;owned" in run_cairn("page", "evil.py", cwd=workspace).stdout  # a copy is exact
 
 
-def on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
-    """What a command writes to a terminal of 40 columns."""
-    import pty  # which Windows lacks
+def show_on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
+    """Return the output of a command on a terminal of 40 columns."""
+    import pty  # Windows has no such module
 
     ours, theirs = pty.openpty()
     neutral = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
@@ -243,7 +216,7 @@ def on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
     while True:
         try:
             part = os.read(ours, 65_536)
-        except OSError:  # Linux's end of a terminal
+        except OSError:  # the end of a terminal on Linux
             break
         if not part:
             break
@@ -253,72 +226,60 @@ def on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
     return written.decode()
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_an_old_encoding_loses_characters_and_nothing_else(workspace: Path, encoding: str) -> None:
+def test_an_old_encoding_loses_only_characters(workspace: Path, encoding: str) -> None:
     (workspace / "snow.md").write_text("# Snow ☃ größe\n\nSnow in the harbour, ☃.\n", encoding="utf-8")
-    shown = run("search", "snow", cwd=workspace, encoding=encoding)
-    assert shown.returncode == 0, shown.stderr
+    shown = run_cairn("search", "snow", cwd=workspace, encoding=encoding)
     assert "Snow ? gr" in shown.stdout
-    exact = run("search", "snow", "--json", cwd=workspace, encoding=encoding)
-    assert "Snow ☃ größe" in {result["title"] for result in json.loads(exact.stdout)["results"]}
-    failed = run("search", "x", "-C", "☃", cwd=workspace, encoding=encoding)
-    assert (failed.returncode, failed.stdout) == (1, "")
+    exact = run_cairn_json("search", "snow", cwd=workspace, encoding=encoding)
+    assert "Snow ☃ größe" in {result["title"] for result in exact["results"]}
+    failed = run_cairn("search", "x", "-C", "☃", cwd=workspace, encoding=encoding, code=1)
+    assert failed.stdout == ""
     assert "is not a directory" in failed.stderr
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+def run_into(stdout: Any, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `cairn` with the file or the descriptor as its stdout."""
+    command = [sys.executable, "-m", "cairn", *arguments]
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=cwd, timeout=300, check=False
+    )
+
+
 @pytest.mark.parametrize(
     "arguments", [("search", "ship"), ("search", "ship", "--json"), ("--help",), ("page", "README.md")]
 )
-def test_a_reader_that_leaves_ends_a_command_quietly(workspace: Path, arguments: tuple[str, ...]) -> None:
+def test_a_closed_pipe_ends_a_command_quietly(indexed_harbour: Path, arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=workspace,
-        timeout=300,
-        check=False,
-    )
+    done = run_into(writing, *arguments, cwd=indexed_harbour)
     os.close(writing)
     assert (done.stderr, done.returncode) == ("", 1)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize("arguments", [("status",), ("status", "--json")])
-def test_a_full_disk_is_one_line(workspace: Path, arguments: tuple[str, ...]) -> None:
+def test_a_full_disk_is_reported_in_one_line(indexed_harbour: Path, arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "cairn", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=workspace,
-            timeout=300,
-            check=False,
-        )
+        done = run_into(full, *arguments, cwd=indexed_harbour)
     assert done.returncode == 1
     assert "No space left" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.usefixtures("bare_data_dir")
+@bare
 def test_quiet_leaves_answers_and_errors(workspace: Path) -> None:
-    assert run("index", "--quiet", cwd=workspace).stdout == ""
-    assert json.loads(run("index", "--quiet", "--json", cwd=workspace).stdout)["state"]
-    assert "berths.py" in run("search", "moor_ship", "-q", cwd=workspace).stdout
-    assert run("search", "", "-q", cwd=workspace).stderr != ""
+    assert run_cairn("index", "--quiet", cwd=workspace).stdout == ""
+    assert run_cairn_json("index", "--quiet", cwd=workspace)["state"]
+    assert "berths.py" in run_cairn("search", "moor_ship", "-q", cwd=workspace).stdout
+    assert run_cairn("search", "", "-q", cwd=workspace, code=2).stderr != ""
 
 
-# --- completion ------------------------------------------------------------------------------------
+# --- completion --------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(shutil.which("bash") is None or not HAS_TERMINALS, reason="there is no bash")
-@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize(
     ("line", "completions"),
     [
@@ -330,8 +291,7 @@ def test_quiet_leaves_answers_and_errors(workspace: Path) -> None:
         ("cairn discover x --format m", "markdown"),
     ],
 )
-def test_bash_completes(workspace: Path, tmp_path: Path, line: str, completions: str) -> None:
-    assert run("index", "-q", cwd=workspace).returncode == 0
+def test_bash_completes(indexed_harbour: Path, tmp_path: Path, line: str, completions: str) -> None:
     program = tmp_path / "bin" / "cairn"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cairn "$@"\n')
@@ -346,7 +306,7 @@ def test_bash_completes(workspace: Path, tmp_path: Path, line: str, completions:
         ["bash", "--norc", "-c", script],
         capture_output=True,
         text=True,
-        cwd=workspace,
+        cwd=indexed_harbour,
         env={**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"},
         timeout=60,
         check=False,
@@ -355,22 +315,13 @@ def test_bash_completes(workspace: Path, tmp_path: Path, line: str, completions:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_has_a_script_that_names_cairn(shell: str) -> None:
-    script = run("completion", shell, cwd=Path()).stdout
+def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
+    script = run_cairn("completion", shell).stdout
     assert f"_CAIRN_COMPLETE={shell}_complete" in script
 
 
 def test_help_and_completion_import_nothing_heavy() -> None:
-    heavy = (
-        "numpy",
-        "apsw",
-        "rich",
-        "cattrs",
-        "psutil",
-        "onnxruntime",
-        "cairn.engine.engine",
-        "cairn.protocol.search",
-    )
+    heavy = "numpy apsw rich cattrs psutil onnxruntime cairn.engine.engine cairn.protocol.search".split()
     code = f"import sys, cairn.commands; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

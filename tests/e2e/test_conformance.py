@@ -1,4 +1,4 @@
-"""The same request has the same answer through LSP, REST, MCP and the command line, byte for byte but for times."""
+"""A request has the same answer, except for times, through LSP, REST, MCP and the command line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from serving.clients import AnswerError, Asker, Lsp, Mcp, Rest
 from serving.server import serving
 
 from cairn.engine.methods import METHODS, STAGES
-from tests.harbour import HARBOUR
+from tests.harbour import HARBOUR, write_files
+from tests.serving import PATIENCE_SECONDS
 
-from .conftest import PATIENCE_SECONDS, PATIENT
+from .command_line import run_cairn
+from .daemon import PATIENT
+from .shared import environment_of
 
 QUESTION = "how are ships assigned to berths"
 Ask = Callable[[str, Mapping[str, Any]], Any]
@@ -29,21 +32,20 @@ Ask = Callable[[str, Mapping[str, Any]], Any]
 
 @frozen
 class Fronts:
-    """Every way to ask, by name; each raises AnswerError."""
+    """All ways to ask, by name; each raises AnswerError."""
 
     root: Path
     by_name: Mapping[str, Ask]
 
     def answers(self, method: str, params: Mapping[str, Any]) -> dict[str, str]:
-        """The answers as JSON text, without what no two requests have in common.
+        """Return the answers as JSON text without times, by front.
 
-        MCP has no tool for some methods, and leaves out what its answer to `discover` says elsewhere.
+        MCP is left out for methods without a tool, and for `discover`, of which it answers only a part.
         """
-        asked = self.by_name.items()
         tools = (TOOLS | set(STAGES)) - {"discover"}
         return {
             name: json.dumps(timeless(ask(method, params)), ensure_ascii=False)
-            for name, ask in asked
+            for name, ask in self.by_name.items()
             if method in tools or not name.startswith("mcp")
         }
 
@@ -53,14 +55,12 @@ _TIMES = ("timings", "totalTimeMs", "stages")
 
 
 def timeless(answer: Any) -> Any:
-    """Without what took how long."""
     if isinstance(answer, dict):
         return {key: timeless(value) for key, value in answer.items() if key not in _TIMES}
     return [timeless(value) for value in answer] if isinstance(answer, list) else answer
 
 
 def mcp_over_stdio(root: Path) -> Mcp:
-    """`cairn mcp` in a process of its own."""
     command = ["-m", "cairn", "mcp", str(root)]
     return Mcp(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ)))
 
@@ -75,6 +75,7 @@ def from_command_line(root: Path) -> Ask:
             text=True,
             encoding="utf-8",
             timeout=PATIENCE_SECONDS,
+            check=False,
         )
         printed = json.loads(done.stdout)
         if done.returncode:
@@ -96,22 +97,17 @@ def over_stdio(daemon: Daemon) -> Ask:
 
 @pytest.fixture(scope="module")
 def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fronts]:
-    """Six ways to ask about the harbour, over one index."""
-    root, data = tmp_path_factory.mktemp("work") / "harbour", tmp_path_factory.mktemp("data")
-    for path, text in HARBOUR.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
-    for shared in ("models", "grammars"):
-        (data / shared).symlink_to(real_models.parent / shared, target_is_directory=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(data))
-        patch.setenv("CAIRN_CONFIG_DIR", str(data / "settings"))
+    """Six ways to ask about the small project, over one index."""
+    root = write_files(tmp_path_factory.mktemp("shared") / "harbour", HARBOUR)
+    with (
+        environment_of(root, ("models", "grammars")),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("CAIRN_SEARCH__LEG_DEADLINE_MS", str(PATIENT["legDeadlineMs"]))
-        # A file that was written when it was read is read again a little later, which raises the generation.
+        # The second run reads files again that were new at the first, which raises the generation.
         for _ in range(2):
-            subprocess.run(
-                (sys.executable, "-m", "cairn", "index", str(root)), check=True, capture_output=True
-            )
+            run_cairn("index", str(root))
+        data = root.with_name("data")
         with serving(root, data) as server, Daemon(root, data) as daemon:
             clients: dict[str, Asker] = {
                 "rest": Rest(server),
@@ -120,7 +116,7 @@ def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 "mcp over stdio": mcp_over_stdio(root),
             }
             deadline = time.monotonic() + PATIENCE_SECONDS
-            while not is_at_rest(clients["rest"].ask("status", {})):
+            while not is_complete(clients["rest"].ask("status", {})):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             asks = {name: client.ask for name, client in clients.items()}
@@ -131,13 +127,13 @@ def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 client.close()
 
 
-def is_at_rest(status: Any) -> bool:
-    """Nothing is left to do that would raise the generation: history and imports come after the vectors."""
+def is_complete(status: Any) -> bool:
+    """Return whether nothing will raise the generation: history and imports come after the vectors."""
     return bool(status["state"] == "ready" and status["activity"] == "idle")
 
 
 def requests(root: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Of every method that changes nothing; the stages come in a test of their own."""
+    """Return requests to every method that changes nothing, except for the stages of discovery."""
     berths = {"uri": (root / "src/harbour/berths.py").as_uri()}
     place = {"start": {"line": 9, "character": 0}, "end": {"line": 12, "character": 0}}
     return [
@@ -157,18 +153,18 @@ def requests(root: Path) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_every_method_that_changes_nothing_answers_alike_through_every_front(fronts: Fronts) -> None:
+def test_every_front_gives_the_same_answer(fronts: Fronts) -> None:
     asked = requests(fronts.root)
-    unasked = {name for name, method in METHODS.items() if not method.changes} - {name for name, _ in asked}
-    assert unasked == {"status", *STAGES}, "a new method is asked here, too"
+    missing = {name for name, method in METHODS.items() if not method.changes} - {name for name, _ in asked}
+    assert missing == {"status", *STAGES}, "add a request to the new method"
     for method, params in asked:
         answers = fronts.answers(method, params)
         assert len(answers) == (6 if method in TOOLS - {"discover"} else 4)
         assert len(set(answers.values())) == 1, (method, params, answers)
-        assert len(next(iter(answers.values()))) > 100, "they are not alike because they are empty"
+        assert len(next(iter(answers.values()))) > 100, "empty answers prove nothing"
 
 
-def test_mcp_hands_over_a_discovery_without_what_it_says_elsewhere(fronts: Fronts) -> None:
+def test_mcp_answers_the_parts_of_a_discovery_that_agents_use(fronts: Fronts) -> None:
     whole = timeless(fronts.by_name["rest"]("discover", {"query": QUESTION}))
     assert whole["excerpts"]
     for name in ("mcp over http", "mcp over stdio"):
@@ -177,24 +173,31 @@ def test_mcp_hands_over_a_discovery_without_what_it_says_elsewhere(fronts: Front
         assert whole.keys() - answer.keys() == {"answerPrompt", "bullets", "chunks"}
 
 
-def test_the_stages_answer_alike_each_with_what_the_one_before_it_returned(fronts: Fronts) -> None:
-    def agreed(method: str, **params: Any) -> Any:
+def test_every_front_gives_the_same_answers_of_the_stages_in_a_row(fronts: Fronts) -> None:
+    def stage(method: str, **params: Any) -> Any:
         answers = fronts.answers(method, params)
         assert len(answers) == 6
         assert len(set(answers.values())) == 1, (method, answers)
         (answer,) = json.loads(next(iter(answers.values()))).values() if method != "renderPrompt" else ({},)
         return answer
 
-    chosen = agreed("filterCollections", query=QUESTION)
-    scored = agreed("scoreCollections", query=QUESTION, collections=chosen)
-    queries = agreed("expandQueries", query=QUESTION)
-    broad = agreed("broadDiscovery", queries=queries, collections=scored)
-    focused = agreed("semanticFocus", collection=scored[0], queries=queries)
-    hits = agreed("promoteReadme", hits=[*broad, *focused], query=QUESTION)
-    bullets = agreed("compressEvidence", chunks=hits, query=QUESTION)
-    plan = agreed("buildAnswerPlan", bullets=bullets)
-    agreed("renderPrompt", plan=plan, query=QUESTION)
+    chosen = stage("filterCollections", query=QUESTION)
+    scored = stage("scoreCollections", query=QUESTION, collections=chosen)
+    queries = stage("expandQueries", query=QUESTION)
+    broad = stage("broadDiscovery", queries=queries, collections=scored)
+    focused = stage("semanticFocus", collection=scored[0], queries=queries)
+    hits = stage("promoteReadme", hits=[*broad, *focused], query=QUESTION)
+    bullets = stage("compressEvidence", chunks=hits, query=QUESTION)
+    plan = stage("buildAnswerPlan", bullets=bullets)
+    stage("renderPrompt", plan=plan, query=QUESTION)
     assert bullets
+
+
+BUDGET = "config.render.maxPromptTokens"
+
+
+def with_budget(tokens: int) -> dict[str, Any]:
+    return {"query": "x", "config": {"render": {"maxPromptTokens": tokens}}}
 
 
 @pytest.mark.parametrize(
@@ -204,11 +207,17 @@ def test_the_stages_answer_alike_each_with_what_the_one_before_it_returned(front
         ("search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
         ("search", {"query": "x", "filter": {"language": "pythom"}}, "did you mean python"),
         ("discover", {"query": "x", "config": {"broad": {"kPerQueri": 3}}}, "did you mean kPerQuery"),
+        ("discover", {"query": ""}, "query: is empty; ask a question or name a symbol"),
+        ("discover", {"query": " \n\t"}, "query: is empty; ask a question or name a symbol"),
+        ("discover", {"query": "x", "config": [4000]}, "config: expected an object, got [4000]"),
+        ("discover", with_budget(0), f"{BUDGET}: expected 100 to 1,000,000, got 0"),
+        ("discover", with_budget(-1), f"{BUDGET}: expected 100 to 1,000,000, got -1"),
+        ("discover", with_budget(10_000_000), f"{BUDGET}: expected 100 to 1,000,000, got 10000000"),
         ("fetchPage", {"path": "../secret"}, "is not in the workspace folder"),
         ("renderPrompt", {"plan": 3}, "plan: expected an object, got 3"),
     ],
 )
-def test_a_bad_request_is_refused_in_the_same_words(
+def test_every_front_refuses_a_bad_request_in_the_same_words(
     fronts: Fronts, method: str, params: dict[str, Any], message: str
 ) -> None:
     for name, ask in fronts.by_name.items():
@@ -217,7 +226,7 @@ def test_a_bad_request_is_refused_in_the_same_words(
         assert message in str(refused.value), name
 
 
-def test_the_status_has_the_same_fields_everywhere(fronts: Fronts) -> None:
+def test_every_front_gives_the_same_fields_of_the_status(fronts: Fronts) -> None:
     answers = [ask("status", {}) for ask in fronts.by_name.values()]
     assert len({tuple(answer) for answer in answers}) == 1
     assert {answer["chunks"] for answer in answers} == {answers[0]["chunks"]}

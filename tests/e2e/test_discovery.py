@@ -1,35 +1,34 @@
-"""`cairn/discover` as a whole: what is answered, cited, asked back and rendered, on a small project of its own."""
+"""`cairn/discover` as a whole, on a project of its own: evidence, citations, questions in return, prompts."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lsprotocol import types
+import pytest_asyncio
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.discovery.render import INSTRUCTIONS
 from cairn.embedding.model_files import TOKENIZER_FILE, find_model
 from cairn.embedding.tokenization import load_tokenizer
 from cairn.text.verbatim import lines_of, stands_in
+from tests.data_folder import QUICK_STARTS
+from tests.harbour import write_files
 
-from .conftest import Daemon
+from .daemon import UNWATCHED, Daemon, run_daemon
+from .shared import share_daemon
 
-Start = Callable[..., AbstractAsyncContextManager[Daemon]]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("model_data_dir")]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
-
-UNWATCHED = {"index": {"watch": False}}
 OVERVIEW = "O que é o vectorizer"
-"""S1's worked example."""
 IN_CODE = "where is a vector inserted into the graph"
+INSERTING = "how are vectors inserted into a collection"
 QUESTIONS = (
     OVERVIEW,
     IN_CODE,
@@ -41,9 +40,10 @@ DEFINITION = (
     "Vectorizer is a high-performance vector database and search engine for documents and source code."
 )
 SAVED = "The storage layer saves every collection to disk in the background every thirty seconds."
+STYLES = ("markdown", "plain", "json")
 
 
-_VECTORIZER = {
+VECTORIZER = {
     "pyproject.toml": '[project]\nname = "vectorizer"\n',
     "README.md": """# Vectorizer
 
@@ -129,20 +129,16 @@ def test_a_vector_of_another_dimension_is_refused():
 
 @pytest.fixture
 def vectorizer(tmp_path: Path) -> Path:
-    """S1's example project, small: an introduction, documents, source and a test."""
-    root = tmp_path / "vectorizer"
-    for path, text in _VECTORIZER.items():
-        write(root, path, text)
-    return root
+    """A small project with an introduction, documents, source and a test, for a test that changes it."""
+    return write_files(tmp_path / "vectorizer", VECTORIZER)
 
 
-def write(root: Path, path: str, text: str) -> None:
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text(text, encoding="utf-8")
-
-
-async def discover(cairn: Daemon, query: str, **params: Any) -> Any:
-    return await cairn.request("cairn/discover", {"query": query, **params})
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def cairn(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+    """A ready daemon on the same project, for tests that change nothing."""
+    root = write_files(tmp_path_factory.mktemp("shared") / "vectorizer", VECTORIZER)
+    async with share_daemon(root, shared=("models", *QUICK_STARTS)) as cairn:
+        yield cairn
 
 
 def texts(answer: Any) -> list[str]:
@@ -154,15 +150,15 @@ def paths(answer: Any) -> list[str]:
 
 
 def cited(answer: Any, text: str) -> list[str]:
-    """The citations of a bullet."""
+    """Return the citations of the bullets with this text."""
     return [bullet["citation"] for bullet in answer["bullets"] if bullet["text"] == text]
 
 
-def check_citations(answer: Any, root: Path, on_screen: Mapping[str, str] | None = None) -> None:
-    """Each bullet stands on the lines it cites, of the file as it is on the screen or else on disk."""
+def check_citations(answer: Any, root: Path, unsaved: Mapping[str, str] | None = None) -> None:
+    """Assert that each bullet stands on the lines that it cites, of the unsaved text or else of the file."""
     for bullet in answer["bullets"]:
         path = bullet["path"]
-        lines = lines_of((on_screen or {}).get(path) or (root / path).read_text(encoding="utf-8"))
+        lines = lines_of((unsaved or {}).get(path) or (root / path).read_text(encoding="utf-8"))
         start, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
         assert 0 <= start < end <= len(lines)
         assert stands_in(bullet["text"], lines[start:end]), bullet
@@ -170,15 +166,8 @@ def check_citations(answer: Any, root: Path, on_screen: Mapping[str, str] | None
         assert bullet["uri"] == (root / path).as_uri()
 
 
-def line_number(root: Path, path: str, text: str) -> int:
-    """The line, counted from 1, that holds the text."""
-    return next(
-        number for number, line in enumerate((root / path).read_text().splitlines(), 1) if text in line
-    )
-
-
-def in_the_layout_of_s1(answer: Any) -> str:
-    """The prompt that S1 (stage 9) makes of the plan, with the question and the lines that Cairn adds."""
+def expected_prompt(answer: Any) -> str:
+    """Lay out the plan, the question and Cairn's instructions as a prompt without excerpts."""
     evidence, sources = "", dict[str, list[str]]()
     for section in answer["plan"]["sections"]:
         evidence += f"### {section['title']}\n\n"
@@ -197,18 +186,16 @@ def in_the_layout_of_s1(answer: Any) -> str:
     )
 
 
-# --- answers ------------------------------------------------------------------------------------------
+# --- answers -----------------------------------------------------------------------------------------
 
 
-async def test_the_worked_example_of_s1(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        answer = await discover(cairn, OVERVIEW)
+async def test_an_overview_begins_with_the_definition(cairn: Daemon) -> None:
+    answer = await cairn.discover(OVERVIEW)
     first = answer["bullets"][0]
-    line = line_number(vectorizer, "README.md", DEFINITION)
+    line = VECTORIZER["README.md"].splitlines().index(DEFINITION)
     assert first["text"] == DEFINITION
-    assert first["citation"] == f"README.md#L{line}-L{line}"
-    assert first["range"]["start"] == {"line": line - 1, "character": 0}
+    assert first["citation"] == f"README.md#L{line + 1}-L{line + 1}"
+    assert first["range"]["start"] == {"line": line, "character": 0}
     assert answer["verdict"]["action"] == "answer"
     sections = answer["plan"]["sections"]
     titles = [section["title"] for section in sections]
@@ -223,22 +210,18 @@ async def test_the_worked_example_of_s1(daemon: Start, vectorizer: Path) -> None
     assert metrics["bulletsExtracted"] == len(answer["bullets"]) == answer["plan"]["totalBullets"]
     assert len({bullet["path"] for bullet in answer["bullets"]}) >= 4
     prompt, _, excerpts = answer["answerPrompt"].partition("\n## Excerpts\n\n")
-    assert prompt == in_the_layout_of_s1(answer)
+    assert prompt == expected_prompt(answer)
     assert [line[4:] for line in excerpts.splitlines() if line.startswith("### ")] == [
         excerpt["citation"] for excerpt in answer["excerpts"]
     ]
 
 
-async def test_readme_evidence_comes_first_where_the_project_is_asked_about_alone(
-    daemon: Start, vectorizer: Path
-) -> None:
+async def test_only_an_overview_puts_the_readme_first(cairn: Daemon) -> None:
     where = "where is the HNSW index of vectors"
-    promoted, kept = ({"readme": {"readmeBoost": boost}} for boost in (50.0, 1.0))
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        overview = await discover(cairn, OVERVIEW)
-        place = await discover(cairn, where, config=promoted)
-        as_it_is = await discover(cairn, where, config=kept)
+    overview = await cairn.discover(OVERVIEW)
+    place, unboosted = [
+        await cairn.discover(where, config={"readme": {"readmeBoost": boost}}) for boost in (50.0, 1.0)
+    ]
     is_readme = [path == "README.md" for path in paths(overview)]
     assert sum(is_readme) == 3
     assert is_readme == sorted(is_readme, reverse=True)
@@ -246,57 +229,51 @@ async def test_readme_evidence_comes_first_where_the_project_is_asked_about_alon
     assert "README.md" in paths(place)
     assert paths(place)[0] == place["bullets"][0]["path"] == "src/vectorizer/index.py"
     assert all(first["score"] >= second["score"] for first, second in pairwise(place["chunks"]))
-    assert (place["bullets"], place["chunks"]) == (as_it_is["bullets"], as_it_is["chunks"])
+    assert (place["bullets"], place["chunks"]) == (unboosted["bullets"], unboosted["chunks"])
 
 
-async def test_the_same_question_has_the_same_answer_from_any_daemon(daemon: Start, vectorizer: Path) -> None:
-    def same(answer: Any) -> Any:
-        return {part: value for part, value in answer.items() if part not in ("metrics", "index")}
+async def test_every_daemon_gives_the_same_answer(vectorizer: Path) -> None:
+    async def answers(cairn: Daemon) -> list[Any]:
+        found = [await cairn.discover(query) for query in QUESTIONS]
+        return [{part: each[part] for part in each.keys() - {"metrics", "index"}} for each in found]
 
-    asked = [{"query": query} for query in QUESTIONS]
-    # Imports are counted seconds after a file was written, and count in the ranking: here, none is found.
-    write(vectorizer, "tests/test_index.py", _VECTORIZER["tests/test_index.py"].partition("\n\n\n")[2])
-    async with daemon(vectorizer) as first:
+    # Without imports, which are counted seconds after a file was written, and count in the ranking.
+    write_files(vectorizer, {"tests/test_index.py": VECTORIZER["tests/test_index.py"].partition("\n\n\n")[2]})
+    async with run_daemon(vectorizer) as first:
         await first.ready()
-        answers = [same(await first.request("cairn/discover", params)) for params in asked]
-        assert [same(await first.request("cairn/discover", params)) for params in asked] == answers
-        async with daemon(vectorizer) as second:
+        expected = await answers(first)
+        assert await answers(first) == expected
+        async with run_daemon(vectorizer) as second:
             await second.ready()
-            assert [same(await second.request("cairn/discover", params)) for params in asked] == answers
-    async with daemon(vectorizer) as later:
+            assert await answers(second) == expected
+    async with run_daemon(vectorizer) as later:
         await later.ready()
-        assert [same(await later.request("cairn/discover", params)) for params in asked] == answers
-    assert len({json.dumps(answer) for answer in answers}) == len(QUESTIONS)
+        assert await answers(later) == expected
+    assert len({json.dumps(answer, sort_keys=True) for answer in expected}) == len(QUESTIONS)
 
 
-# --- citations ------------------------------------------------------------------------------------------
+# --- citations ---------------------------------------------------------------------------------------
 
 
-async def test_every_bullet_stands_on_the_lines_it_cites(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        for query in QUESTIONS:
-            answer = await discover(cairn, query)
-            assert answer["bullets"], query
-            check_citations(answer, vectorizer)
+@pytest.mark.parametrize("query", QUESTIONS)
+async def test_every_bullet_stands_on_the_lines_it_cites(cairn: Daemon, query: str) -> None:
+    answer = await cairn.discover(query)
+    assert answer["bullets"]
+    check_citations(answer, cairn.root)
 
 
-async def test_what_changed_behind_the_index_is_cited_where_it_is_now_or_not_at_all(
-    daemon: Start, vectorizer: Path
-) -> None:
+async def test_a_bullet_of_a_changed_file_is_cited_anew_or_dropped(vectorizer: Path) -> None:
     documents, code = vectorizer / "docs/architecture.md", vectorizer / "src/vectorizer/index.py"
-    async with daemon(vectorizer, options=UNWATCHED) as cairn:
+    async with run_daemon(vectorizer, options=UNWATCHED) as cairn:
         await cairn.ready()
-        before = {query: await discover(cairn, query) for query in QUESTIONS}
+        before = {query: await cairn.discover(query) for query in QUESTIONS}
         assert cited(before[OVERVIEW], SAVED) == ["docs/architecture.md#L9-L9"]
         assert any("insert_vector" in text for text in texts(before[IN_CODE]))
-        # Moved down, and one sentence gone; of the code one function only is left as it was.
+        # The document moves down and loses a sentence; only one function of the code stays as it was.
         documents.write_text("Written later.\n\n" * 3 + documents.read_text().replace("unified ", "single "))
-        code.write_text(
-            "# A comment that was not there.\n" + code.read_text().replace("(self, vector)", "(self, it)")
-        )
+        code.write_text("# A new comment.\n" + code.read_text().replace("(self, vector)", "(self, it)"))
         (vectorizer / "docs/performance.md").unlink()
-        after = {query: await discover(cairn, query) for query in QUESTIONS}
+        after = {query: await cairn.discover(query) for query in QUESTIONS}
         for query in QUESTIONS:
             check_citations(after[query], vectorizer)
         assert cited(after[OVERVIEW], SAVED) == ["docs/architecture.md#L15-L15"]
@@ -310,44 +287,35 @@ async def test_what_changed_behind_the_index_is_cited_where_it_is_now_or_not_at_
         assert not any(text in after[query]["answerPrompt"] for text in gone for query in QUESTIONS)
 
 
-async def test_what_stands_on_the_screen_is_cited_as_it_stands_there(daemon: Start, vectorizer: Path) -> None:
-    path, other = (
-        "docs/architecture.md",
-        "Every collection is mirrored to the moon by carrier pigeons at night.",
-    )
-    saved = (vectorizer / path).read_text()
-    uri = (vectorizer / path).as_uri()
-    async with daemon(vectorizer, options=UNWATCHED) as cairn:
+async def test_unsaved_text_is_cited_by_its_own_lines(vectorizer: Path) -> None:
+    path, query = "docs/architecture.md", "how are collections mirrored by pigeons"
+    pigeons = "Every collection is mirrored to the moon by carrier pigeons at night."
+    document = vectorizer / path
+    unsaved = document.read_text().replace(SAVED, pigeons)
+    async with run_daemon(vectorizer, options=UNWATCHED) as cairn:
         await cairn.ready()
-        shown = saved.replace(SAVED, other)
-        document = types.TextDocumentItem(uri, "markdown", 1, shown)
-        cairn.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
-        answer = await discover(cairn, "how are collections mirrored by pigeons")
-        check_citations(answer, vectorizer, {path: shown})
-        assert cited(answer, other) == [f"{path}#L9-L9"]
+        cairn.open(document, unsaved, "markdown")
+        answer = await cairn.discover(query)
+        check_citations(answer, vectorizer, {path: unsaved})
+        assert cited(answer, pigeons) == [f"{path}#L9-L9"]
         assert SAVED not in texts(answer)
-        shown = "Typed above all.\n\n" + shown
-        changed = types.VersionedTextDocumentIdentifier(2, uri)
-        change = types.TextDocumentContentChangeWholeDocument(shown)
-        cairn.client.text_document_did_change(types.DidChangeTextDocumentParams(changed, [change]))
-        answer = await discover(cairn, "how are collections mirrored by pigeons")
-        check_citations(answer, vectorizer, {path: shown})
-        assert cited(answer, other) == [f"{path}#L11-L11"]
-        closed = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
-        cairn.client.text_document_did_close(closed)
-        answer = await discover(cairn, OVERVIEW)
+        unsaved = "Typed above all.\n\n" + unsaved
+        cairn.change(document, unsaved)
+        answer = await cairn.discover(query)
+        check_citations(answer, vectorizer, {path: unsaved})
+        assert cited(answer, pigeons) == [f"{path}#L11-L11"]
+        cairn.close(document)
+        answer = await cairn.discover(OVERVIEW)
         check_citations(answer, vectorizer)
         assert cited(answer, SAVED) == [f"{path}#L9-L9"]
 
 
-# --- questions back ---------------------------------------------------------------------------------------
+# --- questions in return -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("style", ["markdown", "plain", "json"])
-async def test_without_evidence_the_prompt_asks_back(daemon: Start, vectorizer: Path, style: str) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        answer = await discover(cairn, "how do I bake sourdough bread", format=style)
+@pytest.mark.parametrize("style", STYLES)
+async def test_a_prompt_without_evidence_asks_the_user(cairn: Daemon, style: str) -> None:
+    answer = await cairn.discover("how do I bake sourdough bread", format=style)
     assert answer["verdict"]["action"] == "noMatch"
     assert answer["bullets"] == []
     assert answer["plan"] == {"sections": [], "totalBullets": 0, "sources": []}
@@ -358,85 +326,75 @@ async def test_without_evidence_the_prompt_asks_back(daemon: Start, vectorizer: 
     assert answer["metrics"]["finalPromptTokens"] > 0 == answer["metrics"]["bulletsExtracted"]
 
 
-async def test_a_prompt_of_weak_evidence_says_so(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer, options={"search": {"verdict": {"sureEvidence": 1.0}}}) as cairn:
-        await cairn.ready()
-        weak = await discover(cairn, "how are vectors inserted into a collection")
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        sure = await discover(cairn, "how are vectors inserted into a collection")
+async def test_a_prompt_of_weak_evidence_says_so(cairn: Daemon, vectorizer: Path) -> None:
+    async with run_daemon(vectorizer, options={"search": {"verdict": {"sureEvidence": 1.0}}}) as doubtful:
+        await doubtful.ready()
+        weak = await doubtful.discover(INSERTING)
+    sure = await cairn.discover(INSERTING)
     assert [answer["verdict"]["action"] for answer in (weak, sure)] == ["answer", "answer"]
     assert weak["verdict"]["message"] in weak["answerPrompt"] != sure["answerPrompt"]
     assert weak["verdict"]["message"] != sure["verdict"]["message"] == ""
 
 
-@pytest.mark.parametrize("style", ["markdown", "plain", "json"])
-async def test_of_two_things_of_a_name_the_verdict_asks_which_and_the_prompt_shows_both(
-    daemon: Start, vectorizer: Path, style: str
-) -> None:
-    write(vectorizer, "docs/app/home.md", "# Home\n\nHome is the page on which the application opens.\n")
-    write(vectorizer, "docs/site/home.md", "# Home\n\nHome of the web site shows all of the latest news.\n")
-    async with daemon(vectorizer) as cairn:
+async def test_an_ambiguous_name_asks_which_and_the_prompt_shows_both(vectorizer: Path) -> None:
+    both = {
+        "docs/app/home.md": "# Home\n\nHome is the page on which the application opens.\n",
+        "docs/site/home.md": "# Home\n\nHome of the web site shows all of the latest news.\n",
+    }
+    async with run_daemon(write_files(vectorizer, both)) as cairn:
         await cairn.ready()
-        answer = await discover(cairn, "home", format=style)
-    verdict = answer["verdict"]
-    assert verdict["action"] == "clarify"
-    assert {each["path"] for each in verdict["candidates"]} == {"docs/app/home.md", "docs/site/home.md"}
-    assert [each["title"] for each in verdict["candidates"]] == ["Home", "Home"]
-    assert re.fullmatch(r"Do you mean Home \(docs/\w+\) or Home \(docs/\w+\)\?", verdict["message"])
-    prompt = answer["answerPrompt"]
-    assert "ask the user" not in prompt
-    assert {bullet["path"] for bullet in answer["bullets"]} >= {"docs/app/home.md", "docs/site/home.md"}
-    assert "latest news" in prompt
-    assert "application opens" in prompt
+        for style in STYLES:
+            answer = await cairn.discover("home", format=style)
+            verdict, prompt = answer["verdict"], answer["answerPrompt"]
+            assert verdict["action"] == "clarify"
+            assert {each["path"] for each in verdict["candidates"]} == both.keys()
+            assert [each["title"] for each in verdict["candidates"]] == ["Home", "Home"]
+            assert re.fullmatch(r"Do you mean Home \(docs/\w+\) or Home \(docs/\w+\)\?", verdict["message"])
+            assert {bullet["path"] for bullet in answer["bullets"]} >= both.keys()
+            assert "ask the user" not in prompt
+            assert "latest news" in prompt
+            assert "application opens" in prompt
 
 
-# --- what a request asks for --------------------------------------------------------------------------------
+# --- params ------------------------------------------------------------------------------------------
 
 
-async def test_globs_of_collections_decide_what_is_evidence(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
+async def test_globs_of_collections_decide_what_is_evidence(cairn: Daemon) -> None:
+    async def collections(**globs: Any) -> set[str]:
+        answer = await cairn.discover("how is a vector quantized and inserted", **globs)
+        found = {bullet["collection"] for bullet in answer["bullets"]}
+        assert found <= {chunk["collection"] for chunk in answer["chunks"]}
+        return found
 
-        async def collections(**globs: Any) -> set[str]:
-            answer = await discover(cairn, "how is a vector quantized and inserted", **globs)
-            found = {bullet["collection"] for bullet in answer["bullets"]}
-            assert found <= {chunk["collection"] for chunk in answer["chunks"]}
-            return found
-
-        everything = await collections()
-        assert {"vectorizer-docs", "vectorizer-source"} <= everything
-        assert await collections(include=["*-source"]) == {"vectorizer-source"}
-        without_documents = await collections(include=["vectorizer-*"], exclude=["*-docs", "*-config"])
-        assert {"vectorizer-source"} <= without_documents <= {"vectorizer-source", "vectorizer-tests"}
-        assert await collections(exclude=["*-source"]) == everything - {"vectorizer-source"}
-        nowhere = await discover(cairn, OVERVIEW, include=["no-such*"])
-        assert (nowhere["bullets"], nowhere["chunks"], nowhere["verdict"]["action"]) == ([], [], "noMatch")
-        assert nowhere["metrics"]["collectionsSearched"] == 0
+    everything = await collections()
+    assert {"vectorizer-docs", "vectorizer-source"} <= everything
+    assert await collections(include=["*-source"]) == {"vectorizer-source"}
+    without_documents = await collections(include=["vectorizer-*"], exclude=["*-docs", "*-config"])
+    assert {"vectorizer-source"} <= without_documents <= {"vectorizer-source", "vectorizer-tests"}
+    assert await collections(exclude=["*-source"]) == everything - {"vectorizer-source"}
+    nowhere = await cairn.discover(OVERVIEW, include=["no-such*"])
+    assert (nowhere["bullets"], nowhere["chunks"], nowhere["verdict"]["action"]) == ([], [], "noMatch")
+    assert nowhere["metrics"]["collectionsSearched"] == 0
 
 
-async def test_as_many_bullets_as_are_asked_for(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        every = await discover(cairn, OVERVIEW)
-        for most in (1, 3):
-            few = await discover(cairn, OVERVIEW, maxBullets=most)
-            assert few["bullets"] == every["bullets"][:most]
-        none = await discover(cairn, OVERVIEW, maxBullets=0)
-        assert none["bullets"] == []
-        assert "## Evidence" not in none["answerPrompt"]
-        assert none["excerpts"]  # which are no bullets
-        assert none["verdict"] == every["verdict"]
-        assert none["chunks"] == every["chunks"]
+async def test_max_bullets_limits_the_bullets_alone(cairn: Daemon) -> None:
+    every = await cairn.discover(OVERVIEW)
+    for most in (1, 3):
+        assert (await cairn.discover(OVERVIEW, maxBullets=most))["bullets"] == every["bullets"][:most]
+    none = await cairn.discover(OVERVIEW, maxBullets=0)
+    assert none["bullets"] == []
+    assert "## Evidence" not in none["answerPrompt"]
+    assert none["excerpts"]
+    assert none["verdict"] == every["verdict"]
+    assert none["chunks"] == every["chunks"]
 
 
-async def test_plain_and_json_hold_what_markdown_holds(daemon: Start, vectorizer: Path) -> None:
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        roomy = {"render": {"maxPromptTokens": 8_000}}
-        markdown = await discover(cairn, OVERVIEW, config=roomy)
-        plain = await discover(cairn, OVERVIEW, format="plain", config=roomy)
-        data = json.loads((await discover(cairn, OVERVIEW, format="json", config=roomy))["answerPrompt"])
+async def test_plain_and_json_prompts_say_what_markdown_says(cairn: Daemon) -> None:
+    roomy = {"render": {"maxPromptTokens": 8_000}}
+    markdown, plain, as_json = [
+        await cairn.discover(OVERVIEW, format=style, config=roomy) for style in STYLES
+    ]
+    data = json.loads(as_json["answerPrompt"])
     sections, _, excerpts = markdown["answerPrompt"].partition("\n## Excerpts\n")
     unmarked = re.sub(r"^(#+ |- (?=\[))", "", sections, flags=re.MULTILINE)
     assert plain["answerPrompt"].startswith(unmarked)
@@ -448,52 +406,48 @@ async def test_plain_and_json_hold_what_markdown_holds(daemon: Start, vectorizer
         assert f"{excerpt['text']}\n```" in excerpts
     assert data["question"] == OVERVIEW
     assert data["found"]["pieces"] == len(markdown["bullets"])
-    assert [(section["title"], [piece["text"] for piece in section["evidence"]]) for section in data["sections"]] == [
+    assert [(each["title"], [piece["text"] for piece in each["evidence"]]) for each in data["sections"]] == [
         (section["title"], [bullet["text"] for bullet in section["bullets"]])
         for section in markdown["plan"]["sections"]
-    ]  # fmt: skip
+    ]
     cited = [place for source in data["sources"] for place in source["citations"]]
     assert sorted(cited) == sorted({bullet["citation"] for bullet in markdown["bullets"]})
 
 
-async def test_the_prompt_keeps_its_budget_and_the_best_evidence(daemon: Start, vectorizer: Path) -> None:
+async def test_a_prompt_keeps_its_budget_and_the_best_evidence(cairn: Daemon) -> None:
     model = find_model()
     assert model
     count = load_tokenizer(model).count
-    held: list[int] = []
-    async with daemon(vectorizer) as cairn:
-        await cairn.ready()
-        every = texts(await discover(cairn, OVERVIEW))
-        for budget in (100, 120, 150, 300, 600, 4000):
-            answer = await discover(cairn, OVERVIEW, config={"render": {"maxPromptTokens": budget}})
-            prompt = answer["answerPrompt"]
-            assert count(prompt) == answer["metrics"]["finalPromptTokens"] <= budget
-            assert texts(answer) == every  # only the prompt is cut
-            shown = [text for text in every if f". {text} [" in prompt]
-            assert len(shown) == len(re.findall(r"^\d+\. ", prompt, re.MULTILINE))
-            assert f"Found {len(shown)} relevant" in prompt or not shown
-            assert DEFINITION in shown or not shown
-            held.append(len(shown))
-    assert held == sorted(held)
-    assert held[0] == 0 < held[-3] < held[-1] == len(every)
+    numbers_shown: list[int] = []
+    every = texts(await cairn.discover(OVERVIEW))
+    for budget in (100, 120, 150, 300, 600, 4000):
+        answer = await cairn.discover(OVERVIEW, config={"render": {"maxPromptTokens": budget}})
+        prompt = answer["answerPrompt"]
+        assert count(prompt) == answer["metrics"]["finalPromptTokens"] <= budget
+        assert texts(answer) == every  # only the prompt is cut
+        shown = [text for text in every if f". {text} [" in prompt]
+        assert len(shown) == len(re.findall(r"^\d+\. ", prompt, re.MULTILINE))
+        assert f"Found {len(shown)} relevant" in prompt or not shown
+        assert DEFINITION in shown or not shown
+        numbers_shown.append(len(shown))
+    assert numbers_shown == sorted(numbers_shown)
+    assert numbers_shown[0] == 0 < numbers_shown[-3] < numbers_shown[-1] == len(every)
 
 
-async def test_tokens_are_counted_by_the_tokenizer_that_is_named(daemon: Start, vectorizer: Path) -> None:
+async def test_the_tokenizer_setting_counts_the_tokens(vectorizer: Path) -> None:
     model = find_model()
     assert model
     file = model.folder / TOKENIZER_FILE
     count = load_tokenizer(model).count
-
     (vectorizer / "tokenizer.json").write_bytes(file.read_bytes())
-
-    async with daemon(vectorizer, options={"discovery": {"render": {"tokenizer": str(file)}}}) as cairn:
-        await cairn.ready()
+    async with run_daemon(vectorizer, options={"discovery": {"render": {"tokenizer": str(file)}}}) as cairn:
 
         async def rendered(tokenizer: str, budget: int) -> tuple[str, int]:
             render = {"tokenizer": tokenizer, "maxPromptTokens": budget}
-            answer = await discover(cairn, OVERVIEW, config={"render": render})
+            answer = await cairn.discover(OVERVIEW, config={"render": render})
             return answer["answerPrompt"], answer["metrics"]["finalPromptTokens"]
 
+        await cairn.ready()
         for budget in (4000, 300):
             prompt, tokens = await rendered("characters", budget)
             assert tokens == math.ceil(len(prompt) / 4) <= budget
@@ -501,13 +455,11 @@ async def test_tokens_are_counted_by_the_tokenizer_that_is_named(daemon: Start, 
             assert by_file == await rendered("", budget) == await rendered("tokenizer.json", budget)
             assert by_file[1] == count(by_file[0]) <= budget
             assert by_file[1] != tokens
-        missing = str(vectorizer / "nothing" / "tokenizer.json")
-        elsewhere = str(model.folder / "cairn-model.toml")
         for wrong in (
-            missing,
+            str(vectorizer / "nothing" / "tokenizer.json"),
             str(vectorizer),
             str(vectorizer / "README.md"),
-            elsewhere,
+            str(model.folder / "cairn-model.toml"),
             "../tokenizer.json",
         ):
             with pytest.raises(JsonRpcInvalidParams, match=r"config\.render\.tokenizer") as refused:

@@ -1,4 +1,4 @@
-"""Nothing that happens to the disk or to the process costs an index: it goes on, is repaired, or is made anew."""
+"""No accident of the disk or the process costs an index: it goes on, is repaired, or is rebuilt."""
 
 from __future__ import annotations
 
@@ -7,55 +7,24 @@ import contextlib
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attrs import frozen
 from pygls.exceptions import JsonRpcException
 
-from . import conftest
-from .conftest import PATIENCE_SECONDS, Daemon
-from .index_files import (
-    contents,
-    faults,
-    fresh_contents,
-    index_path,
-    mark_vectors,
-    marked_vectors,
-    opened,
-    run_cairn,
-)
+from tests.serving import PATIENCE_SECONDS
 
-Start = Callable[..., AbstractAsyncContextManager[Daemon]]
-
-NO_MODEL = {"embedding": {"enabled": False}}
+from . import daemon
+from .command_line import run_cairn
+from .daemon import NO_MODEL, UNWATCHED, Daemon, is_settled, run_daemon
+from .index_files import contents, faults, fresh_contents, index_path, mark_vectors, marked_vectors, opened
+from .written_files import write_function, write_notes
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="mounts a file system, as Linux does")
-
-
-def is_settled(status: Any) -> bool:
-    """Every present file is indexed and nothing is being done."""
-    files = status["files"]
-    return bool(
-        status["state"] not in ("starting", "indexing")
-        and status["activity"] == "idle"
-        and 0 < files["indexed"] == files["total"]
-    )
-
-
-def write_notes(root: Path, count: int) -> None:
-    """Documents of about 13 kB each, all different."""
-    chance = random.Random(count)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(20_000)]
-    for number in range(count):
-        paragraphs = (" ".join(chance.choices(words, k=60)) for _ in range(25))
-        (root / f"note{number}.md").write_text(f"# Note {number}\n\n" + "\n\n".join(paragraphs))
 
 
 def overwrite_middle(path: Path) -> None:
@@ -66,12 +35,24 @@ def overwrite_middle(path: Path) -> None:
         file.write(random.Random(1).randbytes(size // 2))
 
 
-# --- the disk is full, or cannot be written -------------------------------------------------------------
+async def degraded(cairn: Daemon) -> str:
+    """Wait until the daemon is degraded by an error, and return the error."""
+    status = await cairn.wait_for(lambda status: status["state"] == "degraded" and status["lastError"])
+    return str(status["lastError"])
+
+
+def assert_rebuilt(workspace: Path, data: Path, fresh: Path) -> None:
+    """Assert that the index is sound and has the contents of one that is made from nothing."""
+    assert faults(data) == []
+    assert contents(data) == fresh_contents(workspace, fresh)
+
+
+# --- the disk is full, or cannot be written ----------------------------------------------------------
 
 
 @frozen
 class Mount:
-    """A small file system of its own on the data folder, which only processes started with `prefix` see."""
+    """A small file system on the data folder, which only processes started with `prefix` see."""
 
     data: Path
     prefix: tuple[str, ...]
@@ -80,22 +61,20 @@ class Mount:
         subprocess.run([*self.prefix, "mount", "-o", f"remount,{options}", str(self.data)], check=True)
 
     def copy(self, target: Path) -> Path:
-        """What is in there, where this process can see it."""
+        """Copy the files to where this process can see them."""
         subprocess.run([*self.prefix, "cp", "-r", str(self.data), str(target)], check=True)
         return target
 
 
 @pytest.fixture
 def mount(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mount]:
-    """A file system of 4.5 MB, 1.4 of them for bytecode, on the data folder; daemons start where it is seen."""
+    """A file system of 4.5 MB, 1.4 of them for bytecode, on the data folder, and daemons that see it."""
     command = f"mount -t tmpfs -o size=4500k tmpfs '{bare_data_dir}' && echo mounted && exec cat"
-    # As root of a namespace of its own where we are not root.
-    unshare = (
-        ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", "--mount")
-    )
+    # A user who is not root becomes root of a namespace.
+    as_root = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     try:
         holder = subprocess.Popen(
-            [*unshare, "sh", "-c", command],
+            ["unshare", *as_root, "--mount", "sh", "-c", command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -108,7 +87,7 @@ def mount(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moun
         pytest.skip(f"no file system can be mounted here: {holder.stderr.read().decode()}")
     user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
     prefix = ("nsenter", "--target", str(holder.pid), "--mount", *user, f"--wd={Path.cwd()}")
-    monkeypatch.setattr(conftest, "COMMAND", (*prefix, *conftest.COMMAND))
+    monkeypatch.setattr(daemon, "COMMAND", (*prefix, *daemon.COMMAND))
     yield Mount(bare_data_dir, prefix)
     holder.kill()
     holder.communicate()
@@ -116,134 +95,111 @@ def mount(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moun
 
 @linux_only
 @pytest.mark.asyncio
-async def test_a_full_disk_is_named_searched_on_and_recovered_from(
-    daemon: Start, mount: Mount, workspace: Path, tmp_path: Path
+async def test_a_daemon_on_a_full_disk_names_it_searches_and_recovers(
+    mount: Mount, workspace: Path, tmp_path: Path
 ) -> None:
-    async with daemon(workspace, options=NO_MODEL) as cairn:
-        await cairn.until(is_settled)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.settled()
         write_notes(workspace, 400)
-        full = await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
-        assert "full" in full["lastError"]
-        assert "Free space there, or set CAIRN_DATA_DIR" in full["lastError"]
+        error = await degraded(cairn)
+        assert "full" in error
+        assert "Free space there, or set CAIRN_DATA_DIR" in error
         assert (await cairn.search("moor_ship"))["results"][0]["path"] == "src/harbour/berths.py"
         assert faults(mount.copy(tmp_path / "when-full")) == []
         mount.remount("size=100m")
-        # By itself. While writing fails, files that came meanwhile may not be counted yet.
-        recovered = await cairn.until(lambda status: is_settled(status) and status["lastError"] is None)
+        # While writing fails, the total may lack new files, so the error must be gone, too.
+        recovered = await cairn.wait_for(lambda status: is_settled(status) and status["lastError"] is None)
         assert recovered["files"]["total"] == 406
-    kept = mount.copy(tmp_path / "kept")
-    assert faults(kept) == []
-    assert contents(kept) == fresh_contents(workspace, tmp_path / "fresh")
+    assert_rebuilt(workspace, mount.copy(tmp_path / "recovered"), tmp_path / "fresh")
 
 
 @linux_only
 @pytest.mark.asyncio
 @pytest.mark.parametrize("ending", ["closed", "killed"])
-async def test_an_index_on_a_disk_that_cannot_be_written_is_searched(
-    daemon: Start, mount: Mount, workspace: Path, ending: str
-) -> None:
-    async with daemon(workspace, options=NO_MODEL) as cairn:
-        await cairn.until(is_settled)
+async def test_an_index_on_a_read_only_disk_is_searched(mount: Mount, workspace: Path, ending: str) -> None:
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.settled()
         if ending == "killed":
-            cairn.process.send_signal(signal.SIGKILL)
-            await cairn.process.wait()
+            await cairn.kill()
     mount.remount("ro")
-    async with daemon(workspace, options=NO_MODEL) as cairn:
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
         answer = await cairn.found("moor_ship", "src/harbour/berths.py")
         assert answer["index"]["complete"] is True
-        status = await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
-        assert "Read-only file system" in status["lastError"]
-        assert "CAIRN_DATA_DIR" in status["lastError"]
-    asked = run_cairn("search", "moor_ship", "-C", str(workspace), "--no-wait", code=0, prefix=mount.prefix)
-    assert "src/harbour/berths.py" in asked.stdout
-    assert "Answering from what was indexed before" in asked.stderr
+        error = await degraded(cairn)
+        assert "Read-only file system" in error
+        assert "CAIRN_DATA_DIR" in error
+    done = run_cairn("search", "moor_ship", "-C", str(workspace), "--no-wait", prefix=mount.prefix)
+    assert "src/harbour/berths.py" in done.stdout
+    assert "Answering from what was indexed before" in done.stderr
 
 
 @linux_only
-def test_a_disk_that_cannot_be_written_is_an_error_where_there_is_no_index(
-    mount: Mount, workspace: Path
-) -> None:
+def test_a_search_on_a_read_only_disk_without_an_index_fails(mount: Mount, workspace: Path) -> None:
     mount.remount("ro")
-    said = run_cairn("search", "moor_ship", "-C", str(workspace), code=1, prefix=mount.prefix).stderr
-    assert "Read-only file system" in said
-    assert "set CAIRN_DATA_DIR to a writable folder" in said
+    error = run_cairn("search", "moor_ship", "-C", str(workspace), code=1, prefix=mount.prefix).stderr
+    assert "Read-only file system" in error
+    assert "set CAIRN_DATA_DIR to a writable folder" in error
 
 
 @linux_only
 @pytest.mark.asyncio
-async def test_indexing_begins_once_the_disk_can_be_written_again(
-    daemon: Start, mount: Mount, workspace: Path
-) -> None:
+async def test_indexing_begins_once_the_disk_can_be_written_again(mount: Mount, workspace: Path) -> None:
     run_cairn("index", str(workspace), prefix=mount.prefix)
     mount.remount("ro")
-    async with daemon(workspace, options=NO_MODEL) as cairn:
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
         await cairn.found("moor_ship", "src/harbour/berths.py")
-        await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
-        (workspace / "crew.py").write_text("def embark_pilot(vessel):\n    return vessel\n")
+        await degraded(cairn)
+        write_function(workspace / "crew.py", "embark_pilot")
         mount.remount("rw")
         await cairn.found("embark_pilot", "crew.py")
 
 
 @pytest.fixture
-def ordinary(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """What a command is started with so that permissions hold for it; daemons are started like that, too."""
+def unprivileged(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The prefix of a command that must obey permissions; daemons start with it, too."""
     if sys.platform == "win32":
         pytest.skip("Windows keeps permissions in another way")
     if os.geteuid() != 0:
         return ()
-    # Root without root's privileges: whoever is in a user namespace has none outside of it.
+    # Root in a new user namespace has no privileges outside of it.
     prefix = ("unshare", "--user")
     if shutil.which("unshare") is None or subprocess.run([*prefix, "true"], check=False).returncode:
-        pytest.skip("root cannot put its privileges down here")
-    monkeypatch.setattr(conftest, "COMMAND", (*prefix, *conftest.COMMAND))
+        pytest.skip("root cannot drop its privileges here")
+    monkeypatch.setattr(daemon, "COMMAND", (*prefix, *daemon.COMMAND))
     return prefix
 
 
 @pytest.mark.asyncio
-async def test_a_data_folder_without_permission_to_write_is_named_and_searched(
-    daemon: Start, workspace: Path, bare_data_dir: Path, ordinary: tuple[str, ...]
+async def test_a_data_folder_without_write_permission_is_named_and_searched(
+    workspace: Path, bare_data_dir: Path, unprivileged: tuple[str, ...]
 ) -> None:
     run_cairn("index", str(workspace))
     folder = index_path(bare_data_dir).parent
     try:
         for path in (*folder.iterdir(), folder, bare_data_dir / "workspaces"):
             path.chmod(0o555 if path.is_dir() else 0o444)
-        async with daemon(workspace, options=NO_MODEL) as cairn:
+        async with run_daemon(workspace, options=NO_MODEL) as cairn:
             await cairn.found("moor_ship", "src/harbour/berths.py")
-            status = await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
-            assert "Permission denied" in status["lastError"]
-        said = run_cairn("index", str(workspace), code=1, prefix=ordinary).stderr
-        assert "Permission denied" in said
-        assert "set CAIRN_DATA_DIR to a writable folder" in said
+            assert "Permission denied" in await degraded(cairn)
+        error = run_cairn("index", str(workspace), code=1, prefix=unprivileged).stderr
+        assert "Permission denied" in error
+        assert "set CAIRN_DATA_DIR to a writable folder" in error
         (workspace / "inner").mkdir()
-        said = run_cairn("index", str(workspace / "inner"), code=1, prefix=ordinary).stderr
-        assert "set CAIRN_DATA_DIR to a writable folder" in said
+        error = run_cairn("index", str(workspace / "inner"), code=1, prefix=unprivileged).stderr
+        assert "set CAIRN_DATA_DIR to a writable folder" in error
     finally:
         for path in (bare_data_dir / "workspaces", folder, *folder.iterdir()):
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-# --- the file is damaged ----------------------------------------------------------------------------------
-
-
-async def killed(start: Start, workspace: Path) -> None:
-    """Index the workspace, and die without closing the index."""
-    async with start(workspace, options=NO_MODEL) as cairn:
-        await cairn.until(is_settled)
-        cairn.process.send_signal(signal.SIGKILL)
-        await cairn.process.wait()
-
-
-def remove_log(path: Path) -> None:
-    for suffix in ("-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+# --- the file is damaged -----------------------------------------------------------------------------
 
 
 def truncate(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-DAMAGES: dict[str, Callable[[Path], None]] = {
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "overwritten": overwrite_middle,
     "truncated": truncate,
     "no database": lambda path: shutil.copyfile(__file__, path),
@@ -252,73 +208,72 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_damaged_index_is_set_aside_said_and_made_anew(
-    daemon: Start, workspace: Path, bare_data_dir: Path, tmp_path: Path, damage: str
+async def test_a_damaged_index_is_set_aside_reported_and_rebuilt(
+    workspace: Path, bare_data_dir: Path, tmp_path: Path, damage: str
 ) -> None:
     write_notes(workspace, 10)
-    await killed(daemon, workspace)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.settled()
+        await cairn.kill()
     path = index_path(bare_data_dir)
     with opened(path, write=True) as db:
-        db.wal_checkpoint()  # what follows is in the database, not in the log
-    remove_log(path)
-    (path.parent / "index.db.damaged-20200101-000000").write_text("of an earlier accident")
+        db.wal_checkpoint()  # moves the contents of the log into the database
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    (path.parent / "index.db.damaged-20200101-000000").write_text("an earlier accident")
     DAMAGES[damage](path)
-    async with daemon(workspace, options=NO_MODEL) as cairn:
-        status = await cairn.until(is_settled)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        status = await cairn.settled()
         assert "was damaged" in status["lastError"]
-        (aside,) = path.parent.glob("index.db.damaged-*")  # the latest alone
+        (aside,) = path.parent.glob("index.db.damaged-*")  # only the latest is kept
         assert aside.name in status["lastError"]
         await cairn.found("moor_ship", "src/harbour/berths.py")
-    assert faults(bare_data_dir) == []
-    assert contents(bare_data_dir) == fresh_contents(workspace, tmp_path / "fresh")
+    assert_rebuilt(workspace, bare_data_dir, tmp_path / "fresh")
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("ending", ["closed", "running"])
-async def test_damage_that_nobody_expects_is_met_by_a_search_and_repaired(
-    daemon: Start, workspace: Path, bare_data_dir: Path, tmp_path: Path, ending: str
+async def test_a_search_that_meets_damage_has_it_repaired(
+    workspace: Path, bare_data_dir: Path, tmp_path: Path, ending: str
 ) -> None:
     write_notes(workspace, 10)
     run_cairn("index", str(workspace))
     path = index_path(bare_data_dir)
     if ending == "closed":
         overwrite_middle(path)
-    async with daemon(workspace, options=NO_MODEL) as cairn:
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
         if ending == "running":
-            await cairn.until(is_settled)
+            await cairn.settled()
             overwrite_middle(path)
 
-        async def repaired() -> bool:
-            with contextlib.suppress(JsonRpcException):  # whichever error a damaged page gives
+        async def is_repaired() -> bool:
+            with contextlib.suppress(JsonRpcException):  # a damaged page may raise any error
                 await cairn.search("where is a ship moored")
                 await cairn.request("cairn/fetchPage", {"path": "note3.md"})
-                return "was damaged" in ((await cairn.request("cairn/status"))["lastError"] or "")
+                return "was damaged" in ((await cairn.status())["lastError"] or "")
             return False
 
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not await repaired():
+            while not await is_repaired():
                 await asyncio.sleep(0.05)
-        await cairn.until(is_settled)
+        await cairn.settled()
         await cairn.found("moor_ship", "src/harbour/berths.py")
     assert list(path.parent.glob("index.db.damaged-*"))
-    assert faults(bare_data_dir) == []
-    assert contents(bare_data_dir) == fresh_contents(workspace, tmp_path / "fresh")
+    assert_rebuilt(workspace, bare_data_dir, tmp_path / "fresh")
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("damage", ["log", "file"])
-async def test_what_a_damaged_log_or_an_empty_file_lost_is_indexed_again(
-    daemon: Start, workspace: Path, bare_data_dir: Path, tmp_path: Path, damage: str
+async def test_the_losses_of_a_damaged_log_or_empty_file_are_indexed_again(
+    workspace: Path, bare_data_dir: Path, tmp_path: Path, damage: str
 ) -> None:
     write_notes(workspace, 10)
-    async with daemon(workspace, options={**NO_MODEL, "index": {"watch": False}}) as cairn:
-        await cairn.until(is_settled)
+    async with run_daemon(workspace, options={**NO_MODEL, **UNWATCHED}) as cairn:
+        await cairn.settled()
         for number in range(5):
-            (workspace / f"later{number}.py").write_text(f"def later_{number}():\n    return {number}\n")
-            cairn.saved(workspace / f"later{number}.py")
+            cairn.save(workspace / f"later{number}.py", f"def later_{number}():\n    return {number}\n")
             await cairn.found(f"later_{number}", f"later{number}.py")
-        cairn.process.send_signal(signal.SIGKILL)
-        await cairn.process.wait()
+        await cairn.kill()
     path = index_path(bare_data_dir)
     log = Path(f"{path}-wal")
     assert log.stat().st_size > 10_000
@@ -326,60 +281,60 @@ async def test_what_a_damaged_log_or_an_empty_file_lost_is_indexed_again(
         overwrite_middle(log)
     else:
         os.truncate(path, 0)
-    async with daemon(workspace, options=NO_MODEL) as cairn:
-        await cairn.until(is_settled)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.settled()
         await cairn.found("later_4", "later4.py")
-    assert faults(bare_data_dir) == []
-    assert contents(bare_data_dir) == fresh_contents(workspace, tmp_path / "fresh")
+    assert_rebuilt(workspace, bare_data_dir, tmp_path / "fresh")
 
 
 @pytest.mark.asyncio
-async def test_an_index_of_another_version_gives_its_vectors_to_the_new_one(
-    daemon: Start, workspace: Path, model_data_dir: Path
+async def test_a_new_index_copies_the_vectors_of_another_version(
+    workspace: Path, model_data_dir: Path
 ) -> None:
-    async with daemon(workspace) as cairn:
+    async with run_daemon(workspace) as cairn:
         before = await cairn.ready()
     path = index_path(model_data_dir)
     mark_vectors(model_data_dir)
     with opened(path, write=True) as db:
         db.pragma("user_version", 99_999)
-    async with daemon(workspace) as cairn:
-        status = await cairn.until(lambda status: status["state"] == "ready" and status["files"]["indexed"])
+    async with run_daemon(workspace) as cairn:
+        status = await cairn.wait_for(
+            lambda status: status["state"] == "ready" and status["files"]["indexed"]
+        )
         assert "another version" in status["lastError"]
         assert (status["embedded"], status["chunks"]) == (before["embedded"], before["chunks"])
-        assert marked_vectors(path) == (before["chunks"], before["chunks"])  # none was embedded
+        assert marked_vectors(path) == (before["chunks"], before["chunks"])  # all are copies
     assert [file.name for file in path.parent.glob("*.db*")] == ["index.db"]
 
 
-# --- the process is killed ----------------------------------------------------------------------------------
+# --- the process is killed ---------------------------------------------------------------------------
 
 
 @pytest.mark.asyncio
 async def test_kills_at_any_moment_leave_a_sound_index_and_lose_nothing(
-    daemon: Start, workspace: Path, bare_data_dir: Path, tmp_path: Path
+    workspace: Path, bare_data_dir: Path, tmp_path: Path
 ) -> None:
     chance = random.Random(7)
     write_notes(workspace, 25)
     notes = sorted(workspace.glob("note*.md"))
     alive = 0
     for turn in range(12):
-        async with daemon(workspace, options=NO_MODEL) as cairn:
+        async with run_daemon(workspace, options=NO_MODEL) as cairn:
             if turn % 3 == 0:
                 await cairn.request("cairn/reindex")
             await asyncio.sleep(chance.uniform(0, 0.3))  # any moment will do
             for _ in range(chance.randint(0, 6)):
                 note = chance.choice(notes)
-                note.write_text(f"# Turn {turn}\n\n{note.read_text()[: chance.randint(0, 9_000)]}")
-                cairn.saved(note)
+                text = note.read_text()[: chance.randint(0, 9_000)]
+                cairn.save(note, f"# Turn {turn}\n\n{text}")
             await asyncio.sleep(chance.uniform(0, 0.3))
             alive += cairn.process.returncode is None
-            cairn.process.send_signal(signal.SIGKILL)
-            await cairn.process.wait()
+            await cairn.kill()
         if list(bare_data_dir.glob("workspaces/*/index.db")):
             assert faults(bare_data_dir) == [], turn
     assert alive == 12
-    async with daemon(workspace, options=NO_MODEL) as cairn:
-        status = await cairn.until(is_settled)
+    async with run_daemon(workspace, options=NO_MODEL) as cairn:
+        status = await cairn.settled()
         assert status["lastError"] is None or "model" in status["lastError"]
     assert not list(bare_data_dir.glob("workspaces/*/*damaged*"))
-    assert contents(bare_data_dir) == fresh_contents(workspace, tmp_path / "fresh")
+    assert_rebuilt(workspace, bare_data_dir, tmp_path / "fresh")

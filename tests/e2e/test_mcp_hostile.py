@@ -1,6 +1,6 @@
-"""Whatever is sent to `cairn mcp`, it answers what came before and after it.
+"""Hostile messages neither stop `cairn mcp` nor keep it from answering the messages before and after them.
 
-`CAIRN_HOSTILE_MESSAGES` is how many messages are sent; the usual number is a few hundred.
+`CAIRN_HOSTILE_MESSAGES` sets how many messages are sent; the default is a few hundred.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ pytest.importorskip("mcp")
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from .test_mcp import Wire, wire
+from .mcp_agent import HELLO, Wire, run_wire
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 MESSAGES = int(os.environ.get("CAIRN_HOSTILE_MESSAGES", "400"))
 _BATCH = 50
-"""To one process."""
+"""The number of messages to one process."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -31,49 +31,18 @@ JSON = st.recursive(
     max_leaves=12,
 )
 METHODS = st.sampled_from(
-    [
-        "initialize",
-        "server/discover",
-        "tools/list",
-        "tools/call",
-        "ping",
-        "resources/list",
-        "logging/setLevel",
-        "subscriptions/listen",
-        "notifications/initialized",
-        "notifications/cancelled",
-        "notifications/progress",
-        "notifications/roots/list_changed",
-        "nothing/of/the/kind",
-    ]
+    (
+        "initialize server/discover tools/list tools/call ping resources/list logging/setLevel "
+        "subscriptions/listen notifications/initialized notifications/cancelled notifications/progress "
+        "notifications/roots/list_changed nothing/of/the/kind"
+    ).split()
+)
+TOOLS = st.sampled_from("search discover read references related cairn_fetch_page expand_queries".split())
+ARGUMENTS = st.sampled_from(
+    "query limit filter path workspace config range textDocument symbol cursor".split()
 )
 CALLS = st.fixed_dictionaries(
-    {
-        "name": st.sampled_from(
-            ["search", "discover", "read", "references", "related", "cairn_fetch_page", "expand_queries"]
-        )
-    },
-    optional={
-        "arguments": st.dictionaries(
-            st.sampled_from(
-                [
-                    "query",
-                    "limit",
-                    "filter",
-                    "path",
-                    "workspace",
-                    "config",
-                    "range",
-                    "textDocument",
-                    "symbol",
-                    "cursor",
-                ]
-            ),
-            JSON,
-        )
-        | JSON,
-        "_meta": JSON,
-    },
+    {"name": TOOLS}, optional={"arguments": st.dictionaries(ARGUMENTS, JSON) | JSON, "_meta": JSON}
 )
 REQUESTS = st.fixed_dictionaries(
     {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON},
@@ -89,11 +58,9 @@ LINES = (
 )
 
 
-async def answered(cairn: Wire, number: int) -> Any:
-    """The answer to a call of a tool, after whatever else comes before it."""
-    name = f"probe {number}"
-    cairn.send(id=name, method="tools/call", params={"name": "status", "arguments": {}})
-    while (answer := await cairn.receive()).get("id") != name:
+async def receive(cairn: Wire, message_id: str) -> Any:
+    """Skip the answers to other messages, and return the one to this message."""
+    while (answer := await cairn.receive()).get("id") != message_id:
         assert answer.get("jsonrpc") == "2.0"
     return answer
 
@@ -101,32 +68,23 @@ async def answered(cairn: Wire, number: int) -> Any:
 @settings(
     max_examples=max(1, MESSAGES // _BATCH),
     suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],  # each example is a process
+    phases=[Phase.explicit, Phase.generate],  # shrinking would start a process for each example
 )
 @given(batch=st.lists(LINES, min_size=_BATCH, max_size=_BATCH), before=st.lists(LINES, max_size=3))
-async def test_hostile_lines_neither_stop_nor_hang_it(
+async def test_hostile_lines_neither_stop_nor_hang_the_process(
     workspace: Path, batch: list[bytes], before: list[bytes]
 ) -> None:
-    async with wire(workspace) as cairn:
+    async with run_wire(workspace) as cairn:
         for line in before:
-            cairn.raw(line)
+            cairn.send_line(line)
         cairn.send(id="hello", method="ping")
-        while (await cairn.receive()).get("id") != "hello":
-            pass
-        cairn.send(
-            id="initialize",
-            method="initialize",
-            params={
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        )
+        await receive(cairn, "hello")
+        cairn.send(**{**HELLO, "id": "initialize"})
         for line in batch:
-            cairn.raw(line)
-        answer = await answered(cairn, 1)
+            cairn.send_line(line)
+        cairn.send(id="probe", method="tools/call", params={"name": "status", "arguments": {}})
+        answer = await receive(cairn, "probe")
         assert "result" in answer or "error" in answer
         assert cairn.process.returncode is None
-        assert cairn.process.stdin is not None
-        cairn.process.stdin.close()
+        cairn.stdin.close()
         assert await cairn.end() == 0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,28 +24,18 @@ from cairn.agents.tools import TOOLS
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
 from cairn.mcp.server import McpApp
+from tests.serving import PATIENCE_SECONDS, wait_for
 
-from .conftest import PATIENCE_SECONDS
-from .test_mcp import Slow, answers, each_era, happens, text_of
+from .mcp_agent import HELLO, SlowEngine, data_of_every_tool, each_era, happens, text_of
 
 pytestmark = pytest.mark.asyncio
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
 
 
 @asynccontextmanager
 async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
-    """The URL at which `engine` answers."""
+    """Serve `engine` over HTTP, and yield its URL."""
     runner = Runner(lambda: engine)
     app = McpApp(runner, **{"seconds": None, "max_body_bytes": 4_000_000, **options})
 
@@ -74,12 +63,10 @@ async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
 
 @pytest.fixture
 def engine(workspace: Path, bare_data_dir: Path) -> Any:
-    """An engine over the small project, done with indexing."""
+    """An engine that has indexed the small project."""
     made = Engine({"search": {"legDeadlineMs": 1000 * PATIENCE_SECONDS}})
     made.add_folder(workspace)
-    waiting = threading.Event()
-    while not made.progress().complete:
-        waiting.wait(0.02)
+    wait_for(lambda: made.progress().complete)
     yield made
     made.stop()
 
@@ -87,14 +74,13 @@ def engine(workspace: Path, bare_data_dir: Path) -> Any:
 @each_era
 async def test_every_tool_answers_over_http_and_its_answer_fits_its_schema(engine: Engine, era: str) -> None:
     async with served(engine) as url, Client(url, mode=era) as client:
-        found = await answers(client)
+        found = await data_of_every_tool(client)
         for name, data in found.items():
             Draft202012Validator(TOOLS[name].output_schema).validate(data)
         assert found["search"]["results"][0]["path"] == "src/harbour/schedule.py"
 
 
-async def test_clients_that_come_and_go_without_a_word_leave_nothing_behind(engine: Engine) -> None:
-    """No session and no task is kept for them."""
+async def test_clients_that_leave_silently_leave_no_session_and_no_task(engine: Engine) -> None:
     async with served(engine) as url, httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http:
 
         async def visit(times: int) -> None:
@@ -110,14 +96,14 @@ async def test_clients_that_come_and_go_without_a_word_leave_nothing_behind(engi
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
-async def test_there_are_no_streams_and_no_sessions_to_end(engine: Engine, method: str) -> None:
+async def test_other_methods_than_post_are_refused(engine: Engine, method: str) -> None:
     async with served(engine) as url, httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:
         response = await http.request(method, url, headers={"Accept": "text/event-stream"})
         assert response.status_code == 405
         assert response.headers["allow"] == "POST"
 
 
-async def test_a_body_that_is_too_large_or_no_message_is_refused(engine: Engine) -> None:
+async def test_a_body_that_is_too_large_or_not_a_message_is_refused(engine: Engine) -> None:
     async with (
         served(engine, max_body_bytes=1000) as url,
         httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http,
@@ -128,30 +114,31 @@ async def test_a_body_that_is_too_large_or_no_message_is_refused(engine: Engine)
         assert (await http.post(url, json=HELLO)).status_code == 200
 
 
-async def test_a_question_that_its_client_cancels_ends() -> None:
-    slow = Slow()
+async def test_a_call_that_its_client_cancels_ends() -> None:
+    slow = SlowEngine()
     async with served(slow) as url, Client(url) as client:
-        asked = asyncio.create_task(client.call_tool("search", {"query": "x"}))
-        await happens(slow.began)
-        asked.cancel()
-        await happens(slow.cancelled)
-        await asyncio.gather(asked, return_exceptions=True)
+        await assert_cancelled(slow, client.call_tool("search", {"query": "x"}))
 
 
-async def test_a_question_whose_client_hangs_up_ends() -> None:
-    slow = Slow()
+async def test_a_call_whose_client_hangs_up_ends() -> None:
+    slow = SlowEngine()
     call = {"name": "search", "arguments": {"query": "x"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     async with served(slow) as url, httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http:
-        asked = asyncio.create_task(http.post(url, json=request))
-        await happens(slow.began)
-        asked.cancel()
-        await happens(slow.cancelled)
-        await asyncio.gather(asked, return_exceptions=True)
+        await assert_cancelled(slow, http.post(url, json=request))
 
 
-async def test_a_question_that_takes_too_long_is_broken_off_and_says_so() -> None:
-    slow = Slow()
+async def assert_cancelled(slow: SlowEngine, calling: Coroutine[Any, Any, Any]) -> None:
+    """Cancel the client's call while the engine works, and wait until the engine is cancelled, too."""
+    task = asyncio.create_task(calling)
+    await happens(slow.began)
+    task.cancel()
+    await happens(slow.cancelled)
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_call_that_takes_too_long_ends_with_an_error() -> None:
+    slow = SlowEngine()
     async with served(slow, seconds=0.05) as url, Client(url) as client:
         result = await client.call_tool("search", {"query": "x"})
         assert isinstance(result, types.CallToolResult)

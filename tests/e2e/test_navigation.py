@@ -1,11 +1,9 @@
-"""Go to definition, find references, implementations and the call hierarchy, in editors that have Cairn alone."""
+"""Definitions, references, implementations and call hierarchies, for editors without a language server."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +11,10 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
-from .conftest import PATIENCE_SECONDS, Daemon, plain, started
+from tests.serving import PATIENCE_SECONDS
 
-Start = Callable[..., AbstractAsyncContextManager[Daemon]]
+from .daemon import Daemon, plain, run_daemon, wait_until
+
 T = TypeVar("T")
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
@@ -46,29 +45,31 @@ open_port([])
 '''
 
 
+CALL = "assign_berths(ships, ["
+
+
 @pytest.fixture
 def port(workspace: Path) -> Path:
-    """A file of the project that uses what others define."""
-    path = workspace / "src" / "harbour" / "port.py"
+    """A file of the project that uses definitions of other files."""
+    path = workspace / "src/harbour/port.py"
     path.write_text(PORT, encoding="utf-8")
     return path
 
 
-def soon(asked: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    return asyncio.wait_for(asked, PATIENCE_SECONDS)
+def soon(sending: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    return asyncio.wait_for(sending, PATIENCE_SECONDS)
 
 
 def at(path: Path, word: str) -> dict[str, Any]:
-    """The document and the position of a word in it, in its first line that has it."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")):
-        if word in line:
-            position = types.Position(number, line.index(word) + 1)
-            return {"text_document": types.TextDocumentIdentifier(path.as_uri()), "position": position}
-    raise AssertionError(f"{word} is not in {path}")
+    """Return the document and the position of a word in the first line that has it."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    number = next(number for number, line in enumerate(lines) if word in line)
+    position = types.Position(number, lines[number].index(word) + 1)
+    return {"text_document": types.TextDocumentIdentifier(path.as_uri()), "position": position}
 
 
 def lines(locations: Any) -> list[tuple[str, int]]:
-    """The name of the file and the line of each location."""
+    """Return the name of the file and the line of each location."""
     return [(each.uri.rpartition("/")[2], each.range.start.line) for each in locations]
 
 
@@ -80,31 +81,33 @@ def announced(cairn: Daemon) -> set[str]:
     return {name for name in PROVIDERS if getattr(cairn.capabilities, name)}
 
 
-async def test_nothing_is_offered_unless_it_is_asked_for(daemon: Start, port: Path, workspace: Path) -> None:
-    async with daemon(workspace) as cairn:
+async def test_navigation_is_off_unless_the_settings_name_the_language(port: Path, workspace: Path) -> None:
+    async with run_daemon(workspace) as cairn:
         await cairn.ready()
         assert announced(cairn) == set()
-        assert not await definition(cairn, port, "assign_berths(ships, [")
-    async with daemon(workspace, options={"lsp": {"navigation": ["lua"]}}) as cairn:
+        assert not await definition(cairn, port, CALL)
+    async with run_daemon(workspace, options={"lsp": {"navigation": ["lua"]}}) as cairn:
         await cairn.ready()
         assert announced(cairn) == set(PROVIDERS)
-        assert not await definition(cairn, port, "assign_berths(ships, [")
+        assert not await definition(cairn, port, CALL)
 
 
 @pytest.mark.parametrize("language", ["*", "python"])
-async def test_a_name_leads_to_its_definition_references_and_implementations(
-    daemon: Start, port: Path, workspace: Path, language: str
+async def test_a_name_leads_to_definition_references_and_implementations(
+    port: Path, workspace: Path, tmp_path: Path, language: str
 ) -> None:
-    async with daemon(workspace, options={"lsp": {"navigation": [language]}}) as cairn:
+    outside = tmp_path / "outside.py"
+    outside.write_text("def assign_berths():\n    pass\n", encoding="utf-8")
+    async with run_daemon(workspace, options={"lsp": {"navigation": [language]}}) as cairn:
         await cairn.ready()
         assert announced(cairn) == set(PROVIDERS)
-        assert lines(await definition(cairn, port, "assign_berths(ships, [")) == [("schedule.py", 5)]
+        assert lines(await definition(cairn, port, CALL)) == [("schedule.py", 5)]
         assert not await definition(cairn, port, '"""The port')
-        place = at(port, "assign_berths(ships, [")
+        assert not await definition(cairn, outside, "assign_berths")  # the file is not indexed
         for declaration in (True, False):
             context = types.ReferenceContext(include_declaration=declaration)
-            asked = types.ReferenceParams(context=context, **place)
-            found = lines(await soon(cairn.client.text_document_references_async(asked)))
+            params = types.ReferenceParams(context=context, **at(port, CALL))
+            found = lines(await soon(cairn.client.text_document_references_async(params)))
             assert (("schedule.py", 5) in found) is declaration
             assert {("port.py", 11), ("port.py", 12)} <= set(found)
         implementing = types.ImplementationParams(**at(workspace / "src/harbour/berths.py", "Berth:"))
@@ -112,42 +115,27 @@ async def test_a_name_leads_to_its_definition_references_and_implementations(
         assert lines(found) == [("port.py", 6)]
 
 
-async def test_the_call_hierarchy_goes_both_ways(daemon: Start, port: Path, workspace: Path) -> None:
-    async with daemon(workspace, options=EVERYWHERE) as cairn:
+async def test_the_call_hierarchy_goes_both_ways(port: Path, workspace: Path) -> None:
+    async with run_daemon(workspace, options=EVERYWHERE) as cairn:
+
+        async def callers(item: types.CallHierarchyItem) -> Any:
+            params = types.CallHierarchyIncomingCallsParams(item)
+            return await soon(cairn.client.call_hierarchy_incoming_calls_async(params))
+
         await cairn.ready()
-        place = types.CallHierarchyPrepareParams(**at(port, "assign_berths(ships, ["))
+        place = types.CallHierarchyPrepareParams(**at(port, CALL))
         (assign,) = await soon(cairn.client.text_document_prepare_call_hierarchy_async(place))
-        assert (assign.name, assign.kind, assign.detail) == (
-            "assign_berths",
-            types.SymbolKind.Function,
-            "src/harbour/schedule.py",
-        )
-        incoming = types.CallHierarchyIncomingCallsParams(assign)
-        (caller,) = await soon(cairn.client.call_hierarchy_incoming_calls_async(incoming))
+        assert (assign.name, assign.kind) == ("assign_berths", types.SymbolKind.Function)
+        assert assign.detail == "src/harbour/schedule.py"
+        (caller,) = await callers(assign)
         assert caller.from_.name == "open_port"
         assert [each.start.line for each in caller.from_ranges] == [11, 12]
-        (top,) = await soon(
-            cairn.client.call_hierarchy_incoming_calls_async(
-                types.CallHierarchyIncomingCallsParams(caller.from_)
-            )
-        )
+        (top,) = await callers(caller.from_)
         assert (top.from_.name, top.from_.kind) == ("port.py", types.SymbolKind.File)
         outgoing = types.CallHierarchyOutgoingCallsParams(caller.from_)
         callees = await soon(cairn.client.call_hierarchy_outgoing_calls_async(outgoing))
-        assert [(each.to.name, len(each.from_ranges)) for each in callees] == [
-            ("assign_berths", 2),
-            ("DeepBerth", 1),
-        ]
-
-
-async def test_a_document_that_is_not_indexed_has_no_answer(
-    daemon: Start, workspace: Path, tmp_path: Path
-) -> None:
-    outside = tmp_path / "outside.py"
-    outside.write_text("def assign_berths():\n    pass\n", encoding="utf-8")
-    async with daemon(workspace, options=EVERYWHERE) as cairn:
-        await cairn.ready()
-        assert not await definition(cairn, outside, "assign_berths")
+        counts = [(each.to.name, len(each.from_ranges)) for each in callees]
+        assert counts == [("assign_berths", 2), ("DeepBerth", 1)]
 
 
 DYNAMIC = types.ClientCapabilities(
@@ -160,26 +148,27 @@ DYNAMIC = types.ClientCapabilities(
         implementation=types.ImplementationClientCapabilities(dynamic_registration=True),
     ),
 )
-"""All can be registered later but the call hierarchy."""
+"""A client for which all but the call hierarchy can be registered later."""
 
 
-async def test_what_can_be_registered_follows_the_settings(port: Path, workspace: Path) -> None:
-    told: list[tuple[str, Any]] = []
+async def test_registrations_follow_the_settings(port: Path, workspace: Path) -> None:
+    received: list[tuple[str, Any]] = []
 
-    def hears(client: LanguageClient) -> None:
+    def handle_registrations(client: LanguageClient) -> None:
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def register(params: types.RegistrationParams) -> None:
-            told.extend((each.method, plain(each.register_options)) for each in params.registrations)
+            received.extend((each.method, plain(each.register_options)) for each in params.registrations)
 
         @client.feature(types.CLIENT_UNREGISTER_CAPABILITY)
         def unregister(params: types.UnregistrationParams) -> None:
-            told.extend((each.method, None) for each in params.unregisterations)
+            received.extend((each.method, None) for each in params.unregisterations)
 
     def navigation() -> list[tuple[str, Any]]:
-        return [(method, options) for method, options in told if method.startswith("textDocument/")]
+        return [(method, options) for method, options in received if method.startswith("textDocument/")]
 
-    async with started(
-        workspace, options={"lsp": {"navigation": ["lua"]}}, capabilities=DYNAMIC, prepare=hears
+    options = {"lsp": {"navigation": ["lua"]}}
+    async with run_daemon(
+        workspace, options=options, capabilities=DYNAMIC, prepare=handle_registrations
     ) as cairn:
         await cairn.ready()
         assert announced(cairn) == {"call_hierarchy_provider"}
@@ -189,20 +178,10 @@ async def test_what_can_be_registered_follows_the_settings(port: Path, workspace
             types.TEXT_DOCUMENT_REFERENCES,
             types.TEXT_DOCUMENT_IMPLEMENTATION,
         ]
-        await until(lambda: navigation() == [(method, lua) for method in methods])
-        told.clear()
-        cairn.client.workspace_did_change_configuration(
-            types.DidChangeConfigurationParams({"cairn": EVERYWHERE})
-        )
+        await wait_until(lambda: navigation() == [(method, lua) for method in methods])
+        received.clear()
+        cairn.configure({"cairn": EVERYWHERE})
         everywhere = {"documentSelector": [{"scheme": "file"}]}
-        await until(
-            lambda: navigation() == [*((m, None) for m in methods), *((m, everywhere) for m in methods)]
-        )
-        assert lines(await definition(cairn, port, "assign_berths(ships, [")) == [("schedule.py", 5)]
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
+        expected = [(method, options) for options in (None, everywhere) for method in methods]
+        await wait_until(lambda: navigation() == expected)
+        assert lines(await definition(cairn, port, CALL)) == [("schedule.py", 5)]

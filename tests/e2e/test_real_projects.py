@@ -1,4 +1,4 @@
-"""Questions about real projects: the right file in the top 3, and evidence that stands where it says."""
+"""Questions about real projects: a right file is in the top three, and evidence stands where it is cited."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 
 from cairn.text.verbatim import stands_in
-from tests.e2e.conftest import started
+
+from .daemon import run_daemon
 
 SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"
-"""Beside the environment's packages: fetched once, never committed."""
+"""The folder beside the environment's packages into which the projects are fetched once."""
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "discover"
 
 QUESTIONS = [
-    ("flask", "how does routing work", ("src/flask/sansio/scaffold.py", "src/flask/sansio/app.py", "src/flask/app.py")),
+    ("flask", "how does routing work", ("src/flask/sansio/scaffold.py", "src/flask/sansio/app.py", "src/flask/app.py")),  # noqa: E501
     ("flask", "how are sessions signed and stored in a cookie", ("src/flask/sessions.py",)),
     ("flask", "where are templates rendered", ("src/flask/templating.py",)),
     ("flask", "how does a blueprint register itself on the app", ("src/flask/sansio/blueprints.py",)),
@@ -47,13 +48,8 @@ def projects() -> dict[str, Path]:
         root = CORPORA / f"{name}-{version}"
         if not root.exists():
             CORPORA.mkdir(exist_ok=True)
-            subprocess.run(
-                [
-                    sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-binary=:all:",
-                    "-d", str(CORPORA), f"{name}=={version}",
-                ],
-                check=True,
-            )  # fmt: skip
+            source = ("--no-deps", "--no-binary=:all:", "-d", str(CORPORA), f"{name}=={version}")
+            subprocess.run([sys.executable, "-m", "pip", "download", "-qq", *source], check=True)
             with tarfile.open(CORPORA / f"{name}-{version}.tar.gz") as archive:
                 archive.extractall(CORPORA, filter="data")
         roots[name] = root
@@ -62,29 +58,26 @@ def projects() -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def answers(projects: dict[str, Path]) -> dict[tuple[str, str], Any]:
-    """What `cairn search` and `cairn discover` say to every question, asked of one process for each project."""
+    """The answers to each (project, question), by command."""
+
+    async def ask(project: str, root: Path) -> None:
+        async with run_daemon(root) as cairn:
+            await cairn.ready()
+            for question in (question for name, question, _ in QUESTIONS if name == project):
+                found[project, question] = {
+                    "search": await cairn.search(question),
+                    "discover": await cairn.discover(question),
+                }
+
     found: dict[tuple[str, str], Any] = {}
     for project, root in projects.items():
-        questions = [question for of, question, _ in QUESTIONS if of == project]
-        asked = [(command, question) for question in questions for command in ("search", "discover")]
-        for (command, question), answer in zip(asked, _answers(root, asked), strict=True):
-            found.setdefault((project, question), {})[command] = answer
+        command = [sys.executable, "-m", "cairn", "index", str(root), "--quiet"]
+        subprocess.run(command, check=True, timeout=600)
+        asyncio.run(ask(project, root))
     return found
 
 
-def _answers(root: Path, asked: list[tuple[str, str]]) -> list[Any]:
-    """What `cairn lsp` answers, once the folder is indexed and has its vectors."""
-    subprocess.run([sys.executable, "-m", "cairn", "index", str(root), "--quiet"], check=True, timeout=600)
-
-    async def ask() -> list[Any]:
-        async with started(root) as daemon:
-            await daemon.ready()
-            return [await daemon.request(f"cairn/{command}", {"query": query}) for command, query in asked]
-
-    return asyncio.run(ask())
-
-
-def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
+def test_the_script_of_the_readme_answers_a_question(projects: dict[str, Path]) -> None:
     question = "how does digest authentication work"
     seen = _script(str(projects["httpx"]), question, "--color", "always")
     assert seen.returncode == 0
@@ -99,7 +92,7 @@ def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"), [((), 2), (("somewhere",), 2), (("no/such/folder", "why"), 1)]
 )
-def test_the_one_command_refuses_what_it_cannot_do(arguments: tuple[str, ...], code: int) -> None:
+def test_the_script_of_the_readme_refuses_bad_arguments(arguments: tuple[str, ...], code: int) -> None:
     done = _script(*arguments)
     assert done.returncode == code
     assert done.stderr
@@ -113,7 +106,7 @@ def _script(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", ["search", "discover"])
 @pytest.mark.parametrize(("project", "question", "right"), QUESTIONS)
-def test_the_right_file_is_in_the_top_three(
+def test_a_right_file_is_in_the_top_three(
     answers: dict[tuple[str, str], Any], project: str, question: str, right: tuple[str, ...], command: str
 ) -> None:
     answer = answers[project, question][command]
@@ -121,7 +114,7 @@ def test_the_right_file_is_in_the_top_three(
     assert set(dict.fromkeys(paths[:3])) & set(right), paths[:5]
 
 
-@pytest.mark.parametrize(("project", "question"), [(project, question) for project, question, _ in QUESTIONS])
+@pytest.mark.parametrize(("project", "question"), [row[:2] for row in QUESTIONS])
 def test_every_bullet_stands_on_the_lines_it_cites(
     answers: dict[tuple[str, str], Any], projects: dict[str, Path], project: str, question: str
 ) -> None:

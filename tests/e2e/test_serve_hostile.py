@@ -1,4 +1,4 @@
-"""Requests that nobody should send: each is refused or answered, nothing fails, no secret is told, and the server goes on.
+"""Hostile requests: each is refused or answered, none fails or leaks a secret, and the server goes on.
 
 `CAIRN_HOSTILE_REQUESTS` sets how many of each kind; `benchmarks/hostile.py` sends thousands.
 """
@@ -16,24 +16,19 @@ import hostile_mcp
 import pytest
 from hostile_traffic import Report, escaped, lay_secret
 
-from tests.harbour import HARBOUR
 from tests.serving import Served, serving, wait_for
+
+from .shared import environment_of
 
 REQUESTS = int(os.environ.get("CAIRN_HOSTILE_REQUESTS", "400"))
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A workspace beside a secret, with data folders of its own."""
-    folder = tmp_path_factory.mktemp("work") / "harbour"
-    for path, text in HARBOUR.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    lay_secret(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(tmp_path_factory.mktemp("data")))
-        patch.setenv("CAIRN_CONFIG_DIR", str(folder.parent / "no-settings"))
-        yield folder
+def root(harbour_folder: Path) -> Iterator[Path]:
+    """The small project beside a secret, with the data folder of all processes of the module."""
+    lay_secret(harbour_folder)
+    with environment_of(harbour_folder):
+        yield harbour_folder
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +38,13 @@ def served(root: Path) -> Iterator[Served]:
         yield server
 
 
-def is_sound(served: Served) -> None:
+def check_server(served: Served) -> None:
     assert served.ask("/healthz").status == 200
     assert served.call("search", {"query": "moor a ship"})["results"]
     assert served.call("fetch_page", {"path": "README.md"})["text"].startswith("# Harbour")
 
 
-def nothing_went_wrong(report: Report) -> None:
+def check_report(report: Report) -> None:
     assert report.problems == []
     assert (report.failures, report.hangs) == (0, 0)
     assert sum(report.by_kind.values()) == REQUESTS
@@ -58,42 +53,42 @@ def nothing_went_wrong(report: Report) -> None:
 def test_hostile_requests_are_refused_or_answered(served: Served) -> None:
     target = hostile_http.target_of(served.addresses["url"], served.token, served.ask("/openapi.json").json)
     report = asyncio.run(hostile_http.attack(target, REQUESTS, seed=REQUESTS))
-    nothing_went_wrong(report)
+    check_report(report)
     assert {"200", "400", "401", "403", "404", "413", "415", "421"} <= set(report.outcomes)
-    is_sound(served)
+    check_server(served)
 
 
-def test_hostile_messages_over_lsp_are_refused_or_answered(served: Served, root: Path) -> None:
+def test_hostile_lsp_messages_are_refused_or_answered(served: Served, root: Path) -> None:
     description = served.ask("/openapi.json").json
     target = hostile_lsp.target_of("127.0.0.1", served.addresses["lspPort"], served.token, root, description)
     report = asyncio.run(hostile_lsp.attack(target, REQUESTS, seed=REQUESTS))
-    nothing_went_wrong(report)
+    check_report(report)
     assert {"result", "closed", "-32600", "-32601", "-32602", "-32700"} <= set(report.outcomes)
-    is_sound(served)
+    check_server(served)
 
 
-def test_hostile_messages_of_mcp_over_http_are_refused_or_answered(served: Served, root: Path) -> None:
+def test_hostile_mcp_messages_over_http_are_refused_or_answered(served: Served, root: Path) -> None:
     target = hostile_mcp.target_of(served.addresses["mcp"], served.token)
     report = asyncio.run(hostile_mcp.attack_http(target, root, REQUESTS, seed=REQUESTS))
-    nothing_went_wrong(report)
+    check_report(report)
     assert {"200", "400", "401", "403"} <= set(report.outcomes)
     assert asyncio.run(hostile_mcp.status_over_http(target)) == ""
-    is_sound(served)
+    check_server(served)
 
 
-def test_hostile_messages_of_mcp_over_stdio_are_refused_or_answered(root: Path) -> None:
+def test_hostile_mcp_messages_over_stdio_are_refused_or_answered(root: Path) -> None:
     report = asyncio.run(hostile_mcp.attack_stdio(root, REQUESTS, seed=REQUESTS))
-    nothing_went_wrong(report)
+    check_report(report)
     assert {"result", "-32600", "-32700", "-32602"} <= set(report.outcomes)
 
 
-# --- what is found wrong -------------------------------------------------------------------------------
+# --- the judgement of answers ------------------------------------------------------------------------
 
 _JSON = b"HTTP/1.1 %s x\r\nContent-Type: application/json\r\n\r\n%s"
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "said"),
+    ("answer", "kind", "problem"),
     [
         (b"", "any JSON", "no answer but a closed connection"),
         (b"noise", "any JSON", "no HTTP"),
@@ -105,8 +100,8 @@ _JSON = b"HTTP/1.1 %s x\r\nContent-Type: application/json\r\n\r\n%s"
         (_JSON % (b"200", b'{"text": "root:x:0:0:root"}'), "escape", "outside of the workspace"),
     ],
 )
-def test_an_answer_that_should_not_be_is_told(answer: bytes, kind: str, said: str) -> None:
-    assert said in hostile_http.judged(answer, kind)[1]
+def test_the_judge_reports_a_wrong_answer(answer: bytes, kind: str, problem: str) -> None:
+    assert problem in hostile_http.judged(answer, kind)[1]
 
 
 @pytest.mark.parametrize(
@@ -120,10 +115,10 @@ def test_an_answer_that_should_not_be_is_told(answer: bytes, kind: str, said: st
         (_JSON % (b"200", b"{}"), "any JSON"),
     ],
 )
-def test_an_answer_or_a_refusal_is_right(answer: bytes, kind: str) -> None:
+def test_the_judge_accepts_a_right_answer_or_refusal(answer: bytes, kind: str) -> None:
     assert hostile_http.judged(answer, kind)[1] == ""
 
 
-def test_the_secret_is_known_where_it_is_told(root: Path) -> None:
+def test_the_judge_recognises_the_secret(root: Path) -> None:
     assert escaped((root.parent / "secret.txt").read_bytes())
     assert not escaped(b'{"path": "../secret.txt"}')

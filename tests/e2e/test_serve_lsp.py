@@ -1,5 +1,4 @@
-"""Several editors on one socket: each on its own, none without the token, and nothing left of those that are
-gone."""
+"""Several editors on one socket: they are independent, need the token, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,8 @@ from cairn.settings.tree import EmbeddingSettings
 from tests.lsp_editor import TOKEN, Editor, opening
 from tests.serving import PATIENCE_SECONDS, serving
 
+from .daemon import wait_until
+
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 THE_TOKEN = Token(TOKEN, Path("serve-token"))
@@ -32,7 +33,7 @@ THE_TOKEN = Token(TOKEN, Path("serve-token"))
 
 @define
 class Socket:
-    """A socket that is listened at, in this process."""
+    """A listening socket in this process."""
 
     port: int
     lsp: LspSocket
@@ -45,10 +46,16 @@ class Socket:
         self.editors.append(editor)
         return editor
 
+    async def open(self, workspace: Path) -> Editor:
+        """Connect an editor and initialize it with the folder."""
+        editor = await self.connect()
+        await editor.initialize(workspace)
+        return editor
+
 
 @asynccontextmanager
 async def listening(**limits: float) -> AsyncIterator[Socket]:
-    """Unless said, nobody is left for being slow: a connection that is closed was refused."""
+    """Listen with limits that keep slow clients connected, except for the given ones."""
     limits = {"_FIRST_SECONDS": 10 * PATIENCE_SECONDS, **limits}
     sock = socket.create_server(("127.0.0.1", 0))
     host, presence = Host(EmbeddingSettings(enabled=False)), Presence()
@@ -67,30 +74,18 @@ async def listening(**limits: float) -> AsyncIterator[Socket]:
 
 
 def own_threads() -> list[str]:
-    """Threads of Cairn; what asyncio keeps for itself is not among them."""
+    """Return the names of Cairn's threads, without those of asyncio."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("cairn")]
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
-# --- several at once ----------------------------------------------------------------------------------
+# --- several at once ---------------------------------------------------------------------------------
 
 
 async def test_editors_share_an_index_and_nothing_else(workspace: Path) -> None:
     async with listening() as served:
-        first, second = await served.connect(), await served.connect()
-        await first.initialize(workspace)
-        await second.initialize(workspace)
-        await first.found(
-            "berths",
-            "README.md",
-            *(f"src/harbour/{name}.py" for name in ("berths", "schedule")),
-            "tests/test_berths.py",
-        )
+        first, second = await served.open(workspace), await served.open(workspace)
+        sources = (f"src/harbour/{name}.py" for name in ("berths", "schedule"))
+        await first.found("berths", "README.md", *sources, "tests/test_berths.py")
         uri = (workspace / "src/harbour/tides.py").as_uri()
         text = "def quicksilver_gauge():\n    return 1\n"
         document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
@@ -105,14 +100,12 @@ async def test_editors_share_an_index_and_nothing_else(workspace: Path) -> None:
         await first.found("quicksilver_gauge")
 
 
-async def test_each_has_its_own_folders(workspace: Path, tmp_path: Path) -> None:
+async def test_each_editor_has_its_own_folders(workspace: Path, tmp_path: Path) -> None:
     island = tmp_path / "island"
     island.mkdir()
     (island / "buoy.md").write_text("# Buoy\n\nA whistling contraption of rust.\n")
     async with listening() as served:
-        first, second = await served.connect(), await served.connect()
-        await first.initialize(workspace)
-        await second.initialize(workspace)
+        first, second = await served.open(workspace), await served.open(workspace)
         added = [{"uri": island.as_uri(), "name": "island"}]
         second.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": added, "removed": []}})
         await second.found("whistling contraption", "buoy.md")
@@ -124,9 +117,7 @@ async def test_each_has_its_own_folders(workspace: Path, tmp_path: Path) -> None
 
 async def test_exit_closes_one_connection_and_the_others_go_on(workspace: Path) -> None:
     async with listening() as served:
-        leaver, stayer = await served.connect(), await served.connect()
-        await leaver.initialize(workspace)
-        await stayer.initialize(workspace)
+        leaver, stayer = await served.open(workspace), await served.open(workspace)
         await stayer.found("constituents", "src/harbour/tides.py")
         assert await leaver.request("shutdown", None) is None
         refused = await leaver.respond("cairn/status", {})
@@ -134,7 +125,7 @@ async def test_exit_closes_one_connection_and_the_others_go_on(workspace: Path) 
         leaver.tell("exit", None)
         assert leaver.listening is not None
         await asyncio.wait_for(leaver.listening, PATIENCE_SECONDS)
-        await until(lambda: served.lsp.editors == 1)
+        await wait_until(lambda: served.lsp.editors == 1)
         await stayer.found("constituents", "src/harbour/tides.py")
 
 
@@ -143,37 +134,30 @@ async def test_nothing_is_left_of_an_editor_that_is_gone(workspace: Path, polite
     before = own_threads()
     async with listening() as served:
         for _ in range(3):
-            editor = await served.connect()
-            await editor.initialize(workspace)
+            editor = await served.open(workspace)
             await editor.found("constituents", "src/harbour/tides.py")
             assert len(own_threads()) > len(before)
             if politely:
                 await editor.request("shutdown", None)
                 editor.tell("exit", None)
             else:
-                editor.send(
-                    {"jsonrpc": "2.0", "id": 99, "method": "cairn/discover", "params": {"query": "a"}}
-                )
+                params = {"query": "a"}
+                editor.send({"jsonrpc": "2.0", "id": 99, "method": "cairn/discover", "params": params})
                 editor.writer.transport.abort()
-            await until(lambda: served.lsp.editors == 0 and served.presence.seconds_left(0) == 0)
-            await until(lambda: own_threads() == before)
+            await wait_until(lambda: served.lsp.editors == 0 and served.presence.seconds_left(0) == 0)
+            await wait_until(lambda: own_threads() == before)
             assert served.host.shared == {}
 
 
-# --- who may speak -------------------------------------------------------------------------------------
+# --- connections that are refused --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("token", [None, "", "B" * 43, "A" * 42, 17, ["A" * 43]])
-async def test_nobody_is_served_without_the_token(workspace: Path, token: Any) -> None:
+async def test_an_editor_without_the_token_is_refused(workspace: Path, token: Any) -> None:
     async with listening() as served:
         editor = await served.connect()
-        message = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": opening(workspace, token=token),
-        }
-        editor.send(message)
+        params = opening(workspace, token=token)
+        editor.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
         response = await editor.receive()
         assert response["id"] == 1
         assert "initializationOptions.token" in response["error"]["message"]
@@ -181,15 +165,14 @@ async def test_nobody_is_served_without_the_token(workspace: Path, token: Any) -
         assert served.lsp.editors == 0
 
 
-async def test_the_token_is_no_setting(workspace: Path) -> None:
+async def test_the_token_does_not_count_as_an_unknown_setting(workspace: Path) -> None:
     async with listening() as served:
-        editor = await served.connect()
-        await editor.initialize(workspace)
+        editor = await served.open(workspace)
         assert (await editor.request("cairn/status", {}))["warnings"] == []
 
 
 @pytest.mark.parametrize("method", ["cairn/search", "initialized", "shutdown", "exit"])
-async def test_another_first_message_is_refused(method: str) -> None:
+async def test_a_first_message_other_than_initialize_is_refused(method: str) -> None:
     async with listening() as served:
         editor = await served.connect()
         editor.send({"jsonrpc": "2.0", "id": "x", "method": method, "params": {"query": "a"}})
@@ -215,7 +198,7 @@ async def test_another_first_message_is_refused(method: str) -> None:
         b"Content-Type: a\r\n" * 1_000,
     ],
 )
-async def test_what_is_no_lsp_gets_nothing_and_is_closed(sent: bytes) -> None:
+async def test_a_connection_that_is_not_lsp_is_closed_without_an_answer(sent: bytes) -> None:
     async with listening() as served:
         editor = await served.connect()
         editor.writer.write(
@@ -225,24 +208,29 @@ async def test_what_is_no_lsp_gets_nothing_and_is_closed(sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"Content-Le", b"Content-Length: 10\r\n\r\n{"])
-async def test_who_says_nothing_is_not_waited_for(sent: bytes) -> None:
+async def test_a_silent_connection_is_closed(sent: bytes) -> None:
     async with listening(_FIRST_SECONDS=0.2) as served:
         editor = await served.connect()
         editor.writer.write(sent)
         assert await editor.closed()
 
 
-async def test_connections_have_a_limit() -> None:
+async def test_the_number_of_connections_is_limited() -> None:
     async with listening(_CONNECTIONS=2) as served:
-        kept = [await served.connect() for _ in range(2)]
-        await until(lambda: len(served.lsp._connections) == 2)
+        editors = [await served.connect() for _ in range(2)]
+        await wait_until(lambda: len(served.lsp._connections) == 2)
         assert await (await served.connect()).closed()
-        kept[0].leave()
-        await until(lambda: len(served.lsp._connections) == 1)
+        editors[0].leave()
+        await wait_until(lambda: len(served.lsp._connections) == 1)
         await (await served.connect()).initialize()
 
 
-# --- what is sent later ----------------------------------------------------------------------------------
+# --- messages after initialization -------------------------------------------------------------------
+
+
+def request(method: str, params: Any = None) -> bytes:
+    message = {"jsonrpc": "2.0", "id": 900, "method": method}
+    return json.dumps(message if params is None else {**message, "params": params}).encode()
 
 
 @pytest.mark.parametrize(
@@ -259,33 +247,23 @@ async def test_connections_have_a_limit() -> None:
         (b'{"jsonrpc": "2.0", "id": true, "method": "cairn/status"}', -32600),
         (b'{"jsonrpc": "2.0", "id": 900, "method": 5}', -32600),
         (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/status", "params": 5}', -32600),
-        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/nothing"}', -32601),
-        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": {"query": 5}}', -32602),
-        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": []}', -32602),
-        (
-            b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": {"query": "a", "x": {"jsonrpc": "2.0", "id": 1}}}',
-            -32602,
-        ),
-        (b'{"jsonrpc": "2.0", "id": 900, "method": "workspace/symbol", "params": {}}', -32602),
-        (b'{"jsonrpc": "2.0", "id": 900, "method": "telemetry/event", "params": {}}', -32600),
-        (
-            b'{"jsonrpc": "2.0", "id": 900, "method": "initialize", "params": {"capabilities": {}, "processId": null, "rootUri": null}}',
-            -32600,
-        ),
-        (
-            b'{"jsonrpc": "2.0", "id": 900, "method": "workspace/executeCommand", "params": {"command": "rm"}}',
-            -32602,
-        ),
+        (request("cairn/nothing"), -32601),
+        (request("cairn/search", {"query": 5}), -32602),
+        (request("cairn/search", []), -32602),
+        (request("cairn/search", {"query": "a", "x": {"jsonrpc": "2.0", "id": 1}}), -32602),
+        (request("workspace/symbol", {}), -32602),
+        (request("telemetry/event", {}), -32600),
+        (request("initialize", {"capabilities": {}, "processId": None, "rootUri": None}), -32600),
+        (request("workspace/executeCommand", {"command": "rm"}), -32602),
     ],
 )
 async def test_a_wrong_message_is_answered_and_the_connection_goes_on(
     workspace: Path, sent: bytes, code: int
 ) -> None:
     async with listening() as served:
-        editor = await served.connect()
-        await editor.initialize(workspace)
+        editor = await served.open(workspace)
         editor.send(sent)
-        await until(lambda: any("error" in message for message in editor.unasked))
+        await wait_until(lambda: any("error" in message for message in editor.unasked))
         refusals = [message["error"]["code"] for message in editor.unasked if "error" in message]
         assert refusals == [code]
         assert "state" in await editor.request("cairn/status", {})
@@ -305,26 +283,19 @@ async def test_initialized_counts_once(workspace: Path) -> None:
 
 async def test_wrong_notifications_change_nothing(workspace: Path, tmp_path: Path) -> None:
     async with listening() as served:
-        editor = await served.connect()
-        await editor.initialize(workspace)
+        editor = await served.open(workspace)
         elsewhere = tmp_path / "elsewhere.txt"
-        elsewhere.write_text("nobody opened this\n")
+        elsewhere.write_text("no editor opened this\n")
+        unparsable = {"uri": "file://[", "languageId": "", "version": 1, "text": ""}
+        unopened = {"uri": elsewhere.as_uri(), "version": 1}
+        missing = [{"uri": "file:///no/such", "name": "a"}]
         for method, params in (
             ("initialized", {}),
             ("textDocument/didOpen", {}),
-            (
-                "textDocument/didOpen",
-                {"textDocument": {"uri": "file://[", "languageId": "", "version": 1, "text": ""}},
-            ),
-            (
-                "textDocument/didChange",
-                {"textDocument": {"uri": elsewhere.as_uri(), "version": 1}, "contentChanges": []},
-            ),
+            ("textDocument/didOpen", {"textDocument": unparsable}),
+            ("textDocument/didChange", {"textDocument": unopened, "contentChanges": []}),
             ("textDocument/didSave", {"textDocument": {"uri": "file:///a%00b/c"}}),
-            (
-                "workspace/didChangeWorkspaceFolders",
-                {"event": {"added": [{"uri": "file:///no/such", "name": "a"}], "removed": []}},
-            ),
+            ("workspace/didChangeWorkspaceFolders", {"event": {"added": missing, "removed": []}}),
             ("workspace/didChangeConfiguration", {"settings": {"cairn": 5}}),
             ("workspace/didChangeWatchedFiles", {"changes": "all"}),
             ("$/cancelRequest", {"id": "unknown"}),
@@ -346,16 +317,15 @@ async def test_wrong_notifications_change_nothing(workspace: Path, tmp_path: Pat
 )
 async def test_a_connection_that_stops_being_lsp_is_closed(workspace: Path, sent: bytes) -> None:
     async with listening() as served:
-        editor = await served.connect()
-        await editor.initialize(workspace)
+        editor = await served.open(workspace)
         assert "state" in await editor.request("cairn/status", {})
         editor.writer.write(sent)
         assert editor.listening is not None
         await asyncio.wait_for(editor.listening, PATIENCE_SECONDS)
-        await until(lambda: served.lsp.editors == 0)
+        await wait_until(lambda: served.lsp.editors == 0)
 
 
-async def test_a_folder_whose_address_is_wrong_does_not_keep_the_others_closed(workspace: Path) -> None:
+async def test_a_folder_with_a_wrong_uri_does_not_keep_the_others_closed(workspace: Path) -> None:
     async with listening() as served:
         editor = await served.connect()
         await editor.request("initialize", opening(workspace))
@@ -376,6 +346,6 @@ async def test_no_path_leads_out_of_the_workspace_over_lsp(workspace: Path, tmp_
             refused = await editor.respond("cairn/fetchPage", {"path": path})
             assert refused["error"]["code"] == -32602, path
             assert not escaped(json.dumps(refused).encode())
-        # What the editors of the process and its HTTP clients find is of one index.
+        # The editors and the HTTP clients of the process share one index.
         assert (await asyncio.to_thread(served.call, "search", {"query": "constituents"}))["results"]
         editor.leave()

@@ -234,7 +234,7 @@ def test_trial_goes_up_and_answers_and_keeps_its_data(
         assert found["results"][0]["path"] == "src/harbour/berths.py"
     assert token not in log.read_text()
 
-    assert "does not run" in run("down").out
+    assert "is stopped" in run("down").out
     assert run("down", "--json").json["running"] is False
     assert "`cairn team up`" in run("repositories").error
     assert "`cairn team up`" in run("serve", "--port", "0").error

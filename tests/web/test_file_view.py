@@ -1,4 +1,4 @@
-"""The web page of a file, from a real server of two folders, one of which has a git history."""
+"""The page of a file, from a real server over two folders, one of them with a git history."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.data_folder import create_data_dir
-from tests.harbour import HARBOUR
-from tests.serving import Served, serving, wait_for
-from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
+from tests.harbour import HARBOUR, write_files
+from tests.serving import Served
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, html_of, indexed, signed_in
 
 from cairn.web.addresses import file_address
 from cairn.web.code import MOST_COLOURED
@@ -34,9 +33,7 @@ SECRET = "hunter2-hunter2"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample project in a git repository, with hostile names, code and subjects, a large file and a
-    secret."""
-    folder = tmp_path_factory.mktemp("files") / "harbour"
+    """The harbour in a git repository, with hostile names, code and subjects, a large file and a secret."""
     more = {
         HOSTILE_PATH: HOSTILE_CODE,
         "src/harbour/quays.py": LARGE,
@@ -44,10 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ".gitignore": "*.log\n",
         "dredging.log": "Left out.\n",
     }
-    for name, text in (HARBOUR | more).items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+    folder = write_files(tmp_path_factory.mktemp("files") / "harbour", HARBOUR | more)
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
     for arguments in (
         ("init", "-q"),
@@ -60,21 +54,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def other(project: Path) -> Path:
-    """A second folder, which has a README as well."""
-    folder = project.parent / "other"
-    folder.mkdir()
-    (folder / "README.md").write_text("# Other\n\nAnother project altogether.\n", encoding="utf-8")
-    return folder
+    """A second folder, which also has a README."""
+    return write_files(project.parent / "other", {"README.md": "# Other\n\nAnother project altogether.\n"})
 
 
 @pytest.fixture(scope="module")
 def served(project: Path, other: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server of both folders that does not watch for changes."""
+    """A server over both folders, which does not watch them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(tmp_path_factory.mktemp("files-data") / "data")))
         patch.setenv("CAIRN_INDEX__WATCH", "false")
-        with serving(str(project), str(other), "--no-lsp") as running:
-            wait_for(lambda: running.call("status", {})["state"] == "ready")
+        with indexed(tmp_path_factory.mktemp("files-data") / "data", project, other) as running:
             yield running
 
 
@@ -98,31 +87,28 @@ def texts(page: str, pattern: str) -> list[str]:
 def test_file_page_shows_every_line_with_its_number(browser: Browser) -> None:
     page = browser.page(file_address(BERTHS))
     assert texts(page, r"</a><code>(.*?)</code>") == HARBOUR[BERTHS].rstrip("\n").split("\n")
-    numbers = re.findall(
-        r'<a class="number" id="L(\d+)" href="\?lines=(\d+)&amp;panel=1&amp;repository=', page
-    )
-    assert numbers == [(str(n), str(n)) for n in range(1, 16)]
+    link = r'<a class="number" id="L(\d+)" href="\?lines=(\d+)&amp;panel=1&amp;repository='
+    assert re.findall(link, page) == [(str(n), str(n)) for n in range(1, 16)]
     assert '<span class="k">class</span>' in page
 
 
 @pytest.mark.parametrize(
     ("lines", "shown"),
     [
-        ((11, 13), [11, 12, 13]),
-        ((4, 4), [4]),
-        (None, []),
+        ("11-13", [11, 12, 13]),
+        ("4", [4]),
+        ("", []),
+        ("13-11", [11, 12, 13]),
+        ("x", []),
+        ("0", []),
+        ("-3", []),
+        ("4-", []),
+        ("99999999999", []),
+        ("1\n", []),
     ],
 )
-def test_lines_of_a_citation_are_marked(
-    browser: Browser, lines: tuple[int, int] | None, shown: list[int]
-) -> None:
-    assert marked(browser.page(file_address(BERTHS, lines))) == shown
-
-
-@pytest.mark.parametrize("lines", ["13-11", "x", "0", "-3", "4-", "99999999999", "1\n"])
-def test_malformed_lines_do_not_break_the_page(browser: Browser, lines: str) -> None:
-    page = browser.page(f"/ui/file/{BERTHS}", lines=lines, panel="1")
-    assert marked(page) == ([11, 12, 13] if lines == "13-11" else [])
+def test_lines_in_the_address_are_marked(browser: Browser, lines: str, shown: list[int]) -> None:
+    assert marked(browser.page(f"/ui/file/{BERTHS}", lines=lines, panel="1")) == shown
 
 
 def test_lines_beyond_the_end_are_explained(browser: Browser) -> None:
@@ -133,14 +119,11 @@ def test_outline_leads_to_each_definition(browser: Browser) -> None:
     page = browser.page(file_address(BERTHS))
     found = re.findall(r'<li class="d(\d)"><a href="\?lines=([\d-]+)&amp;[^"]*#L(\d+)"', page)
     assert found == [("0", "4-15", "4"), ("1", "7-9", "7"), ("1", "11-15", "11")]
-    assert texts(page, r'<span class="sort[^>]*>.*?</span>(<span>.*?</span>)') == [
-        "Berth",
-        "__init__",
-        "moor_ship",
-    ]
+    names = texts(page, r'<span class="sort[^>]*>.*?</span>(<span>.*?</span>)')
+    assert names == ["Berth", "__init__", "moor_ship"]
 
 
-def test_file_page_shows_size_path_and_collection(browser: Browser, project: Path) -> None:
+def test_file_page_shows_facts_and_links(browser: Browser, project: Path) -> None:
     page = browser.page(file_address(BERTHS, (11, 11)))
     assert "15 lines" in page
     assert f"{len(HARBOUR[BERTHS]):,} bytes" in page
@@ -170,7 +153,7 @@ def test_panel_shows_callers_and_callees_of_the_definition(browser: Browser) -> 
     assert "moor_ship" in callers
 
 
-def test_panel_shows_no_caller_among_related_passages(browser: Browser) -> None:
+def test_panel_shows_related_passages_without_callers(browser: Browser) -> None:
     part = panel(browser, BERTHS, line="12")
     callers = set(texts(part.partition("<h3>Related")[0], r'<a class="at"[^>]*>(.*?)</a>'))
     related = set(texts(part.partition("<h3>Related")[2], r'<a class="at"[^>]*>(.*?)</a>'))
@@ -186,24 +169,24 @@ def test_panel_shows_the_history_on_demand(browser: Browser) -> None:
     assert "Commits" not in panel(browser, BERTHS, line="4")
 
 
-def test_panel_of_a_missing_line_is_the_panel_of_the_file(browser: Browser) -> None:
+def test_panel_of_a_missing_line_is_that_of_the_file(browser: Browser) -> None:
     assert "Choose a line" in panel(browser, BERTHS, line="900")
 
 
-def test_page_contains_the_panel_for_browsers_without_script(browser: Browser) -> None:
+def test_page_without_script_contains_the_panel(browser: Browser) -> None:
     page = browser.page(f"/ui/file/{SCHEDULE}", lines="9", panel="1")
     assert "Called by" in page
     assert "Commits" in page
     assert "Choose a line" in browser.page(file_address(SCHEDULE, (9, 9)))
 
 
-def test_panel_opened_as_a_page_redirects_to_the_file_page(browser: Browser) -> None:
+def test_panel_redirects_browsers_to_the_page(browser: Browser) -> None:
     answer = browser.ask(f"/ui/file-panel/{SCHEDULE}?line=9")
     assert answer.status == 303
     assert answer.headers["location"] == f"/ui/file/{SCHEDULE}?lines=9&panel=1"
 
 
-def test_hostile_names_code_and_subjects_are_escaped(browser: Browser) -> None:
+def test_names_code_and_subjects_are_escaped(browser: Browser) -> None:
     for page in (
         browser.page(file_address(HOSTILE_PATH)),
         browser.page(f"{file_address(HOSTILE_PATH, (3, 3))}&panel=1"),
@@ -238,9 +221,9 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("\udcff.py", "There is no"),
     ],
 )
-def test_page_of_an_unindexed_path_says_why(browser: Browser, path: str, says: str) -> None:
+def test_paths_without_a_file_are_explained(browser: Browser, path: str, says: str) -> None:
     answer = browser.ask(file_address(path))
-    page = answer.body.decode()
+    page = html_of(answer)
     assert answer.status == 404
     assert says in page
     assert SECRET not in page
@@ -253,16 +236,16 @@ def test_page_of_an_unindexed_path_says_why(browser: Browser, path: str, says: s
     assert SECRET.encode() not in refused.body
 
 
-def test_file_in_two_folders_offers_a_link_to_each(browser: Browser, project: Path, other: Path) -> None:
+def test_page_of_an_ambiguous_path_links_to_each_file(browser: Browser, project: Path, other: Path) -> None:
     answer = browser.ask(file_address("README.md", (3, 3)))
     assert answer.status == 404
-    links = [unescape(each) for each in re.findall(r'<li><a href="([^"]*)"', answer.body.decode())]
+    links = [unescape(each) for each in re.findall(r'<li><a href="([^"]*)"', html_of(answer))]
     assert links == [file_address("README.md", (3, 3), folder.as_uri()) for folder in (project, other)]
     assert "Another project" in browser.page(links[1])
     assert "Harbour is a small library" in browser.page(links[0])
 
 
-def test_partial_path_redirects_to_the_file(browser: Browser) -> None:
+def test_unusual_path_redirects_to_the_file(browser: Browser) -> None:
     answer = browser.ask("/ui/file/harbour/berths.py?lines=4")
     assert answer.status == 303
     assert answer.headers["location"] == file_address(BERTHS, (4, 4))
@@ -275,7 +258,7 @@ def test_large_file_is_shown_without_colours(browser: Browser) -> None:
     assert page.count('<div class="block">') == LARGE.count("\n") // 100
     assert "Outline" in page
     assert page.count("data-first=") == 1_000, "a longer outline is cut"
-    assert "too large to show" not in browser.page(file_address(BERTHS))
+    assert "too large" not in browser.page(file_address(BERTHS))
 
 
 def test_compressed_page_is_the_same(browser: Browser) -> None:
@@ -285,7 +268,7 @@ def test_compressed_page_is_the_same(browser: Browser) -> None:
     assert gzip.decompress(answer.body) == browser.ask(address).body
 
 
-def test_changed_file_is_shown_as_it_is_now(browser: Browser, project: Path) -> None:
+def test_changed_file_is_shown_in_its_current_version(browser: Browser, project: Path) -> None:
     place, text = project / "src/harbour/tides.py", HARBOUR["src/harbour/tides.py"]
     address = file_address("src/harbour/tides.py")
     assert "has changed since" not in browser.page(address)
@@ -294,15 +277,14 @@ def test_changed_file_is_shown_as_it_is_now(browser: Browser, project: Path) -> 
         page = browser.page(address)
         assert "has changed since it was indexed" in page
         assert "low_water" in page
-        assert "its lines below are not current" in panel(browser, "src/harbour/tides.py", line="9")
+        assert "are not current" in panel(browser, "src/harbour/tides.py", line="9")
         place.unlink()
-        page = browser.page(address)
-        assert "no longer exists" in page
+        assert "no longer exists" in browser.page(address)
     finally:
         place.write_text(text, encoding="utf-8")
 
 
-def test_file_page_requires_sign_in(served: Served) -> None:
+def test_file_page_requires_a_session(served: Served) -> None:
     stranger = Browser(served)
     for path in (file_address(BERTHS), f"/ui/file-panel/{BERTHS}?line=4", file_address(".env")):
         answer = stranger.ask(path)

@@ -35,7 +35,7 @@ _WHYS = {
     "file name abbreviated": "file name",
     "folder names": "folder name",
     "words of its folder": "folder name",
-    "is a wanted document": "documents it",
+    "requested document": "documents it",
     "introduces the project": "introduces the project",
     "relevance of its package": "relevance of its package",
     "defines what a report names": "defines what the report names",

@@ -21,7 +21,7 @@ VARIABLE = "_CAIRN_COMPLETE"
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
-    The README says where each shell expects it.
+    Run it whenever your shell starts: for bash, add `source <(cairn completion bash)` to ~/.bashrc.
     """
     script = get_completion_class(shell)
     assert script is not None  # click supports all three

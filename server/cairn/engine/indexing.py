@@ -12,7 +12,7 @@ from cairn.index.store.requests import RequestKind
 
 
 def reindex(request: Request, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
-    """Index a file, a directory or everything anew. Raise InvalidRequestError for an unknown path."""
+    """Index a file, a directory or everything again. Raise InvalidRequestError for an unknown path."""
     path = path_inside(params.path or ".")
     if path is None:
         raise InvalidRequestError("path", f"{params.path!r} is not in the workspace folder")

@@ -19,7 +19,7 @@ class Diagnostic:
     range: Range
     message: str
     severity: int | None = field(default=None, metadata=within(1, 4))
-    """1 is an error, 2 a warning, 3 information, 4 a hint. An absent severity means an error."""
+    """1 is an error, 2 a warning, 3 information, 4 a hint. If absent, it is an error."""
     source: str | None = None
     code: Any = None
     """The code is a string or a whole number."""
@@ -39,9 +39,9 @@ class ContextParams:
     range: Range | None = None
     """The selection; an empty range is the same as a position."""
     budget: int | None = field(default=None, metadata=within(0, 100_000))
-    """The maximum number of tokens of the whole context; if absent, the settings decide."""
+    """How many tokens the whole context has at most; if absent, the settings decide."""
     limit: int = field(default=10, metadata=LIMIT)
-    """The maximum number of passages."""
+    """How many passages to return at most."""
     query: str = ""
     """A question about the place. The passages that it finds come first."""
     text: str | None = None
@@ -69,13 +69,13 @@ class ContextPassage:
     group: str
     """`code`, `documents` or `readme`."""
     reasons: tuple[str, ...]
-    """Why the passage is included, the strongest reason first; `matchExplain` has the figures."""
+    """Why the passage is included, the strongest reason first; `result.matchExplain` has the scores."""
     result: SearchResult
 
 
 @frozen
 class ContextPlace:
-    """The passage that the answer is about. The answer stays valid while the cursor is in its range."""
+    """The passage at the cursor. The answer stays valid while the cursor is in the passage's range."""
 
     path: str
     uri: str

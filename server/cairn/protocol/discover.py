@@ -19,14 +19,14 @@ class DiscoverFilter:
 
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     """Folders (`net/ipv4`), files or globs, as in the filter of `cairn/search`. All excerpts, bullets and
-    chunks come from them. Give it if the question is about one part of the workspace."""
+    chunks come from them. Give this if the question is about one part of the workspace."""
 
 
 @frozen
 class DiscoverParams:
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     include: tuple[str, ...] = ()
-    """Globs of the collections to search; if empty, all."""
+    """Globs of the collections to search; if empty, all are searched."""
     exclude: tuple[str, ...] | None = None
     """Globs of the collections to leave out; if absent, the settings decide."""
     max_bullets: int | None = field(default=None, metadata=within(0, 1_000))

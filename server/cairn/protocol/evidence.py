@@ -29,7 +29,7 @@ class CollectionRef:
     updated_at: str | None = None
     tags: tuple[str, ...] = field(default=(), metadata=at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS))
     score: float | None = None
-    """The score by `cairn/scoreCollections`; null before. Later stages accept it and do not use it."""
+    """The score by `cairn/scoreCollections`; null before that stage. Later stages do not use it."""
 
     def __attrs_post_init__(self) -> None:
         for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
@@ -50,7 +50,7 @@ class ChunkMetadata:
     file_extension: str = ""
     """The extension in lower case, without the dot."""
     line_range: tuple[int, int] | None = None
-    """The lines, 0-based, end exclusive."""
+    """The first line and the line after the last one, counted from 0."""
     folder: str = ""
     """The URI of the workspace folder."""
     chunk_type: str = ""
@@ -106,7 +106,7 @@ class Bullet:
 
 @frozen
 class Excerpt:
-    """Lines of a file that help to answer the question, unchanged."""
+    """Unchanged lines of a file that help to answer the question."""
 
     path: str
     """The path relative to the workspace folder, with `/`."""

@@ -41,8 +41,8 @@ class ReferencesParams:
     depth: int = field(default=1, metadata=within(1, 5))
     """How many levels to follow: with 2, the callers of the callers, too. Each function is followed once."""
     limit: int = field(default=100, metadata=within(0, 1_000))
-    """The maximum number of references; those of the first level come first. With 0, only the definitions are
-    returned."""
+    """How many references to return at most; those of the first level come first. With 0, only the
+    definitions are returned."""
 
     def __attrs_post_init__(self) -> None:
         if self.symbol is not None:
@@ -97,29 +97,30 @@ class FoundReference:
     folder: str
     """The URI of the workspace folder."""
     range: Range
-    """The referring name. If the reference is an implementation, the name of the implementing definition."""
+    """The place of the referring name or, if the reference is an implementation, of the implementing
+    definition's name."""
     line: str
     """The line of the reference. A very long line is cut."""
     enclosing: EnclosingSymbol | None
-    """The definition around the reference; null at the top level of a file. If the reference is an
-    implementation, the implementing definition."""
+    """The definition around the reference, or the implementing definition if the reference is an
+    implementation; null at the top level of a file."""
     symbol: str
     """The qualified name of the referenced definition; if the workspace does not define it, the name as
     written."""
     target: SymbolPlace | None
-    """The called definition, for callees. It is null if the workspace does not define it, and for other
-    directions."""
+    """The called definition if the direction is `callees`; null if the workspace does not define it. For
+    other directions it is null."""
     kind: str
     """`call`, `import`, `inherit`, `read` or `write`."""
     confidence: float
     """How likely, from 0 to 1, the reference means this definition and not another of the same name."""
     via: str
-    """The evidence for this definition."""
+    """Why the reference means this definition, in a few words."""
     depth: int
     """The level, from 1. References to the requested definition itself, or by it, are at level 1."""
     parent: int | None
-    """The index, in `references`, of the reference one level above; null at the first level. A caller refers
-    to its parent's enclosing function; a callee is called in its parent's target."""
+    """The index, in `references`, of the reference one level above that led to this one; null at the first
+    level. A caller refers to its parent's enclosing function; a callee is called in its parent's target."""
 
 
 @frozen

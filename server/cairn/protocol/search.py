@@ -21,9 +21,9 @@ class SearchFilter:
     language: tuple[str, ...] = ()
     """Names or usual abbreviations of languages: `typescript`, `ts`."""
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Folders, files or gitignore-style globs to search in; only they are searched. Give it if the question
-    is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
-    several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
+    """Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the
+    question is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute;
+    if several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
     `!*.lock`. A path that does not exist is an error, whose message names the most similar path."""
     collection: tuple[str, ...] = ()
 
@@ -40,10 +40,10 @@ class SearchParams:
     """How many chunks to show before and after each result."""
     explain: bool = False
     passages: int = field(default=3, metadata=within(1, 3))
-    """The maximum number of passages per file. With 1, only the best one is shown."""
+    """How many passages of one file are returned at most. With 1, only the best one is returned."""
     case_sensitive: bool = False
-    """Whether text in double quotes must match in case. With this or `whole_word`, a query without quotes is
-    treated as if all of it were quoted."""
+    """Whether text in double quotes must match in upper and lower case. With this or `whole_word`, a query
+    without quotes is treated as if all of it were quoted."""
     whole_word: bool = False
     """Whether text in double quotes must match whole words."""
 
@@ -124,7 +124,8 @@ class Verdict:
     message: str
     candidates: tuple[Candidate, ...]
     confidence: float
-    """The first score minus the mean of the next three, as a share of the first score; from 0 to 1."""
+    """The difference between the score of the first result and the mean score of the next three, as a share
+    of the first score, from 0 to 1."""
     matched_terms: tuple[str, ...]
     coverage: float = 0.0
     """The share of the query's words in the result that contains most of them, weighted by inverse document

@@ -63,14 +63,15 @@ class ChunksAnswer:
 
 @frozen
 class FilterCollectionsParams:
-    """The params of `cairn/filterCollections`, which returns a CollectionsAnswer in the given order."""
+    """The params of `cairn/filterCollections`, which returns a CollectionsAnswer in the order of
+    `collections`."""
 
     query: str
     include: tuple[str, ...] = field(default=(), metadata=_GLOBS)
-    """Globs of the collections to search. If empty: `config.defaultInclude`, else the collections that the
-    query names, else all."""
+    """Globs of the collections to search. If empty, `config.defaultInclude` is used; if that is empty, too,
+    the collections that the query names, or else all."""
     exclude: tuple[str, ...] = field(default=(), metadata=_GLOBS)
-    """Globs of the collections to leave out. If empty: `config.defaultExclude`."""
+    """Globs of the collections to leave out. If empty, `config.defaultExclude` is used."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The collections to choose from; if absent, those of the workspace."""
     config: dict[str, Any] = field(factory=dict)
@@ -86,7 +87,7 @@ class ScoreCollectionsParams:
     query: str = ""
     """The query, from which the terms are taken if `query_terms` is absent."""
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
-    """The collections to search; if absent, those of the workspace."""
+    """The collections to rank; if absent, those of the workspace."""
     config: dict[str, Any] = field(factory=dict)
 
 
@@ -105,7 +106,8 @@ class QueriesAnswer:
 
 @frozen
 class BroadDiscoveryParams:
-    """The params of `cairn/broadDiscovery`, which returns a ChunksAnswer in the order of MMR.
+    """The params of `cairn/broadDiscovery`, which returns a ChunksAnswer in the order of maximal marginal
+    relevance.
 
     The number of queries times `config.kPerQuery` may be at most 1,000.
     """
@@ -115,7 +117,7 @@ class BroadDiscoveryParams:
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The collections to search; if absent, those of the workspace."""
     k: int | None = field(default=None, metadata=_K)
-    """The maximum number of chunks; if absent, the setting `discovery.broadK`."""
+    """How many chunks to return at most; if absent, the setting `discovery.broadK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
@@ -124,14 +126,14 @@ class BroadDiscoveryParams:
 class SemanticFocusParams:
     """The params of `cairn/semanticFocus`, which returns a ChunksAnswer, best first.
 
-    Each query looks for 2 `k` chunks; all queries together may look for at most 2,000.
+    Twice `k`, times the number of queries, may be at most 2,000.
     """
 
     collection: CollectionRef
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
-    """The queries. The chunks are ranked again by the first, the question itself."""
+    """The queries. The first is the question itself, by which the chunks are ranked again."""
     k: int | None = field(default=None, metadata=_K)
-    """The maximum number of chunks; if absent, the setting `discovery.focusK`."""
+    """How many chunks to return at most; if absent, the setting `discovery.focusK`."""
     filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
@@ -157,9 +159,9 @@ class CompressEvidenceParams:
 
     chunks: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
     max_bullets: int | None = field(default=None, metadata=within(0, MAX_BULLETS))
-    """The maximum number of bullets; if absent, the setting `discovery.maxBullets`."""
+    """How many bullets to return at most; if absent, the setting `discovery.maxBullets`."""
     max_per_doc: int | None = field(default=None, metadata=_K)
-    """The maximum number of chunks used per file; if absent, the setting `discovery.maxPerDoc`."""
+    """How many chunks of one file contribute at most; if absent, the setting `discovery.maxPerDoc`."""
     query: str = ""
     """The question. Sentences with its words are preferred; without a question, the first sentences."""
     config: dict[str, Any] = field(factory=dict)

@@ -48,9 +48,9 @@ class Latency:
     p50: float | None
     p95: float | None
     cache_hits: int = 0
-    """Searches answered from the cache since the start."""
+    """How many searches were answered from the cache since the start."""
     cache_misses: int = 0
-    """Searches not answered from the cache since the start."""
+    """How many searches were not answered from the cache since the start."""
 
 
 @frozen
@@ -67,16 +67,17 @@ class PhaseState:
     since: str
     """The time of the last change, or of the start; UTC (ISO 8601)."""
     next_try_seconds: float | None
-    """Seconds until the next higher phase is tried; 0 if it waits for faster searches; null if there is no
-    higher phase to try."""
+    """Seconds until the next higher phase is tried; 0 if the time has come but searches are still too slow;
+    null if there is no higher phase to try."""
     p95_ms: float | None
     """The 95th percentile of this phase's searches in the window; null before the first."""
     error_rate: float
-    """The share of these searches that failed, from 0 to 1."""
+    """The share of this phase's searches in the window that failed, from 0 to 1."""
     fallback_rate: float
-    """The share of these searches that a lower phase answered because this one failed, from 0 to 1."""
+    """The share of this phase's searches in the window that a lower phase answered because this one failed,
+    from 0 to 1."""
     queries: int
-    """The number of these searches."""
+    """The number of this phase's searches in the window."""
 
 
 @frozen
@@ -92,7 +93,7 @@ class LoggedPhaseChange:
     tried."""
     pid: int
     alive: bool
-    """Whether that process is still running. Its latest change then shows its phase."""
+    """Whether the process is still running. If so, its latest change shows its current phase."""
 
 
 @frozen
@@ -101,7 +102,7 @@ class RecentQueries:
 
     queries: int
     since: str
-    """The time of the first of these queries; "" if there are none."""
+    """The time of the first of the counted queries; "" if there are none."""
     p50_ms: float | None
     """The median latency, without cache hits and failures."""
     p95_ms: float | None
@@ -109,11 +110,11 @@ class RecentQueries:
     """The share of cache hits among the queries that did not fail."""
     error_share: float | None
     no_match_share: float | None
-    """The share of judged queries without a match."""
+    """The share of queries without a match, among those that got a verdict."""
     clarify_share: float | None
-    """The share of judged queries that were answered with a clarifying question."""
+    """The share of queries that were answered with a clarifying question, among those that got a verdict."""
     keyword_match_share: float | None
-    """The share of judged queries with a result that contains a query term."""
+    """The share of queries with a result that contains a query term, among those that got a verdict."""
     below_wanted_share: float | None
     """The share of queries answered in a lower phase than wanted, or by a fallback."""
     phase_changes: tuple[LoggedPhaseChange, ...]
@@ -135,7 +136,8 @@ class RetrievalStatus:
 class StatusAnswer:
     state: str
     """`starting`, `indexing`, `ready` (all files are indexed and embedded by `model`, and history and imports
-    are read), `degraded` (done, but without vectors, or the index cannot be written) or `disabled`."""
+    are read), `degraded` (all files are indexed, but without vectors, or the index cannot be written) or
+    `disabled`."""
     searchable: bool
     generation: int
     phase: int
@@ -147,8 +149,8 @@ class StatusAnswer:
     queued: int
     """How many chunks wait for a vector."""
     model: ModelInfo | None
-    """The installed model, else the code model that comes with Cairn. It is null if embedding is switched
-    off, or if neither can be used."""
+    """The installed model or, if there is none, the code model that comes with Cairn. It is null if embedding
+    is switched off, or if neither can be used."""
     collections: tuple[CollectionInfo, ...]
     last_error: str | None
     latency: Latency
@@ -164,7 +166,7 @@ class StatusAnswer:
     """How many chunks have a static vector, by the code model that comes with Cairn."""
     paused: bool = False
     texts_per_second: float = 0.0
-    """The recent speed of embedding."""
+    """How many texts were embedded in a second recently."""
     seconds_left: float | None = None
     """The estimated time until all vectors are made; null if unknown."""
     retrieval: RetrievalStatus | None = None

@@ -270,7 +270,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6),  # noqa: E501
     Signal("is documentation", -4.0, FILE, _documents(Documents.PENALISED), relative=False),
-    Signal("is a wanted document", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),
+    Signal("requested document", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False),
     Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
     Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
@@ -289,7 +289,7 @@ _FORMER_NAMES: Mapping[str, str] = {
     "names it defines": "names that it defines",
     "is named by its path": "path in the question",
     "the package asked about": "relevance of its package",
-    "documents what was asked": "is a wanted document",
+    "documents what was asked": "requested document",
     "chosen for such questions": "chosen for similar questions",
     "is of an older version": "is an older version",
 }

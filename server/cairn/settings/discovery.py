@@ -47,9 +47,9 @@ class FilterConfig:
     """Stage 1: which collections are searched."""
 
     default_include: tuple[str, ...] = ()
-    """Globs of the collections that a request without its own globs searches. If empty, it searches all."""
+    """Globs of the collections to search, if a request gives none. If the list is empty, all are searched."""
     default_exclude: tuple[str, ...] = ("*-test", "*-backup")
-    """Globs of the collections that a request without its own globs leaves out."""
+    """Globs of the collections to leave out, if a request gives none."""
 
 
 @frozen
@@ -61,8 +61,8 @@ class ScoringConfig:
     signal_boost_weight: float = 0.3
     recency_decay_days: float = 90.0
     evidence_weight: float = 1.0
-    """The weight of how well the description in the package's manifest fits the question. It counts in
-    workspaces of seven packages or more."""
+    """The weight of the signal that compares the question with the description in a package's manifest. It is
+    used in workspaces of seven packages or more."""
 
 
 @frozen
@@ -80,7 +80,7 @@ class ExpansionConfig:
 
 @frozen
 class BroadDiscoveryConfig:
-    """Stage 4: multi-query search, deduplication and MMR."""
+    """Stage 4: the search with all variations of the query, and the selection of different results."""
 
     k_per_query: int = 10
     mmr_lambda: float = field(default=0.7, metadata=SHARE)
@@ -100,7 +100,8 @@ class SemanticFocusConfig:
     """This setting has no effect, because Cairn has no cross-encoder."""
     similarity_threshold: float = field(default=0.35, metadata=SHARE)
     context_window: int = field(default=3, metadata=within(0, 50))
-    """How many chunks before and after each hit are added, if the collection has fewer hits than places."""
+    """How many chunks before and after each hit are candidates, too. Each step away from the hit halves the
+    score."""
 
 
 @frozen
@@ -109,7 +110,7 @@ class ReadmePromotionConfig:
 
     readme_boost: float = 1.5
     readme_patterns: tuple[str, ...] = ("README.md", "README", "readme.md", "README.rst", "README.txt")
-    """File names of READMEs; upper and lower case are the same."""
+    """File names of READMEs. Upper and lower case do not matter."""
     always_top: bool = True
 
 
@@ -140,7 +141,7 @@ class PromptRenderConfig:
     include_metadata: bool = False
     format_style: FormatStyle = FormatStyle.MARKDOWN
     max_prompt_tokens: int = field(default=4000, metadata=within(100, 1_000_000))
-    """The maximum length of the prompt, in tokens. Fewer than 100 leave no room for evidence."""
+    """How many tokens the prompt has at most. Fewer than 100 would leave no room for evidence."""
     tokenizer: str = field(default="", metadata=NAMES_A_FILE)
     """How tokens are counted: the path of a `tokenizer.json` file, or `characters` for an estimate of four
     characters to a token. If empty, the tokenizer of the installed larger model counts, or the estimate if
@@ -149,19 +150,19 @@ class PromptRenderConfig:
 
 @frozen
 class DiscoveryConfig:
-    """The nine stages of discovery, and the limits between them."""
+    """The nine stages of discovery, and how many results they pass on."""
 
     filter: FilterConfig = field(factory=FilterConfig)
     scoring: ScoringConfig = field(factory=ScoringConfig)
     expansion: ExpansionConfig = field(factory=ExpansionConfig)
     broad: BroadDiscoveryConfig = field(factory=BroadDiscoveryConfig)
     broad_k: int = 50
-    """How many chunks stage 4 keeps."""
+    """How many chunks stage 4, the broad search, keeps."""
     focus: SemanticFocusConfig = field(factory=SemanticFocusConfig)
     focus_k: int = 15
-    """How many chunks stage 5 keeps."""
+    """How many chunks stage 5, the focused search, keeps."""
     focus_top_n_collections: int = 3
-    """How many collections stage 5 searches."""
+    """In how many collections stage 5 makes a focused search."""
     readme: ReadmePromotionConfig = field(factory=ReadmePromotionConfig)
     compression: CompressionConfig = field(factory=CompressionConfig)
     max_bullets: int = 20

@@ -42,16 +42,18 @@ class IndexSettings:
     editor and the environment are joined in this order, and the last matching pattern decides. So a workspace
     can include again, with `!`, what the user's list excludes."""
     collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=JOINED)
-    """Your own collections: a name, and gitignore-style patterns of the files in it, as in `api-docs =
-    ["docs/api/"]`. All other files belong to `<project>-source`, `-docs`, `-tests`, `-config` or
-    `-examples`."""
+    """Your own collections, which are named groups of files. Each has a name and gitignore-style patterns of
+    its files: `api-docs = ["docs/api/"]`. All other files belong to `<project>-source`, `-docs`, `-tests`,
+    `-config` or `-examples`."""
     max_file_bytes: int = 1_000_000
-    """Larger files are skipped. Hand-written source files are far smaller than the default."""
+    """The largest size of an indexed file; larger files are skipped. Hand-written source files are far
+    smaller than the default."""
     watch: bool = True
     """Whether to watch for changes that are made outside the editor."""
     workers: int = field(default=0, metadata=within(0, 64))
-    """How many processes read and chunk files when many are waiting. With 0, one for each idle core, and
-    fewer on battery or while the machine is busy. With 1, the daemon starts no other process."""
+    """How many processes read and chunk files when many are waiting. With 0, Cairn uses one for each idle
+    core, and fewer on battery or while the machine is busy. With 1, Cairn starts no other process for
+    that."""
     history: bool = True
     """Whether to read from git which commits touched which file."""
     keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
@@ -64,21 +66,23 @@ class IndexSettings:
 
 @frozen
 class EmbeddingSettings:
-    """How text becomes vectors."""
+    """How text becomes vectors. `cairn model install` adds a larger model than the one that comes with
+    Cairn."""
 
     enabled: bool = True
     """Whether to make vectors. Without them, Cairn searches by names and keywords."""
     threads: int = field(default=1, metadata=within(0, 256))
-    """How many threads one call of a larger model uses. Two are much slower than one on a small, busy
-    machine."""
+    """How many threads a call of the installed larger model uses. Two are much slower than one on a small,
+    busy machine."""
     batch_size: int = field(default=16, metadata=within(1, 1_000))
-    """How many texts one call of a larger model embeds at most. Calls of more than 256 tokens are no
-    faster."""
+    """How many texts a call of the installed larger model embeds at most. Batches of more than 256 tokens are
+    no faster."""
     code_tokens: int = field(default=64, metadata=within(1, 8_192))
-    """How many tokens of a code chunk a larger model embeds. Values from 32 to 128 rank equally well."""
+    """How many tokens of a code chunk the installed larger model embeds. Values from 32 to 128 rank equally
+    well."""
     text_tokens: int = field(default=128, metadata=within(1, 8_192))
-    """How many tokens of a prose chunk a larger model embeds. Values from 64 to 256 rank equally well; 256
-    takes twice the time."""
+    """How many tokens of a prose chunk the installed larger model embeds. Values from 64 to 256 rank equally
+    well; 256 takes twice the time."""
 
 
 @frozen
@@ -86,22 +90,25 @@ class VerdictSettings:
     """When a search answers, when it asks back, and when it finds no match."""
 
     min_score: float = 3.0
-    """The match count of the first result below which its match is weak."""
+    """If the match count of the first result is lower, its match is weak. The match count adds points for
+    query terms in the title, the path, the definitions and the text."""
     min_matched_terms: int = 2
     """The number of query terms that the first result must contain, if the query has that many."""
     min_gap: float = 2.0
     """The least difference in match count between two results whose names both match. Below it, Cairn asks
     which one is meant."""
     min_confidence: float = field(default=0.3, metadata=SHARE)
-    """The least difference between two such results as a share of the first one's match count."""
+    """The least difference in match count between two results whose names both match, as a share of the first
+    one's match count. Below it, Cairn asks which one is meant."""
     min_coverage: float = field(default=0.25, metadata=SHARE)
-    """The share of the query, weighted by inverse document frequency, that some result must contain. It
-    decides about names, and about every query if there are no vectors."""
+    """The share of the query, weighted by inverse document frequency, that at least one result must contain.
+    If none does, nothing matches. This rule applies to names and, if there are no vectors, to every query."""
     min_evidence: float = field(default=0.05, metadata=SHARE)
-    """The calibrated probability that the passages answer the question, below which there is no match. It
-    decides if there are vectors."""
+    """If the calibrated probability that the passages answer the question is lower, nothing matches. This
+    rule needs vectors."""
     sure_evidence: float = field(default=0.5, metadata=SHARE)
-    """The calibrated probability from which a match is never weak, whatever its match count."""
+    """If the calibrated probability that the passages answer the question is at least this high, a match is
+    never weak, whatever its match count."""
 
 
 @frozen
@@ -109,15 +116,15 @@ class KillSwitchSettings:
     """When searching drops to a lower phase by itself, and when it returns."""
 
     automatic: bool = True
-    """Whether the phase drops by itself. If not, only `retrieval.phase`, `retrieval.enabled` and `cairn
-    phase` set it."""
+    """Whether Cairn lowers the phase by itself. If not, only `retrieval.phase`, `retrieval.enabled` and
+    `cairn phase` set it."""
     window_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
     """The length of the window over which latency and error rate are measured."""
     p95_ms: float = 500.0
     """The 95th percentile of search latency above which the phase drops by one. If phase 1 stays above it for
     a whole window, retrieval is switched off."""
     busy_share: float = field(default=0.4, metadata=SHARE)
-    """The share of all cores that other programs must use for slow searches not to count. `cairn status` then
+    """If other programs use at least this share of all cores, slow searches do not count, and `cairn status`
     says that the machine is busy."""
     error_rate: float = field(default=0.05, metadata=SHARE)
     """The share of failed searches above which retrieval is switched off. If only vectors failed, phase 3
@@ -125,38 +132,41 @@ class KillSwitchSettings:
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))
     """The number of searches that the window must contain before the phase can drop."""
     recovery_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
-    """How long after a drop the next higher phase is tried. Each failed try doubles it, up to 16 times the
-    value."""
+    """How long Cairn waits after a drop before it tries the next higher phase. Each failed try doubles the
+    wait, up to 16 times this value."""
     recovery_share: float = field(default=0.8, metadata=SHARE)
-    """The higher phase is tried only if the percentile is below this share of `p95_ms`, and no search
-    failed."""
+    """The next higher phase is tried only if the 95th percentile of search latency is below this share of
+    `p95_ms`, and no search failed."""
 
 
 @frozen
 class RetrievalSettings:
-    """The phase of retrieval: how much of the index answers use."""
+    """The phase of retrieval, which says what parts of the index are used for answers."""
 
     enabled: bool = True
     """Whether to index, watch and search. If not, only cached answers are given."""
     phase: int = field(default=3, metadata=within(1, 3))
-    """3 searches with all legs, 2 with all but vectors, 1 by names and keywords only."""
+    """Phase 3 searches with all legs, phase 2 with all legs except vectors, and phase 1 only by names and
+    keywords."""
     kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
 
 
 @frozen
 class DiversitySettings:
-    """Factors for the score of a result that resembles better ones; 1 switches a rule off."""
+    """Factors by which the score of a result is multiplied if it resembles better ones. A factor of 1 changes
+    nothing."""
 
     directory: float = field(default=1.0, metadata=SHARE)
-    """The factor for the third and each further file of a directory. Any factor below 1 cost accuracy."""
+    """The factor for the third and each further file of a directory. Every factor below 1 made ranking
+    worse."""
     file_name: float = field(default=1.0, metadata=SHARE)
-    """The factor for the second and each further file of the same name, such as `mod.rs`. Any below 1 cost
-    accuracy."""
+    """The factor for the second and each further file of the same name, such as `mod.rs`. Every factor below
+    1 made ranking worse."""
     file: float = field(default=0.85, metadata=SHARE)
     """The factor for the second and each further result of a file."""
     near_duplicate: float = field(default=0.5, metadata=SHARE)
-    """The factor for a copy, or near copy, of a better result. Below 1, copies also rank after all other
-    results."""
+    """The factor for a copy, or near copy, of a better result. If it is below 1, copies also rank after all
+    other results."""
     similarity: float = field(default=0.9, metadata=SHARE)
     """The Jaccard similarity of word pairs from which two texts are near copies."""
 
@@ -180,7 +190,7 @@ class SearchSettings:
     """How a search finds and ranks passages."""
 
     legs: tuple[Leg, ...] = tuple(Leg)
-    """The legs that search; a lower phase uses fewer."""
+    """The legs (ways to find candidates) that a search uses; a lower phase uses fewer of them."""
 
     candidates: int = field(default=1_000, metadata=within(0, 100_000))
     """How many chunks the keyword leg may contribute."""
@@ -192,8 +202,8 @@ class SearchSettings:
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Your own weights of ranking signals, by name (docs/ranking.md lists them); 0 switches a signal off."""
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))
-    """The deadline of a leg: milliseconds of its own work, or four times as many including its waits. A leg
-    that is stopped contributes what it has found by then."""
+    """The deadline of a leg: it is stopped after so many milliseconds of its own work, or four times as many
+    of elapsed time. It then contributes what it has found."""
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=JOINED)
     """Other words that this workspace uses for a word or phrase: `shortcuts = "quick links"`. The original
     words are searched for, too."""
@@ -228,7 +238,7 @@ class LogSettings:
     query_text: bool = field(default=False, metadata=USER_ONLY)
     """Whether to log the text and the terms of each query, too."""
     max_bytes: int = field(default=1_000_000, metadata=USER_ONLY)
-    """The size from which a new log is begun. One older log is kept beside it."""
+    """The size at which a new log is begun. One older log is kept beside it."""
 
 
 @frozen
@@ -260,13 +270,13 @@ class AgentsSettings:
     """The MCP tools for agents."""
 
     tools: tuple[AgentTool, ...] = field(default=(), metadata=USER_ONLY)
-    """The tools that a client sees. If empty: search, discover, read, references and status."""
+    """The tools that a client sees. If empty, these are search, discover, read, references and status."""
     structured: bool = field(default=False, metadata=USER_ONLY)
     """Whether answers are data for programs instead of text for models. A client can also ask for data in a
     single call."""
     max_tokens: int = field(default=0, metadata=within(0, 50_000))
-    """The maximum number of tokens of an answer, unless a call gives its own limit. With 0, each tool has its
-    own: 1,500 to 3,000."""
+    """How many tokens an answer has at most, unless a call gives its own limit. With 0, each tool has its own
+    limit of 1,500 to 3,000."""
     idle_minutes: float = field(default=5.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """How long a background engine that `cairn mcp` started runs after its last client left. With 0 it ends
     at once."""
@@ -294,8 +304,8 @@ class ServeSettings:
 
 @frozen
 class TeamSettings:
-    """A team's index. A clone whose commit is indexed there reads that index, and indexes only its own
-    changes here."""
+    """A team's index. A clone whose commit is indexed there reads that index, and this machine indexes only
+    the clone's own changes."""
 
     url: str = field(default="", metadata=USER_ONLY)
     """The URL of the team's server, such as `https://cairn.example.org`. The token is read from
