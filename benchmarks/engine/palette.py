@@ -95,7 +95,7 @@ def _outcome(pending: Pending, cancelled_at: float | None, finished: float, type
         return (
             "cancelled"
             if (pending.answered or 0.0) <= finished
-            else "cancelled, but told after the last answer"
+            else "cancelled after the last answer"
         )
     if cancelled_at is None:
         return "answered before the next keystroke"
