@@ -1,4 +1,4 @@
-"""Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the
+"""Print Cairn's own stack frames from a front's handler to SQLite for one `cairn/search`, counted across the
 thread.
 
 python benchmarks/frames.py FOLDER
@@ -24,7 +24,7 @@ stacks: list[list[str]] = []
 
 
 def profile(frame: FrameType | None, event: str, called: Any) -> None:
-    """Keep the stack of ours where a search calls SQLite."""
+    """Record Cairn's stack when a search calls SQLite."""
     if event != "c_call" or called.__name__ != "execute":
         return
     stack = []
@@ -37,7 +37,7 @@ def profile(frame: FrameType | None, event: str, called: Any) -> None:
 
 
 def shown(front: str, before: list[str]) -> None:
-    """Print the longest stack of each leg, behind what its front awaits on the event loop."""
+    """Print the longest stack of each leg, after the frames that its front awaits on the event loop."""
     longest: dict[str, list[str]] = {}
     for stack in stacks:
         leg = next(place for place in stack if place.startswith("legs."))

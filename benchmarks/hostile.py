@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Thousands of requests that nobody should send, through every front: does it fail, hang, crash, grow, or
-tell a secret?
+"""Send thousands of malformed and hostile requests through every front, and check for failures, hangs,
+crashes, growth and leaks.
 
-    python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
+python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
 
-Starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends so many requests of
-each kind. After each batch, something sound must be answered. What is sent is in `hostile_http.py`,
-`hostile_lsp.py` and `hostile_mcp.py`; the same seed sends the same. Exits with 1 if anything but an answer or
-a refusal came back.
+It starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends this many
+requests of each kind. After each batch, a valid request must be answered. `hostile_http.py`, `hostile_lsp.py`
+and `hostile_mcp.py` make the requests; the same seed makes the same ones. It exits with 1 if anything but an
+answer or a refusal came back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from serving.server import Server, environment_of, serving
 
 _BATCH = 500
 _Batch = Callable[[int, int, Report], Awaitable[Any]]
-"""Sends so many requests of a seed."""
+"""A function that sends a number of requests from a seed."""
 
 
 class Siege:
@@ -57,7 +57,7 @@ class Siege:
         }
 
     def run(self, kind: str, count: int) -> Figures:
-        """Send so many requests of a kind; what came back."""
+        """Send `count` requests of a kind, and return the report."""
         report, began, before = Report(), time.perf_counter(), self._memory()
         crashed = False
         for batch, sent in enumerate(range(0, count, _BATCH)):
@@ -83,7 +83,7 @@ class Siege:
         }
 
     def _unsound(self) -> list[str]:
-        """What is wrong with the answers to sound requests."""
+        """Return the faults of the answers to valid requests."""
         try:
             rest = Rest(self._server)
             found = rest.ask("search", {"query": self._sound})
@@ -103,8 +103,8 @@ def _get(url: str, headers: dict[str, str]) -> Any:
 
 
 _STEADY = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
-"""Eight clients on two cores make searches slow, and nothing would be asked of a switch that stepped down to
-off."""
+"""Eight clients on two cores make searches slow, and a kill switch that stepped down to off would end the
+test."""
 
 
 def main() -> None:

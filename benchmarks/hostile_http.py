@@ -1,8 +1,8 @@
-"""Requests over HTTP that nobody should send to `cairn serve`, and how it took them.
+"""Sends hostile HTTP requests to `cairn serve`, and judges its answers.
 
-Params with wrong values, types and names, paths that lead out of the workspace, text that is no JSON, bodies
-that are cut off, announced wrongly or too large, headers of other hosts and origins, wrong tokens, and bytes
-that are no HTTP. The same seed makes the same requests.
+The requests have params with wrong values, types and names, paths that lead out of the workspace, invalid
+JSON, bodies that are cut off, announced wrongly or too large, headers of other hosts and origins, wrong
+tokens, and bytes that are not HTTP. The same seed makes the same requests.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from hostile_traffic import (
 )
 
 _UNANSWERED = frozenset({"no HTTP", "wrong length", "large"})
-"""Kinds that may be dropped without a word: nobody can tell where such a request ends, or it is too much to
+"""Kinds that the server may drop silently, because the end of the request is unknown or it is too much to
 read."""
 _NOT_NOW = frozenset({"unavailable", "busy"})
-"""The codes with which a 503 is an answer."""
+"""The codes with which a 503 counts as an answer."""
 Judgement = tuple[str, str]
-"""What came, in a word, and what is wrong with it; "" if nothing is."""
+"""A short word for the answer, and its fault; "" if there is none."""
 _NO_HTTP = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"GET\r\n\r\n",
@@ -72,7 +72,7 @@ class Sent:
     kind: str
     data: bytes
     abandoned: bool = False
-    """The client leaves without its answer."""
+    """Whether the client leaves without its answer."""
 
 
 # --- making requests -------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ class Attacker:
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
-    """Send so many requests, some at once, and judge what comes back."""
+    """Send `count` requests, some at once, and judge the answers."""
     attacker, kept = Attacker(target, seed), report or Report()
     left = iter(range(count))
 
@@ -265,7 +265,7 @@ async def attack(
 async def send(
     host: str, port: int, sent: Sent, report: Report, described: str, judge: Callable[[bytes, str], Judgement]
 ) -> None:
-    """Send one request on a connection of its own, and note what comes back."""
+    """Send one request on its own connection, and report the answer."""
     report.by_kind[sent.kind] += 1
     began = time.perf_counter()
     try:
@@ -274,7 +274,7 @@ async def send(
     except TimeoutError:
         report.hung(described)
         return
-    except OSError as problem:  # nobody listens any more
+    except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
     if sent.abandoned:
@@ -295,11 +295,11 @@ async def _exchange(host: str, port: int, sent: Sent) -> bytes:
         if sent.abandoned:
             return b""
         await writer.drain()
-        if sent.kind in ("no HTTP", "wrong length"):  # the rest of it never comes
+        if sent.kind in ("no HTTP", "wrong length"):  # The rest of it never comes.
             writer.write_eof()
         while part := await reader.read(2**16):
             answer += part
-    except OSError:  # refused before all of it was sent
+    except OSError:  # The server refused before it had all of it.
         pass
     finally:
         writer.close()
@@ -307,7 +307,7 @@ async def _exchange(host: str, port: int, sent: Sent) -> bytes:
 
 
 def judged(answer: bytes, kind: str) -> Judgement:
-    """The status of an answer of REST, and what is wrong with it."""
+    """Return the status of an answer of REST, and its fault."""
     status, body, problem = read(answer, kind)
     if problem or body is None or status == "200":
         return status, problem
@@ -320,7 +320,7 @@ def judged(answer: bytes, kind: str) -> Judgement:
 
 
 def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
-    """The status of an answer, its JSON or None, and what is wrong with the two of them."""
+    """Return the status of an answer, its JSON or None, and the fault of the two."""
     if not answer:
         return "closed", None, "" if kind in _UNANSWERED else "no answer but a closed connection"
     if escaped(answer):
@@ -341,7 +341,7 @@ def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
         line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
     ]
     if lengths:
-        body = body[: int(lengths[0])]  # another answer may follow
+        body = body[: int(lengths[0])]  # Another answer may follow.
     try:
         return status, json.loads(body, parse_constant=_refuse), ""
     except ValueError:
@@ -353,7 +353,7 @@ def _refuse(name: str) -> None:
 
 
 def target_of(url: str, token: str, description: dict[str, Any]) -> Target:
-    """The server at `url`, whose OpenAPI description is given."""
+    """Return the server at `url`, whose OpenAPI description is given."""
     parts = urlsplit(url)
     schemas = description["components"]["schemas"]
     paths = [

@@ -1,9 +1,9 @@
-"""Messages over LSP's socket that nobody should send to `cairn serve`, and how it took them.
+"""Sends hostile messages over LSP's socket to `cairn serve`, and judges its answers.
 
-Before `initialize`: bytes that are no LSP, other first messages, wrong tokens. After it: bodies that are no
+Before `initialize`: bytes that are not LSP, other first messages, wrong tokens. After it: bodies that are not
 JSON, wrong envelopes, unknown methods, ill-typed params of every method of LSP and of Cairn, paths that lead
-out of the workspace, requests that are cancelled at once, the wrong order, frames in pieces; at last what is
-no frame at all, or a lost connection. The same seed makes the same messages.
+out of the workspace, requests that are cancelled at once, the wrong order, frames in pieces; at last bytes
+that are not a frame, or a lost connection. The same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from lsprotocol import types
 _MESSAGES_A_CONNECTION = 40
 _STRAYS_IN_A_ROW = 20
 _STRAY_CONNECTIONS = 0.4
-"""How often such a row comes instead of a connection that gets to speak: a quarter of all that is sent."""
+"""The share of connections that never get to speak; these make a quarter of all traffic."""
 _INTERNAL_ERROR = -32603
 _OPENS_FOLDERS = frozenset({"workspace/didChangeWorkspaceFolders", "initialize"})
-"""A client may open what it likes: these name only folders that there are not."""
+"""A client may open any folder, so these name only folders that do not exist."""
 _ENDS = frozenset({"exit", "shutdown"})
 _NO_FOLDERS = ("file:///no/such/folder", "file://[", "untitled:x", "http://evil.example/", 5, None)
 _NO_LSP = (
@@ -58,7 +58,7 @@ _NO_LSP = (
     b"Content-Type: a\r\n" * 1_000,
     b"Content-Type: " + b"\xff" * 100 + b"\r\n\r\n",
 )
-"""After each of them the connection is closed, at the latest when nothing more comes."""
+"""After each of these the server closes the connection, at the latest when no more bytes come."""
 _WRONG_ENVELOPES: tuple[Any, ...] = (
     {},
     [],
@@ -90,12 +90,13 @@ class Target:
     token: str
     folder: Path
     methods: Sequence[tuple[str, Mapping[str, Any]]]
-    """Cairn's own, each with the schema of its params."""
+    """Cairn's own methods, each with the schema of its params."""
     schemas: Mapping[str, Any]
 
 
 def target_of(host: str, port: int, token: str, folder: Path, description: Mapping[str, Any]) -> Target:
-    """The server at `port`; the OpenAPI description of the same process says what its methods take."""
+    """Return the server at `port`; the OpenAPI description of the same process has the params of its
+    methods."""
     methods = []
     for path, operations in description["paths"].items():
         first, *words = path.rpartition("/")[2].split("_")
@@ -107,7 +108,7 @@ def target_of(host: str, port: int, token: str, folder: Path, description: Mappi
 
 
 class Attacker:
-    """Makes what is sent on one connection."""
+    """Makes the traffic of one connection."""
 
     def __init__(self, target: Target, seed: int) -> None:
         self._target = target
@@ -127,7 +128,7 @@ class Attacker:
         ]
 
     def opening(self) -> dict[str, Any]:
-        """The params of a sound `initialize`."""
+        """Return the params of a valid `initialize`."""
         root = self._target.folder
         return {
             "processId": None,
@@ -138,7 +139,7 @@ class Attacker:
         }
 
     def stray(self) -> bytes:
-        """What a connection begins with that must not be served."""
+        """Return the first bytes of a connection that must not be served."""
         chance = self._random.random()
         if chance < 0.4:
             noise = self._random.randbytes(self._random.randrange(1, 300)) + b"\r\n\r\n"
@@ -177,28 +178,29 @@ class Attacker:
         return whole if chance < 0.85 else whole[: self._random.randrange(len(whole))]
 
     def begins_after(self, count: int) -> int:
-        """How many of so many messages come before `initialized`: mostly none."""
+        """Return how many of `count` messages come before `initialized`: mostly none."""
         return self._random.choice([0, 0, 0, 0, self._random.randrange(count)])
 
     def next(self) -> tuple[str, list[Any]]:
-        """The kind, and messages: data, or bytes of a body. A request whose id is `...` is to be answered."""
+        """Return the kind, and messages: data, or bytes of a body. A request whose id is `...` must be
+        answered."""
         weights = [weight for weight, _ in self._kinds]
         kind, made = self._random.choices([make for _, make in self._kinds], weights)[0]()
         return kind, made if isinstance(made, list) else [made]
 
     def pieces(self, data: bytes) -> list[bytes]:
-        """The bytes of a frame, whole or cut."""
+        """Return the bytes of a frame, whole or cut."""
         if self._random.random() > 0.1 or len(data) > 10_000:
             return [data]
         cuts = sorted(self._random.randrange(len(data)) for _ in range(3))
         return [data[a:b] for a, b in itertools.pairwise([0, *cuts, len(data)])]
 
     def last(self) -> bytes | None:
-        """What a connection ends with; None where it is simply lost."""
+        """Return the last bytes of a connection; None if it is simply lost."""
         return self._random.choice([None, *_NO_LSP])
 
     def reply(self) -> Any:
-        """To a request of the server."""
+        """Return the reply to a request of the server."""
         return self._random.choice([None, None, None, [], {"a": 1}, 5, "x"])
 
     def _wrong_params(self) -> tuple[str, Any]:
@@ -221,7 +223,7 @@ class Attacker:
         return "any method", message if self._random.random() < 0.7 else self._told(method, params)
 
     def _documents(self) -> tuple[str, Any]:
-        """Documents opened, changed, saved and closed in any order, whatever their names."""
+        """Return documents that are opened, changed, saved and closed in any order, with any names."""
         inside = (self._target.folder / self._random.choice(["README.md", "new.py"])).as_uri()
         uri = self._random.choice([inside, inside, *URIS])
         text = self._random.choice([*STRINGS, "a\n" * 10_000, "def f(:\n" * 50])
@@ -305,7 +307,7 @@ class Attacker:
 
 
 def framed(body: bytes) -> bytes:
-    """A message as LSP has it."""
+    """Return a message with LSP's header."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
@@ -315,8 +317,8 @@ def framed(body: bytes) -> bytes:
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 4, report: Report | None = None
 ) -> Report:
-    """Send so many messages over connections, some at once, and judge what comes back. Each connection that
-    gets to speak is asked something sound at its end."""
+    """Send `count` messages over connections, some at once, and judge the answers. Each served connection
+    must answer a valid request at its end."""
     kept, seeds = report or Report(), itertools.count(seed * 1_000_000)
     left = count
 
@@ -352,14 +354,14 @@ async def _stray(target: Target, data: bytes, report: Report, where: str) -> Non
                 await writer.drain()
                 writer.write_eof()
                 answer = await reader.read()
-            except OSError:  # refused before all of it was sent
+            except OSError:  # The server refused before it had all of it.
                 pass
             finally:
                 writer.close()
     except TimeoutError:
         report.hung(described)
         return
-    except OSError as problem:  # nobody listens any more
+    except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
     report.took(time.perf_counter() - began, described)
@@ -369,7 +371,7 @@ async def _stray(target: Target, data: bytes, report: Report, where: str) -> Non
 
 
 class _Connection:
-    """One that gets to speak."""
+    """A connection that is served."""
 
     def __init__(self, target: Target, attacker: Attacker, report: Report, where: str) -> None:
         self._target, self._attacker, self._report, self._where = target, attacker, report, where
@@ -377,7 +379,7 @@ class _Connection:
         self._numbers = itertools.count()
 
     async def speak(self, count: int) -> None:
-        """Say so much, ask something sound, and leave."""
+        """Send `count` messages and a valid request, and leave."""
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
                 await self._speak(count)
@@ -414,7 +416,7 @@ class _Connection:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _send(self, message: Any, number: str, kind: str) -> list[asyncio.Future[Any]]:
-        """Returns the answers that are to come."""
+        """Send a message, and return the expected answers."""
         asked: list[asyncio.Future[Any]] = []
         if isinstance(message, dict):
             if message.get("id") is ...:
@@ -443,12 +445,12 @@ class _Connection:
         return await answer
 
     async def _leave(self, listening: asyncio.Task[None]) -> None:
-        """However it ends, the server closes the connection."""
+        """End the connection in some way, and check that the server closes it."""
         last = self._attacker.last()
         if last is None:
             self._writer.transport.abort()
             return
-        with contextlib.suppress(OSError):  # closed before all of it was sent
+        with contextlib.suppress(OSError):  # The server closed before it had all of it.
             self._writer.write(last)
             await self._writer.drain()
             self._writer.write_eof()

@@ -1,9 +1,9 @@
-"""Messages of MCP that nobody should send, over HTTP to `cairn serve` and over stdio to `cairn mcp`, and how
-they took them.
+"""Sends hostile MCP messages over HTTP to `cairn serve` and over stdio to `cairn mcp`, and judges their
+answers.
 
-Arguments with wrong values, types and names for every tool, paths that lead out of the workspace, unknown
-methods and tools, wrong envelopes, text that is no JSON, and messages that are too large or too deep. The
-same seed makes the same messages.
+The messages have arguments with wrong values, types and names for every tool, paths that lead out of the
+workspace, unknown methods and tools, wrong envelopes, invalid JSON, and sizes and depths beyond the limits.
+The same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cairn.agents.tools import TOOLS
 
 _MESSAGES_A_PROCESS = 250
 _BATCH = 25
-"""Messages between two sound requests."""
+"""The number of messages between two valid requests."""
 _INTERNAL_ERROR = -32603
 _METHODS = (
     "initialize",
@@ -86,7 +86,7 @@ STATUS = {"name": "cairn_status", "arguments": {}}
 
 @frozen
 class Target:
-    """`cairn serve`."""
+    """The address of `cairn serve`."""
 
     host: str
     port: int
@@ -95,19 +95,19 @@ class Target:
 
 
 def target_of(url: str, token: str) -> Target:
-    """The server that speaks MCP at `url`."""
+    """Return the server that speaks MCP at `url`."""
     parts = urlsplit(url)
     return Target(parts.hostname or "", parts.port or 80, parts.path, token)
 
 
 @frozen
 class Message:
-    """What is sent, as bytes without a line's end."""
+    """One message, as bytes without a line's end."""
 
     kind: str
     data: bytes
     answered: str | None = None
-    """The id of the request, where it must be answered."""
+    """The id of the request, if it must be answered."""
 
 
 class Attacker:
@@ -153,7 +153,7 @@ class Attacker:
         params = Values(self._random, {}).anything(0)
         if self._random.random() < 0.3:
             return Message("any method", _dumped(method, params))
-        # What no server can read as a request need not be answered to its id.
+        # A message that no server can read as a request needs no answer to its id.
         number = self._number() if isinstance(params, dict) and "\ufffe" not in method else None
         return Message(
             "any method", _dumped(method, params, self._number() if number is None else number), number
@@ -194,7 +194,7 @@ def _dumped(method: str, params: Any, number: str | None = None) -> bytes:
 async def attack_http(
     target: Target, workspace: Path, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
-    """Send so many messages, each as a request, some at once; judge what comes back."""
+    """Send `count` messages, each as a request, some at once, and judge the answers."""
     attacker, kept = Attacker(workspace, seed), report or Report()
     drawn, left = random.Random(seed), iter(range(count))
 
@@ -210,7 +210,7 @@ async def attack_http(
 
 
 async def status_over_http(target: Target) -> str:
-    """What is wrong with the answer to a sound request; "" if nothing is."""
+    """Return the fault of the answer to a valid request; "" if there is none."""
     report = Report()
     sent = Sent("sound", _posted(target, _dumped("tools/call", STATUS, "sound"), None))
     await send(target.host, target.port, sent, report, "a sound request", _judged)
@@ -218,7 +218,7 @@ async def status_over_http(target: Target) -> str:
 
 
 def _posted(target: Target, body: bytes, drawn: random.Random | None) -> bytes:
-    """As the bytes of a request; with `drawn`, some have headers that no client sends."""
+    """Return a message as the bytes of a request; with `drawn`, some have headers that no client sends."""
     headers = {
         "Host": f"localhost:{target.port}",
         "Authorization": f"Bearer {target.token}",
@@ -247,7 +247,7 @@ def _posted(target: Target, body: bytes, drawn: random.Random | None) -> bytes:
 
 
 def _judged(answer: bytes, kind: str) -> Judgement:
-    """The status of an answer of MCP over HTTP, and what is wrong with it."""
+    """Return the status of an answer of MCP over HTTP, and its fault."""
     status, body, problem = read(answer, kind)
     if problem or not isinstance(body, dict):
         return status, problem
@@ -271,8 +271,8 @@ async def attack_stdio(
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Report:
-    """Send so many messages to `cairn mcp`, a new process every few hundred; ask each something sound after
-    every batch. `environment` is that of the processes, or else that of this one."""
+    """Send `count` messages to `cairn mcp`, a new process every few hundred, and a valid request after every
+    batch. `environment` is that of the processes, by default that of this one."""
     kept = report or Report()
     for number, sent in enumerate(range(0, count, _MESSAGES_A_PROCESS)):
         attacker = Attacker(workspace, seed * 1_000_000 + number)
@@ -286,7 +286,7 @@ async def attack_stdio(
 
 
 class _Agent:
-    """One process, and what it still has to answer."""
+    """One process with its unanswered requests."""
 
     def __init__(self, process: asyncio.subprocess.Process, report: Report, where: str) -> None:
         self._process, self._report, self._where = process, report, where
@@ -297,7 +297,7 @@ class _Agent:
         self._write(_dumped("notifications/initialized", {}))
 
     async def take(self, messages: Sequence[Message]) -> bool:
-        """Send the messages, then a sound request; whether all were answered that must be."""
+        """Send the messages, then a valid request, and return whether all required answers came."""
         for message in messages:
             self._report.by_kind[message.kind] += 1
         number = f"sound {next(self._sound)}"
@@ -350,7 +350,7 @@ class _Agent:
 async def _process(
     workspace: Path, environment: Mapping[str, str] | None, report: Report, where: str
 ) -> AsyncIterator[_Agent]:
-    """`cairn mcp`; it must end by itself once its stdin does."""
+    """Run `cairn mcp`; it must end once its stdin ends."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What the vectors of each model are worth to Cairn's own ranking, and alone, on several question sets.
+"""Measure what the vectors of each model add to Cairn's own ranking, and what they find alone, on several
+question sets.
 
 python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
 
-A set is a folder of questions, the folder of its checkouts, and what is indexed, `folder` or `checkout`, as
-in `benchmarks/retrieval`. Indexes are made by the daemon in `--data` and copied for each table: files are
+A set is a folder of questions, the folder of its checkouts, and the part to index, `folder` or `checkout`, as
+in `benchmarks/retrieval`. The daemon makes indexes in `--data`, which are copied for each table: files are
 read and cut once. Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same
-files; with `--model`, the installed model with all of its vectors, and the first table to find what they are
-compared with.
+files; with `--model`, the installed model with all of its vectors, and the first table to find its
+candidates.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ from cairn.settings.tree import EmbeddingSettings
 WITHOUT = "no vectors"
 _PATIENCE = 3600.0
 _TIMED_BY_TABLE, _TIMED_BY_MODEL = 2_000, 256
-"""Texts that are embedded to see how fast it goes."""
+"""The number of texts that are embedded to measure the speed."""
 
 
 @frozen
 class Set:
-    """Questions, and where what they are about is."""
+    """Questions, and the place of their repositories."""
 
     name: str
     questions: Path
@@ -66,13 +67,13 @@ class Row:
 
     name: str
     size: int
-    """Bytes of its files."""
+    """The bytes of its files."""
     ranked: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
-    """By set: Cairn's answers."""
+    """Cairn's answers, by set."""
     alone: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
-    """By set: files by their best chunk's cosine."""
+    """Files by their best chunk's cosine, by set."""
     rates: list[float] = field(factory=list)
-    """Chunks embedded a second."""
+    """The chunks embedded per second."""
 
 
 def main() -> None:
@@ -109,7 +110,8 @@ def _measure(
     sources: Sequence[_Table],
     embedder: Embedder | None,
 ) -> None:
-    """Ask every row about the repository whose index is in `data`, for the set `name`."""
+    """Let every row answer the questions about the repository whose index is in `data`, for the set
+    `name`."""
     with tempfile.TemporaryDirectory(prefix="cairn-models-") as temporary:
         folder = copied_index(data, Path(temporary))
         for number, source in enumerate(sources):
@@ -126,7 +128,8 @@ def _measure(
 
 
 def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
-    """The data folder with the index of a repository: all files, and with the model all of its vectors."""
+    """Return the data folder with the index of a repository: all files, and with the model all of its
+    vectors."""
     workspace, kept = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
     if with_model:
         with indexed(workspace, kept):
@@ -144,13 +147,13 @@ def _ask(row: Row, name: str, index: OpenIndex, asked: Sequence[Question], meani
 
 
 def _warm(index: OpenIndex, asked: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
-    """The answers, once what is read only once has been read."""
+    """Return the answers after a first round that fills the caches."""
     index.ranked(asked[:2], meaning)
     return index.ranked(asked, meaning)
 
 
 def _time(row: Row, folder: Path, count: int, embed: Callable[[Sequence[ChunkText]], object]) -> None:
-    """Note how many chunks one thread embeds in a second, where that is not known yet."""
+    """Measure once how many chunks one thread embeds in a second."""
     if row.rates:
         return
     writer = IndexWriter(folder)
@@ -172,7 +175,8 @@ def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
 
 
 def difference(ones: Sequence[Answer], others: Sequence[Answer]) -> tuple[float, float]:
-    """The mean of NDCG@10 of `ones` less that of `others` to the same questions, and its standard error."""
+    """Return the mean of NDCG@10 of `ones` less that of `others` to the same questions, and its standard
+    error."""
     pairs = zip(ones, others, strict=True)
     differences = [one.scores.ndcg_at_10 - other.scores.ndcg_at_10 for one, other in pairs]
     if len(differences) < 2:
@@ -229,7 +233,7 @@ def _markdown(rows: Sequence[Row], sets: Sequence[str]) -> str:
 
 
 def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> None:
-    """The figures of the sets that are done, and the tables beside them."""
+    """Write the figures of the finished sets, and the tables beside them."""
     if output is None:
         return
     base = rows[WITHOUT]
@@ -257,7 +261,7 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files of a model."""
+    """Return the bytes of the files of a model."""
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""How long the page of `cairn serve` takes in a real browser: until something is seen, and from a keystroke
-to its rows.
+"""Measure the latency of `cairn serve`'s page in a real browser: to the first paint, and from a keystroke to
+its rows.
 
-    python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
+python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
 
-Measured in a headless Chromium against a real `cairn serve`. DATA is where the folder's index is kept; it is
-made first where it is not complete. Each load has a browser context of its own, and so nothing in the
-browser's cache.
+It uses a headless Chromium and a real `cairn serve`. DATA has the folder's index, which is completed first.
+Each load has a browser context of its own, so the browser's cache is empty.
 """
 
 from __future__ import annotations
@@ -37,14 +36,15 @@ import system_packages  # noqa: E402
 from page_browser import is_indexed, launched, sign_in, until  # noqa: E402
 
 LONGEST = 25
-"""Characters of a question that are typed."""
+"""The number of characters of a query that are typed."""
 _SPACINGS_MS = (250, 120, 60)
-"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke
-counts."""
+"""A slow typist, each of whose keystrokes shows its rows before the next one; an average and a fast typist,
+whose last keystroke counts."""
 _WARMING_UP = 3
-"""Loads of each view, and questions, before those that count: what is read from the disk is there then."""
+"""The number of loads of each view, and of queries, before the measurement, which read the index from
+disk."""
 _SETTLE_MS = 1_000
-"""After the last letter of a question, within which its rows are there."""
+"""The time after the last letter of a query within which its rows appear."""
 
 _ANSWERED = (
     "document.getElementById('copy-prompt') !== null || document.querySelector('#found .verdict') !== null"
@@ -84,11 +84,11 @@ _WATCH = """() => {
 
 @frozen
 class _View:
-    """A page, and what it takes from the questions that nobody asked before."""
+    """A page, and a function that makes its address from fresh queries."""
 
     address: Callable[[str], str]
     is_whole: str
-    """Holds in the page when all that is streamed into it is there."""
+    """A JavaScript condition for a complete page, with all streamed parts."""
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def main() -> None:
     browser = system_packages.browser()
     if not browser:
         sys.exit("neither Chromium nor Chrome is installed")
-    if not data.exists():  # With the code model that comes with Cairn, as most people have it.
+    if not data.exists():  # A new index has the code model that comes with Cairn, as most users have it.
         make_data_folder(data, with_model=False)
     try:
         with indexed(workspace, data) as (_, index):
@@ -106,7 +106,7 @@ def main() -> None:
         sys.exit(str(problem))
     questions = iter(_questions(workspace, data, options))
     before = surroundings()
-    # A busy machine must not make the kill switch change what is answered.
+    # On a busy machine, the kill switch must not change the answers.
     steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
     with serving(workspace, data, steady) as server, launched(browser) as chromium:
         until(lambda: is_indexed(_status(server)))
@@ -132,9 +132,9 @@ def main() -> None:
 
 
 def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str], count: int) -> Figures:
-    """Cold loads of each view, and the scripts that they bring along."""
+    """Measure cold loads of each view, and the scripts that they load."""
     views = {
-        # What the browser itself takes for a line of text.
+        # This is the browser's own time for a line of text.
         "nothing": _View(lambda _: "/healthz", "true"),
         "first": _View(lambda _: "/ui/", "true"),
         "search": _View(lambda question: f"/ui/?{urlencode({'q': question})}", "true"),
@@ -147,7 +147,7 @@ def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str
     loads: dict[str, list[dict[str, float]]] = {name: [] for name in views}
     scripts: dict[str, tuple[int, int]] = {}
     for number in range(_WARMING_UP + count):
-        for name, view in views.items():  # in turns, since other work on the machine comes and goes
+        for name, view in views.items():  # Views take turns, since other work on the machine comes and goes.
             context = _context(chromium, server)
             page = context.new_page()
             page.goto(server.url + view.address(next(questions)))
@@ -178,7 +178,7 @@ def _keystrokes(chromium: Browser, server: Server, questions: Sequence[str]) -> 
         _type(page, question, 100)
     page.evaluate(_WATCH)
     figures = {}
-    # No question is typed twice: an answer that is kept takes next to no time.
+    # No query is typed twice, since a cached answer takes almost no time.
     for at, spacing in enumerate(_SPACINGS_MS):
         typed = questions[_WARMING_UP + at :: len(_SPACINGS_MS)]
         for question in typed:
@@ -199,7 +199,7 @@ def _keystrokes(chromium: Browser, server: Server, questions: Sequence[str]) -> 
 
 
 def _type(page: Page, question: str, spacing: int) -> None:
-    # The box is emptied by hand, which is not counted: nothing is asked for an empty box.
+    # Clearing the box is not measured, since an empty box sends no request.
     page.evaluate("document.getElementById('q').value = ''")
     page.locator("#q").press_sequentially(question, delay=spacing)
     page.wait_for_timeout(_SETTLE_MS)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How fast the code model that comes with Cairn is: embedding on one core, a question, loading; and its size.
+"""Measure the code model that comes with Cairn: embedding speed on one core, time for a query, loading time
+and size.
 
-    python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
+python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
 
-FOLDER's files are cut into chunks as the indexer does it, and what is embedded is what the indexer embeds,
-words and pieces included, in pages like its own. Skeletons are the texts of code, with the code below them
-and without (`alone`). Each run is a fresh process, so that no word is remembered.
+FOLDER's files are cut into chunks and embedded like the indexer does it, words and pieces included, in pages
+like its own. Skeletons are the texts of code, with the code below them and without (`alone`). Each run is a
+fresh process, so that no word is cached.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from cairn.settings.tree import EmbeddingSettings
 from cairn.text.languages import Category, category, detect_language
 
 _PAGE = 512
-"""As the indexer takes them (`cairn.index.vectors.intake`)."""
+"""The page size of the indexer (`cairn.index.vectors.intake`)."""
 _QUESTIONS = (
     "how is a vector compared with a question", "where are settings read", "retry after a timeout",
     "what happens when a file is renamed while it is indexed", "parse HTTP headers", "database is locked",
@@ -57,7 +58,7 @@ def main() -> None:
 
 
 def _in_a_process(folder: Path) -> Figures:
-    """One run on one core."""
+    """Run once on one core."""
     command = [sys.executable, __file__, str(folder), "--one-run"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     figures: Figures = json.loads(done.stdout)
@@ -97,7 +98,8 @@ def _run(folder: Path) -> Figures:
 
 
 def _texts(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """What is embedded of the folder's code, skeletons and the code below them, and of its documents."""
+    """Return the embedded texts of the folder's code, skeletons and the code below them, and of its
+    documents."""
     skeletons: list[str] = []
     bodies: list[str] = []
     prose: list[str] = []

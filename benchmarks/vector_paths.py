@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""How fast the nearest static vectors are found, by which path, and how many of them.
+"""Measure the speed and recall of each way to find the nearest static vectors.
 
-python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...] [--rows 10000 100000
-  500000]
+python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...]
+  [--rows 10000 100000 500000]
 
-DATA holds a complete index with static vectors, which is only read. Of it come the vectors: a sample for
-fewer rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.
-Questions are those of the sets and the subjects of commits, embedded by the same static table. All paths
-answer one question before any answers the next, so that what else the machine does falls on all of them
-alike.
+DATA is a complete index with static vectors, which is only read. The vectors come from it: a sample for fewer
+rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.
+Queries are those of the sets and the subjects of commits, embedded by the same static table. All paths answer
+one query before any answers the next, so that other load on the machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from cairn.settings.tree import EmbeddingSettings
 _LIMIT = 200
 _RECALLED = (50, 200)
 _COMPARED = 400
-"""Chunks whose model vectors a search compares: what two legs found."""
+"""The number of chunks whose model vectors a search compares: the results of two legs."""
 _FILTERS = {
     "most chunks (code)": ChunkFilter(types=("code",)),
     "a fifth (prose)": ChunkFilter(types=("prose",)),
@@ -59,7 +58,7 @@ _FILTERS = {
 
 Int8 = NDArray[np.int8]
 Path_ = Callable[[Int8], NDArray[np.int64]]
-"""From a question to the ids of the nearest rows, best first."""
+"""A function from a query to the ids of the nearest rows, best first."""
 
 
 def main() -> None:
@@ -121,7 +120,7 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
 
 
 def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures:
-    """Milliseconds and recall of each path, in turns."""
+    """Return milliseconds and recall of each path, in turns."""
     seconds: dict[str, list[float]] = {name: [] for name in paths}
     recall: dict[str, list[list[float]]] = {name: [] for name in paths}
     for asked in questions[:2]:
@@ -147,7 +146,7 @@ def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures
 
 
 def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
-    """What the matrix costs: to read, to follow a save, to code, and in memory."""
+    """Measure the matrix: the time to read it, to apply a save, and to encode it, and its memory."""
 
     def ask() -> float:
         began = time.perf_counter()
@@ -191,7 +190,7 @@ def _by_sqlite_vec(reader: IndexReader, asked: Int8, only: ChunkFilter | None = 
 
 
 def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
-    """sqlite-vec's own bit vectors, of what is left without the mean."""
+    """Make a table of sqlite-vec's own bit vectors, without the mean."""
     mean = vectors.mean(axis=0, dtype=np.float32)
     db.execute(f"CREATE VIRTUAL TABLE temp.bits USING vec0(embedding bit[{vectors.shape[1]}])")
     packed = np.packbits(vectors > mean, axis=1)
@@ -223,8 +222,8 @@ def _float32(vectors: Int8) -> Path_:
 
 
 def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
-    """The first words of the product's own code: two are the signs of the numbers, four those after a
-    rotation, too."""
+    """Search by the first words of the product's own code: two are the signs of the numbers, four also those
+    after a rotation."""
     codes = Codes(vectors[::16].mean(axis=0, dtype=np.float32), len(vectors))
     codes.add(0, vectors)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
@@ -254,7 +253,7 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
 
 
 class _AnyVersion(IndexReader):
-    """Reads an index of any version: the tables that are read here are in all of them."""
+    """Reads an index of any version: all versions have the tables that are read here."""
 
     def _connection(self) -> apsw.Connection:
         local = self.memory.local
@@ -264,7 +263,7 @@ class _AnyVersion(IndexReader):
 
 
 def _real_index(data: Path, questions: Int8) -> Figures:
-    """Filters, and the comparison by the model's vectors."""
+    """Measure filters, and the comparison by the model's vectors."""
     reader = _AnyVersion(index_path(data).parent)
     figures: Figures = {"filters": {}}
     for name, only in _FILTERS.items():
@@ -295,7 +294,7 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
     asked = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
     ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
-    for _ in range(2):  # the second time counts
+    for _ in range(2):  # The second time counts.
         seconds = {name: [] for name in ways}
         for pool in pools:
             for name, compare in ways.items():
@@ -326,7 +325,7 @@ def _resized(vectors: Int8, rows: int) -> Int8:
 
 
 def _opened(path: Path) -> apsw.Connection:
-    """To a file that nobody writes meanwhile: not even the files beside it are touched."""
+    """Open a file that no process writes meanwhile, without touching the files beside it."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
@@ -339,7 +338,7 @@ def _rows(reader: IndexReader) -> StaticRows:
 
 
 def _bytes_in_memory(rows: StaticRows) -> int:
-    """Without the room for rows to come, which is not resident."""
+    """Return the bytes without the room for rows to come, which is not resident."""
     store = rows.store
     row = store.vectors.itemsize * store.vectors.shape[1] + store.ids.itemsize + store.squares.itemsize
     if store.codes is not None:
@@ -349,7 +348,7 @@ def _bytes_in_memory(rows: StaticRows) -> int:
 
 
 def _uncoded(rows: StaticRows) -> Path_:
-    """Distances to all rows, whether they are coded or not."""
+    """Return the distances to all rows, encoded or not."""
 
     def find(asked: Int8) -> NDArray[np.int64]:
         codes, rows.store.codes = rows.store.codes, None
@@ -374,7 +373,8 @@ def _p50(questions: Int8, ask: Callable[[Int8], object]) -> float:
 
 
 def _in_memory() -> Any:
-    """The tables made here have vectors and no chunks, by whose number it is told which path serves."""
+    """Patch the choice of the path, which depends on the number of chunks: the tables made here have vectors
+    and no chunks."""
     return _set("FEWEST_ROWS", 0)
 
 

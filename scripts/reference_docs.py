@@ -1,8 +1,8 @@
 """Writes docs/settings.md and docs/protocol.md from the classes of `cairn.settings` and `cairn.protocol`.
 
-    .venv/bin/python scripts/reference_docs.py
+.venv/bin/python scripts/reference_docs.py
 
-A test compares the files with what this would write.
+A test compares the files with the output of this script.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep, semble.
+"""Measure how many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep,
+semble.
 
-python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR] [--semble PYTHON]
-  [--output FILE]
+python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR]
+  [--semble PYTHON] [--output FILE]
 
-Of each system's loops the one is taken that costs least on half of the questions of `--sets`; the other half
-and the questions of `--held-out` check it.
+For each system it takes the loop that costs least on half of the questions of `--sets`; the other half and
+the questions of `--held-out` check it.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def results(
     questions: Sequence[FactQuestion],
     other: Sequence[FactQuestion],
 ) -> Figures:
-    """What is kept."""
+    """Return the content of the results file."""
     groups = {
         "all": (tuned, [each.id for each in questions]),
         "chosen on": (tuned, [each.id for each in questions if half(each) == "a"]),
@@ -126,8 +127,7 @@ def _traces(followed: Followed, loop: str, ids: Sequence[str]) -> list[Trace]:
 
 
 def _loops(followed: Followed) -> Figures:
-    """By loop and half: the tokens until the headline's share, the cap where it is not reached, as the two
-    kinds of mean."""
+    """Return, by loop and half, both kinds of mean of the tokens until the headline's share."""
     return {
         name: {
             side: [round(mean(those, followed.definitions[name])) for mean in (cost, mean_cost)]

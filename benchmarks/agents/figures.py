@@ -1,5 +1,5 @@
-"""What traces come to: facts over tokens, tokens and calls until shares of the facts, and one system against
-another."""
+"""Computes figures from traces: facts over tokens, tokens and calls until shares of the facts, and ratios of
+two systems."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from engine.figures import Figures
 from agents.loops import TOKEN_CAP, Trace
 
 SHARES = (0.5, 0.8, 1.0)
-"""The shares of a question's facts at which tokens are read off."""
+"""The shares of a question's facts for which tokens and calls are reported."""
 HEADLINE = 0.8
 CURVE = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 60_000)
-"""Tokens at which the mean share of the facts is told."""
+"""The token counts at which the mean share of the facts is reported."""
 SESSION = 5
-"""Questions of one session, among which the definitions of the tools are shared in the figures for
+"""The number of questions in a session, which share the cost of the tool definitions in the figures for
 sessions."""
 
 
 def summary(traces: Sequence[Trace], definitions: float) -> Figures:
-    """The figures of one system over some questions, `definitions` included in all tokens."""
+    """Return the figures of one system over some questions. All token counts include `definitions`."""
     return {
         "questions": len(traces),
         "definitions": round(definitions),
@@ -31,8 +31,8 @@ def summary(traces: Sequence[Trace], definitions: float) -> Figures:
 
 
 def cost(traces: Sequence[Trace], definitions: float) -> float:
-    """What loops are chosen by: the geometric mean of the tokens until the headline's share, the cap where it
-    is not reached.
+    """Return the geometric mean of the tokens until the headline's share, by which loops are chosen; the cap
+    where it is not reached.
 
     Questions count by ratios, so a few that need the whole cap do not decide alone.
     """
@@ -40,7 +40,7 @@ def cost(traces: Sequence[Trace], definitions: float) -> float:
 
 
 def mean_cost(traces: Sequence[Trace], definitions: float) -> float:
-    """The same as an arithmetic mean."""
+    """Return the arithmetic mean of the same values as `cost`."""
     return statistics.fmean(_capped(trace, HEADLINE, definitions) for trace in traces)
 
 
@@ -51,8 +51,7 @@ def compared(
     their_definitions: float,
     share: float = HEADLINE,
 ) -> Figures:
-    """Our tokens by theirs until a share of the facts, question by question; both sequences have the same
-    questions."""
+    """Compare our tokens with theirs until a share of the facts; both sequences have the same questions."""
     pairs = [
         (a.tokens_until(share, our_definitions), b.tokens_until(share, their_definitions))
         for a, b in zip(ours, theirs, strict=True)

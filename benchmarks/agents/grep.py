@@ -1,5 +1,5 @@
-"""Loops that have no index: an agent's grep and whole files, and windows around the densest hits of one that
-is tuned."""
+"""Loops without an index: an agent's grep that reads whole files, and a tuned grep with windows around the
+densest hits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 
 _LONGEST_LINE = 500
-"""Characters of a line that are shown, as the grep tools of agents do; minified files have longer ones."""
+"""The number of characters shown of a line, as in the grep tools of agents; minified files have longer
+lines."""
 _READ_LINES = 2_000
-"""Lines of a file that one call of the reading tool returns, as those of agents do."""
+"""The number of lines that one call of the reading tool returns, as in the tools of agents."""
 _TESTS = re.compile(r"(^|[/_.-])(tests?|specs?|__tests__|testing)([/_.-]|$)", re.IGNORECASE)
 _PROSE = re.compile(r"\.(md|mdx|rst|txt|adoc|html?)$|(^|/)(docs?|changes|changelog)", re.IGNORECASE)
 _FOUND_NOTHING = 1
@@ -93,8 +94,7 @@ DEFINITIONS = (
         },
     },
 )
-"""The tools of an agent without an index, in the form and about half the length in which coding agents
-describe them."""
+"""The tools of an agent without an index, in the form and about half the length that coding agents use."""
 
 
 class Tree:
@@ -110,11 +110,12 @@ class Tree:
 
     @cached_property
     def paths(self) -> list[str]:
-        """All files, sorted."""
+        """Return all files, sorted."""
         return sorted(path.removeprefix("./") for path in self._run("--files", "--null").split("\0") if path)
 
     def hits(self, pattern: str) -> dict[str, list[int]]:
-        """The lines, from 1, that hold a fixed string in any case, by path."""
+        """Return the 1-based numbers and the text of the lines that contain a fixed string in any case, by
+        path."""
         if pattern not in self._hits:
             found: dict[str, list[int]] = defaultdict(list)
             out = self._run("-n", "-i", "-F", "--null", "--with-filename", "-o", "-e", pattern)
@@ -127,14 +128,14 @@ class Tree:
         return self._hits[pattern]
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file, cut where they are too long."""
+        """Return the lines of a file, cut at the longest shown length."""
         if path not in self._lines:
             text = read_text(self.folder / path) or ""
             self._lines[path] = [line[:_LONGEST_LINE] for line in lines_of(text)]
         return self._lines[path]
 
     def idf(self, term: Term) -> float:
-        """The inverse document frequency, 0 for what no file holds."""
+        """Return the inverse document frequency, 0 for a term that no file contains."""
         held = len(self.hits(term.pattern))
         return math.log(1 + len(self.paths) / held) if held else 0.0
 
@@ -155,12 +156,12 @@ class Tree:
 
 
 def call(tool: str, **arguments: object) -> str:
-    """A call as the model writes it."""
+    """Return a call as the model writes it."""
     return json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
 
 
 def read_file(tree: Tree, path: str) -> Iterator[Step]:
-    """A whole file, in as many calls as it takes, without line numbers."""
+    """Yield the calls that read a whole file, without line numbers."""
     lines = tree.lines(path)
     for first in range(0, max(1, len(lines)), _READ_LINES):
         arguments = {"file_path": path, **({"offset": first} if first else {})}
@@ -172,17 +173,17 @@ def read_file(tree: Tree, path: str) -> Iterator[Step]:
 
 @frozen
 class Usual:
-    """Grep for the rarest words, names first; then read the files with the most hits whole, and grep for the
+    """Greps for the rarest words, names first, reads the files with the most hits whole, and greps for the
     next words."""
 
     words: int = 2
-    """Words that are looked for before files are read."""
+    """The number of words to search for before files are read."""
     together: bool = False
-    """Whether one call looks for all of them at once."""
+    """Whether one call searches for all of them at once."""
     head: int = 100
-    """Lines of output that a call returns."""
+    """The number of lines of output that a call returns."""
     files: int = 4
-    """Files that are read before the next words are looked for."""
+    """The number of files to read before the next words are searched for."""
 
     def steps(self, tree: Tree, question: str) -> Iterator[Step]:
         terms = sorted(terms_of(question), key=lambda term: (not term.is_name, -tree.idf(term)))
@@ -195,7 +196,9 @@ class Usual:
                 step, shown = self._grep(tree, group)
                 yield step
                 for path, lines in shown.items():
-                    seen[path] += 1_000 + min(lines, 999)  # the number of words first, then that of lines
+                    seen[path] += 1_000 + min(
+                        lines, 999
+                    )  # The number of matching words counts first, then the number of lines.
             order = [path for path, _ in seen.most_common() if path not in read]
             for path in order[: self.files]:
                 read.add(path)
@@ -205,8 +208,8 @@ class Usual:
                 yield from read_file(tree, path)
 
     def _grep(self, tree: Tree, terms: Sequence[Term]) -> tuple[Step, Mapping[str, int]]:
-        """Lines that hold any of the terms, by path, as many as `head`; and how many of each path are
-        shown."""
+        """Return up to `head` lines that contain any of the terms, by path, and the number of shown lines of
+        each path."""
         lines: dict[str, set[int]] = defaultdict(set)
         for term in terms:
             for path, numbers in tree.hits(term.pattern).items():
@@ -227,7 +230,7 @@ class Usual:
 
 @frozen
 class Window:
-    """Lines of a file around hits, and what they are worth."""
+    """Lines of a file around hits, with their score."""
 
     path: str
     centre: int
@@ -236,34 +239,34 @@ class Window:
 
 @frozen
 class Tuned:
-    """Windows around the densest hits of the best files, wider ones of the same files, and then the next
-    files.
+    """Shows windows around the densest hits of the best files, wider ones of the same files, and then the
+    next files.
 
-    Files and windows are ranked by the inverse document frequency of the distinct terms that they hold. The
-    counting is free: only what is shown is charged. The defaults are the best of 150 random settings and of
-    their neighbours on half `a` of the development questions.
+    Files and windows are ranked by the inverse document frequency of their distinct terms. Counting hits is
+    free; only the shown text costs tokens. The defaults are the best of 150 random settings and of their
+    neighbours on half `a` of the development questions.
     """
 
     around: int = 5
-    """Lines before and after a hit."""
+    """The number of lines before and after a hit."""
     wider: int = 1
-    """By how much windows grow in the second round; 1 for no second round."""
+    """The factor by which windows grow in the second round; 1 for no second round."""
     files: int = 10
-    """Files whose windows are shown before wider ones."""
+    """The number of files whose windows are shown before wider ones."""
     page: int = 1_000
-    """Tokens that one call returns."""
+    """The number of tokens that one call returns."""
     growth: float = 1.0
-    """By how much that grows from one call to the next."""
+    """The factor by which `page` grows from one call to the next."""
     of_file: float = 0.5
     """The weight of a file's score in that of its windows."""
     path_weight: float = 1.0
-    """What a term in the path counts, beside one in the text."""
+    """The weight of a term in the path, relative to one in the text."""
     name_weight: float = 1.0
-    """What an identifier counts, beside a word."""
+    """The weight of an identifier, relative to a word."""
     demoted: float = 0.3
-    """What tests count where the question does not speak of tests."""
+    """The weight of tests if the question does not mention tests."""
     prose: float = 0.5
-    """What documents count, beside code."""
+    """The weight of documents, relative to code."""
     power: float = 1.0
     """The exponent of the inverse document frequency."""
 
@@ -308,7 +311,7 @@ class Tuned:
         return self.prose if _PROSE.search(path) else 1.0
 
     def _files(self, tree: Tree, question: str, weights: Mapping[Term, float]) -> list[tuple[str, float]]:
-        """The files with what they are worth, best first."""
+        """Return the files with their scores, best first."""
         scores: dict[str, float] = defaultdict(float)
         for term, weight in weights.items():
             for path in tree.hits(term.pattern):
@@ -321,7 +324,8 @@ class Tuned:
     def _windows(
         self, tree: Tree, path: str, of_file: float, weights: Mapping[Term, float], factor: float
     ) -> list[Window]:
-        """A window around each line with a hit, each without the terms of better ones that overlap it."""
+        """Return a window around each line with a hit, without the terms of better windows that overlap
+        it."""
         at: dict[int, set[Term]] = defaultdict(set)
         for term in weights:
             for number in tree.hits(term.pattern).get(path, ()):
@@ -332,7 +336,7 @@ class Tuned:
             start = bisect_left(numbers, centre - self.around)
             end = bisect_right(numbers, centre + self.around)
             near = set().union(*(at[number] for number in numbers[start:end]))
-            # Sums that do not depend on the order of a set, so that ties are broken the same way in each run.
+            # These sums do not depend on the order of a set, so ties are broken the same way in each run.
             of_line = math.fsum(weights[term] for term in at[centre])
             score = math.fsum(weights[term] for term in near) + 0.1 * of_line
             windows.append(Window(path, centre, score * factor + self.of_file * of_file))
@@ -340,7 +344,7 @@ class Tuned:
 
 
 def _unseen(tree: Tree, window: Window, width: int, shown: dict[str, set[int]]) -> Iterator[str]:
-    """The lines of a window that were not shown yet, path and lines before each run of them."""
+    """Return the lines of a window that were not shown yet, with path and lines before each run of them."""
     lines = tree.lines(window.path)
     first, last = max(1, window.centre - width), min(len(lines), window.centre + width)
     wanted = [number for number in range(first, last + 1) if number not in shown[window.path]]
@@ -353,7 +357,7 @@ def _unseen(tree: Tree, window: Window, width: int, shown: dict[str, set[int]]) 
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Sorted numbers in runs of neighbours."""
+    """Split sorted numbers into runs of neighbours."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLES = {
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
+    """Return the whole report."""
     given = results["conditions"]
     parts = [
         f"# Tokens until the facts are there\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn"

@@ -1,9 +1,9 @@
-"""Semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are not in
-its package.
+"""Serves semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are
+not in its package.
 
-Run by an interpreter that has semble 0.7.0 with its extra `mcp`, attrs, cattrs and platformdirs:
+It needs an interpreter that has semble 0.7.0 with its extra `mcp`, attrs, cattrs and platformdirs:
 
-    PYTHON benchmarks/agents/semble_server.py code docs config
+PYTHON benchmarks/agents/semble_server.py code docs config
 """
 
 from __future__ import annotations

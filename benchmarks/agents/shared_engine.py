@@ -1,13 +1,13 @@
-"""Agents on one workspace that share an engine: whether its death fails an answer, and what an agent and an
-engine take.
+"""Measure agents on one workspace that share an engine: whether the engine's death fails an answer, and the
+memory of an agent and an engine.
 
-.venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR] [--output
-  FILE]
+.venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR]
+  [--output FILE]
 
-Each agent is a real `cairn mcp` process, driven by MCP's own client, which asks searches, discoveries and
+Each agent is a real `cairn mcp` process, driven by MCP's own client, which sends searches, discoveries and
 reads without pause. Meanwhile the engine's process is killed (SIGKILL) at random, every 5 to 25 seconds. An
 answer fails if it is an error, empty, or does not come within 60 seconds; the index is damaged if SQLite's
-own check finds something in the end.
+own check finds a fault at the end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PAUSES = (5.0, 25.0)
 
 
 class Agent:
-    """One agent, and what it met."""
+    """One agent with its answers and failures."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.random = folder, random.Random(seed)
@@ -154,7 +154,7 @@ async def measure(folder: Path, agents: int, minutes: float, kills: bool) -> dic
 
 
 def damage(folder: Path) -> list[str]:
-    """What SQLite and FTS5 find wrong with the index."""
+    """Return the faults that SQLite and FTS5 find in the index."""
     database = apsw.Connection(str(workspace_dir(folder) / "index.db"))
     found = [str(row[0]) for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
     found += [str(row) for row in database.execute("PRAGMA foreign_key_check")]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How many of the facts that an answer needs the real daemon hands over, at several budgets; ripgrep and
-semble beside it.
+"""Measure how many of the facts that an answer needs the real daemon retrieves, at several budgets, compared
+with ripgrep and semble.
 
-    python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
+python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
 
 A set is a folder of `facts.json` with `repos.tsv` in it or in its parent. Whole checkouts are indexed with
 the code model that comes with Cairn, and never written to.
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/answers` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/answers` puts the package's own folder on the path; its siblings are in the parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
@@ -70,8 +70,8 @@ def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
 def results(
     asked: Asked, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
 ) -> Figures:
-    """What is kept: conditions, repositories, and of each system its figures and what it found of each
-    question."""
+    """Return the content of the results file: conditions, repositories, and the figures and answers of each
+    system."""
     measured = {name: each for name, each in asked.handed.items() if name not in asked.unavailable}
     models = {figures["model"] for figures in asked.indexes.values()}
     return {
@@ -103,7 +103,7 @@ def results(
 
 
 def _translation(handed: Sequence[Handed], english: Sequence[Handed]) -> Figures:
-    """The share of the facts at the main budget, beside that of the same questions in English."""
+    """Return the share of the facts at the main budget, beside that of the same questions in English."""
     ids = {each.question.id for each in handed}
     there = mean_share(handed, MAIN_BUDGET)
     same = mean_share([each for each in english if each.question.id in ids], MAIN_BUDGET)

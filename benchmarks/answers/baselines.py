@@ -1,4 +1,4 @@
-"""What stands beside Cairn: windows around ripgrep's hits, and the chunks of semble."""
+"""Runs the baselines: windows around ripgrep's hits, and the chunks of semble."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from cairn.workspace.scan import read_text
 RIPGREP_FEW, RIPGREP_ALL = "ripgrep, 5 files", "ripgrep, all files"
 SEMBLE, SEMBLE_CODE = "semble", "semble, code alone"
 RIPGREP: Mapping[str, int | None] = {RIPGREP_FEW: 5, RIPGREP_ALL: None}
-"""The files whose windows are handed over, the best first; None is all until the budget is full."""
+"""The number of files whose windows are shown, best first; None for as many as fill the budget."""
 SEMBLES: Mapping[str, Sequence[str]] = {SEMBLE: ("code", "docs", "config"), SEMBLE_CODE: ("code",)}
-"""What semble indexes. Code alone is its default, and the checkout with documents is what Cairn is asked
-about."""
+"""The content that semble indexes. Code alone is its default; Cairn is asked about the checkout with
+documents."""
 
 _AROUND = 3
 _LIMIT = 50
-"""Chunks that semble is asked for: more than fill the largest budget."""
+"""The number of chunks requested from semble, more than fill the largest budget."""
 _HELPER = Path(__file__).with_name("semble_chunks.py")
 
 
@@ -39,7 +39,7 @@ _HELPER = Path(__file__).with_name("semble_chunks.py")
 def ask_ripgrep(
     index: IndexFile, tree: Path, questions: Sequence[FactQuestion], files: int | None
 ) -> list[Handed]:
-    """Windows of the files that hold the most words of each question. Raises UnavailableError without
+    """Return windows of the files with the most words of each question. Raises UnavailableError without
     `rg`."""
     ripgrep, handed = Ripgrep(index, tree), []
     for question in questions:
@@ -50,7 +50,8 @@ def ask_ripgrep(
 
 
 def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
-    """For each file, best first, the lines around its hits, path and lines in a line before each window."""
+    """Return for each file, best first, the lines around its hits, each window after a line with its path and
+    lines."""
     for path, hits in ripgrep.ranked(question):
         lines = lines_of(read_text(tree / path) or "")
         yield passages_text(
@@ -60,8 +61,8 @@ def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
 
 
 def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
-    """First and last lines, from 1, of the windows around sorted hits in a file of so many lines; none
-    overlap."""
+    """Return the first and last lines, from 1, of the windows around sorted hits in a file of `lines` lines;
+    none overlap."""
     merged: list[tuple[int, int]] = []
     for hit in hits:
         first, last = max(1, hit - _AROUND), min(lines, hit + _AROUND)
@@ -72,7 +73,7 @@ def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
 
 
 def _filled(texts: Iterator[str], files: int | None) -> str:
-    """The texts of so many files, or of as many as fill the largest budget."""
+    """Join the texts of `files` files, or of as many as fill the largest budget."""
     whole = ""
     for text in islice(texts, files):
         whole += text
@@ -87,7 +88,7 @@ def _filled(texts: Iterator[str], files: int | None) -> str:
 def ask_semble(
     python: Path | None, tree: Path, questions: Sequence[FactQuestion], content: Sequence[str]
 ) -> list[Handed]:
-    """Semble's chunks in order. Raises UnavailableError without an interpreter that has semble."""
+    """Return semble's chunks in order. Raises UnavailableError without an interpreter that has semble."""
     if python is None:
         raise UnavailableError("--semble names no interpreter that has it")
     asked = {
@@ -97,7 +98,7 @@ def ask_semble(
         "content": content,
     }
     with tempfile.TemporaryDirectory(prefix="semble-") as cache:
-        # Of its own, so that it finds no index of another model and leaves nothing behind.
+        # With its own cache, semble finds no index of another model and leaves nothing behind.
         done = subprocess.run(
             (str(python), str(_HELPER)),
             input=json.dumps(asked),

@@ -1,4 +1,4 @@
-"""One question for reading by hand: its facts, and what is handed over."""
+"""Shows one question for reading by hand: its facts and the retrieved text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from answers.facts import MAIN_BUDGET
 
 
 def explained(system: str, handed: Handed) -> str:
-    """Each fact with the least budget at which it is handed over, and the text at the main budget."""
+    """Return each fact with the least budget at which it is in the text, and the text at the main budget."""
     question = handed.question
     share = handed.share(MAIN_BUDGET)
     lines = [

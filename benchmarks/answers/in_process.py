@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes,
-for tuning.
+"""Ask Cairn the same questions in this process, over existing indexes, which takes seconds instead of
+minutes, for tuning.
 
-python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR [--explain
-  ID ...] ...
+python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
+  [--explain ID ...] ...
 
-Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and
-the kill switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes
-in the others, too.
+Requests go through the same code as in every front, but nothing is indexed or watched, no deadline ends a
+search early, and the kill switch is off. The daemon makes missing indexes; with `--complete` it also looks
+for changes in the others.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SETTINGS: _Sections = {
 
 @contextmanager
 def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Request]:
-    """Asks an engine on the place's checkout, which only reads the index."""
+    """Open an engine on the place's checkout, which only reads the index."""
     os.environ["CAIRN_DATA_DIR"] = str(place.data)
     sections = {
         name: {**_SETTINGS.get(name, {}), **settings.get(name, {})} for name in {*_SETTINGS, *settings}
@@ -73,7 +73,7 @@ def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Reques
 def asked(
     places: Sequence[Workplace], systems: Sequence[str], settings: _Sections
 ) -> dict[str, list[Handed]]:
-    """What each system hands over for each question."""
+    """Return the text that each system retrieves for each question."""
     host = Host(Settings().embedding)
     handed: dict[str, list[Handed]] = {name: [] for name in systems}
     for place in places:
@@ -84,7 +84,7 @@ def asked(
 
 
 def changes(before: Mapping[str, Sequence[Figures]], now: Mapping[str, Sequence[Figures]]) -> str:
-    """The questions of which another share of the facts is handed over at the main budget than before."""
+    """Return the questions whose share of the facts at the main budget changed."""
     lines = []
     for name in now.keys() & before.keys():
         known = {each["id"]: each["facts"][str(MAIN_BUDGET)] for each in before[name]}
@@ -111,7 +111,7 @@ def main() -> None:
                 pass
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="cairn-answers-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         handed = asked(places, options.systems, json.loads(options.settings))
     if options.explain:
         for name, every in handed.items():

@@ -1,4 +1,4 @@
-"""One run: every checkout served by the real daemon, every question put to every system."""
+"""Serves every checkout by the real daemon and asks every system every question."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SYSTEMS = (*CAIRN, *RIPGREP, *SEMBLES)
 
 @frozen
 class Asked:
-    """What the systems handed over, by name; why a system could not; and figures of the indexes by
-    repository."""
+    """The answers of the systems by name, the reasons why a system could not answer, and figures of the
+    indexes by repository."""
 
     handed: dict[str, list[Handed]] = field(factory=lambda: defaultdict(list))
     translated: dict[str, dict[str, list[Handed]]] = field(
         factory=lambda: defaultdict(lambda: defaultdict(list))
     )
-    """The same for other languages, by language."""
+    """The same answers for other languages, by language."""
     unavailable: dict[str, str] = field(factory=dict)
     indexes: dict[str, Figures] = field(factory=dict)
 
@@ -41,7 +41,7 @@ def measure(
     semble: Path | None,
     translations: Mapping[str, Mapping[str, str]],
 ) -> Asked:
-    """Ask everything. `semble` is an interpreter that has it; `translations` has questions by language and
+    """Ask all questions. `semble` is an interpreter that has it; `translations` has questions by language and
     id.
 
     A system that cannot be asked about one of the places has no figures.
@@ -65,7 +65,7 @@ def measure(
 def _ways(
     place: Workplace, daemon: Daemon, semble: Path | None
 ) -> Mapping[str, Callable[[Sequence[FactQuestion]], list[Handed]]]:
-    """How to ask each system about a place."""
+    """Return the functions that ask each system about a place."""
 
     def cairn(name: str, questions: Sequence[FactQuestion]) -> list[Handed]:
         return [CAIRN[name](daemon.request, question, place.tree) for question in questions]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""In workspaces of several packages: whether the package that a question is about comes first in what
-`cairn/discover` hands over.
+"""Measure in workspaces of several packages whether `cairn/discover` shows the package first that a question
+is about.
 
 python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
   [--output FILE]
 
 A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its
-`package`. They are put to Cairn in this process (`in_process.py`), over indexes that the daemon makes where
-they are missing.
+`package`. Cairn answers them in this process (`in_process.py`), over indexes that the daemon makes if they
+are missing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from cairn.settings.tree import Settings
 
 PACKAGES_FILE = "packages.json"
 _FIRST = 5
-"""Pieces among which most are to be of the package."""
+"""The number of pieces of which most should be from the package."""
 _SHOWN = ("excerpts", "bullets", "chunks")
 
 
@@ -48,24 +48,24 @@ class PackageAnswer:
 
     question: FactQuestion
     package: str
-    """The folder of the package that it is about."""
+    """The folder of the package that the question is about."""
     paths: Mapping[str, Sequence[str]]
-    """Of what is handed over, in order: by `excerpts`, `bullets` and `chunks`."""
+    """The paths of `excerpts`, `bullets` and `chunks`, in their order."""
     facts: float
-    """Share of the facts that the prompt holds."""
+    """The share of the facts in the prompt."""
     ms: float
 
     def first(self, kind: str) -> bool:
-        """Whether the first piece is of the package."""
+        """Return whether the first piece is from the package."""
         return any(self._of_package(path) for path in self.paths[kind][:1])
 
     def most(self, kind: str) -> bool:
-        """Whether more than half of the first five are."""
+        """Return whether more than half of the first five are from the package."""
         some = self.paths[kind][:_FIRST]
         return 2 * sum(map(self._of_package, some)) > len(some)
 
     def share(self, kind: str) -> float:
-        """The share of all pieces that are."""
+        """Return the share of all pieces from the package."""
         paths = self.paths[kind]
         return sum(map(self._of_package, paths)) / len(paths) if paths else 0.0
 
@@ -74,7 +74,7 @@ class PackageAnswer:
 
 
 def ask(place: Workplace, packages: Mapping[str, str], host: Host, settings: Any) -> list[PackageAnswer]:
-    """All questions about one workspace."""
+    """Ask all questions about one workspace."""
     answers = []
     render = {"maxPromptTokens": MAIN_BUDGET, "tokenizer": CHARACTERS}
     with opened(place, host, settings) as request:
@@ -98,7 +98,7 @@ def ask(place: Workplace, packages: Mapping[str, str], host: Host, settings: Any
 
 
 def figures(answers: Sequence[PackageAnswer]) -> Figures:
-    """Shares of the questions."""
+    """Return the shares of the questions."""
 
     def mean(value: Callable[[PackageAnswer], float]) -> float:
         return round(statistics.mean(map(value, answers)), 4)
@@ -134,7 +134,7 @@ def main() -> None:
                 pass
     host = Host(Settings().embedding)
     with tempfile.TemporaryDirectory(prefix="cairn-packages-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         answers = {
             place.repository.name: ask(place, packages, host, json.loads(options.settings))
             for place in places

@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROUPS = ("set", "kind", "repository")
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
+    """Return the whole report."""
     systems = results["systems"]
     parts = [_conditions(results["conditions"]), tables(systems)]
     if results["translations"]:
@@ -24,7 +24,7 @@ def markdown(results: Figures) -> str:
 
 
 def tables(systems: Mapping[str, Figures]) -> str:
-    """What is told of the systems, by name; those that are not available say why in the first table alone."""
+    """Return the tables of the systems by name. Only the first table says why a system is not available."""
     measured = {name: figures for name, figures in systems.items() if "facts" in figures}
     return "\n\n".join(
         [

@@ -1,4 +1,4 @@
-"""What systems hand over, as figures: shares of facts, refusals, lines that stand, tokens and times."""
+"""Computes figures of the retrieved texts: shares of facts, refusals, correct citations, tokens and times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.retrieval.verdict import Action
 
 
 def summary(handed: Sequence[Handed]) -> Figures:
-    """The figures of one system; shares of facts are means over the answerable questions."""
+    """Return the figures of one system; shares of facts are means over the answerable questions."""
     answerable = [each for each in handed if each.question.answerable]
     others = [each for each in handed if not each.question.answerable]
     cited = sum(len(each.cited) for each in handed)
@@ -41,14 +41,15 @@ def summary(handed: Sequence[Handed]) -> Figures:
 
 
 def mean_share(handed: Iterable[Handed], budget: int, *, vital: bool = False) -> float | None:
-    """Mean share of the facts that are found, over the questions that have any; None without such
+    """Return the mean share of the facts that are found, over the questions that have any; None without such
     questions."""
     shares = [share for each in handed if (share := each.share(budget, vital=vital)) is not None]
     return round(statistics.fmean(shares), 4) if shares else None
 
 
 def by_question(handed: Sequence[Handed]) -> list[Figures]:
-    """One record a question: for each fact the least budget at which it is found, None for never."""
+    """Return one record for each question: for each fact the least budget at which it is found, None for
+    never."""
     return [
         {
             "id": each.question.id,

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Whether the verdict refuses what a repository has nothing about, and answers the rest; and the fit of its
-rule.
+"""Measure whether the verdict refuses questions about absent topics and answers the others, and fit its rule.
 
     python benchmarks/answers/verdicts.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
         [--absent FILE] [--projects DIR] [--relevance DIR] [--fit]
 
-In process, over indexes that the daemon makes in `--data` where there are none. Asked are the questions of
-sets of facts, of `--absent` (topics that are absent from real repositories, and present ones in the same
-words), with `--projects` those for discovery, and with `--relevance` searches, which all have an answer.
-`--fit` fits the rule's weights: on all, on each half of the repositories to be shown on the other, and on all
-but an eighth at a time.
+It works in process, over indexes that the daemon makes in `--data` if they are missing. It asks the questions
+of sets of facts, those of `--absent` (topics that are absent from real repositories, and present ones in the
+same words), with `--projects` those for discovery, and with `--relevance` searches, which all have an answer.
+`--fit` fits the rule's weights: on all, on each half of the repositories to be evaluated on the other, and on
+all but an eighth at a time.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ _ABSENT = Path(__file__).parent / "sets/absent/questions.json"
 _DISCOVERY = Path(__file__).parents[1] / "discovery/questions"
 _SETTINGS = SearchSettings(leg_deadline_ms=60_000.0)
 _WORTH = {"relevance": 0.3, "present": 0.6}
-"""What a question of these sets counts in the fit, beside 1; then answerable ones and others count the same
-in all."""
+"""The weights of questions of these sets in the fit; other questions have 1. Answerable and other questions
+then have the same total weight."""
 WANTED_ANSWERED = 0.95
-"""Of the answerable questions that are not searches."""
+"""The share of the answerable questions, other than searches, that the rule should answer."""
 _SMOOTHING = 1.0
 _FOLDS = 8
 _STEPS = 30
@@ -73,7 +72,7 @@ class Asked:
 
 @frozen(eq=False)
 class Judged:
-    """What was found for a question, as search and as discovery find it."""
+    """The passages that search and discovery found for a question."""
 
     asked: Asked
     query: Query
@@ -90,7 +89,7 @@ class Judged:
 
 
 def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[Asked]]]:
-    """Every place with what is asked about it."""
+    """Return every place with its questions."""
     asked: dict[str, list[Asked]] = {}
     repositories: dict[str, Repository] = {}
     for question in read_fact_sets(options.sets):
@@ -142,7 +141,7 @@ def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
 
 
 def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
-    """Put the questions to the place's index."""
+    """Ask the place's index all questions."""
     if not list(place.data.glob("workspaces/*")):
         print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
         with place.served():
@@ -165,7 +164,7 @@ def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
 
 
 def table(judged: Sequence[Judged]) -> str:
-    """A Markdown table of what is said, by set."""
+    """Return a Markdown table of the verdicts, by set."""
     lines = ["| questions | | answer | … weakly | clarify | noMatch |", "|---|---|---|---|---|---|"]
     groups = sorted({(each.asked.set, not each.asked.answerable) for each in judged})
     for name, is_absent in groups:
@@ -188,14 +187,14 @@ def table(judged: Sequence[Judged]) -> str:
 
 @frozen(eq=False)
 class Rule:
-    """Weights of the features, the bias, and the log odds from which a question is answered."""
+    """The weights of the features, the bias, and the log odds from which a question is answered."""
 
     weights: NDArray[np.float64]
     bias: float
     least: float
 
     def odds(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log odds, by row."""
+        """Return the log odds, by row."""
         return rows @ self.weights + self.bias
 
 
@@ -205,8 +204,8 @@ def fit(
     worth: NDArray[np.float64],
     own: NDArray[np.bool_],
 ) -> Rule:
-    """Logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED are to be
-    answered."""
+    """Fit a logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED should
+    be answered."""
     worth = worth.copy()
     for side in (answerable, ~answerable):
         worth[side] *= len(rows) / 2 / worth[side].sum()
@@ -226,7 +225,7 @@ def fit(
 
 
 def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
-    """Print the rule fitted on all questions that it judges, and what rules say to repositories they were not
+    """Print the rule fitted on all questions, and the results of rules for repositories that they were not
     fitted on."""
     kept = [
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What each stage of discovery is worth: required citations, facts and packages found with the stage at its
-default, and without it.
+"""Measure the contribution of each stage of discovery: required citations, facts and packages found with the
+stage at its default, and without it.
 
-python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR [--sets tuned]
-  [--output FILE]
+python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR
+  [--sets tuned] [--output FILE]
 
-In this process, over indexes that the daemon makes where they are missing, with the code model that comes
-with Cairn. The questions are those for discovery (bullets and excerpts that cite what is required) and those
-about packages.
+It works in process, over indexes that the daemon makes if they are missing, with the code model that comes
+with Cairn. The questions are those for discovery (bullets and excerpts that cite the required places) and
+those about packages.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ _OVERVIEWS = ("What is {}?", "{} features", "{} architecture")
 
 @frozen
 class _Cited:
-    """How many of a question's required citations are found."""
+    """The number of a question's required citations that are found."""
 
     question: Question
     by: Mapping[str, int]
-    """In `bullets`, `excerpts`, either of them, `chunks`."""
+    """The number found in `bullets`, `excerpts`, either of them, and `chunks`."""
     ms: float
 
 
 def cited(
     places: Sequence[Workplace], questions: Sequence[Sequence[Question]], host: Host, config: Any
 ) -> list[_Cited]:
-    """All questions about published projects, asked with the settings of discovery `config`."""
+    """Ask all questions about published projects, with the settings of discovery `config`."""
     answers = []
     render = {"render": {"tokenizer": CHARACTERS}}
     for place, some in zip(places, questions, strict=True):
@@ -91,7 +91,7 @@ def cited(
 
 
 def citation_figures(answers: Sequence[_Cited]) -> Figures:
-    """Shares of the required citations."""
+    """Return the shares of the required citations."""
     required = sum(len(each.question.required) for each in answers)
     return {
         **{kind: round(sum(each.by[kind] for each in answers) / required, 3) for kind in answers[0].by},
@@ -100,7 +100,8 @@ def citation_figures(answers: Sequence[_Cited]) -> Figures:
 
 
 def overviews(places: Sequence[Workplace], host: Host, config: Any) -> Figures:
-    """Means over questions about each project as a whole: how much of it the evidence tells."""
+    """Return means over questions about each project as a whole: how much of the project the evidence
+    covers."""
     answers = []
     for place in places:
         with opened(place, host, {"discovery": config}) as request:
@@ -142,7 +143,7 @@ def main() -> None:
                 pass
     host, kept = Host(Settings().embedding), {}
     with tempfile.TemporaryDirectory(prefix="cairn-ablation-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         for name, config in _VARIANTS.items():
             found = cited(places, [project.questions for project in projects], host, config)
             packages = [

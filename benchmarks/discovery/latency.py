@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long `cairn/discover` of the real daemon takes over LSP, with everything indexed and warm, beside S1's
-targets.
+"""Measure the latency of `cairn/discover` in the real daemon over LSP, with everything indexed and warm,
+beside the targets.
 
-    python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
+python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
 
-DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from
-the index, a quarter of them "what is NAME", which have the most variations; or they are the lines of a file.
-In each run one process is asked all of them with a `partialResultToken` and another one without: no process
-is asked anything twice, as it would remember what it has read of the passages.
+DATA has the folder's index, which is completed first. Questions are drawn from the index, a quarter of them
+"what is NAME", which have the most variations; or they are the lines of a file. In each run one process gets
+all of them with a `partialResultToken` and another one without. No process gets a question twice, since it
+caches what it reads of the passages.
 """
 
 from __future__ import annotations
@@ -41,35 +41,36 @@ _TARGETS_MS = {
     "build_answer_plan": (10, 20),
     "render_llm_prompt": (5, 10),
 }
-"""S1's, by stage: target and acceptable."""
+"""The target and the acceptable time of each stage, in the original design of discovery."""
 _TOTAL_TARGET_MS = (450, 1000)
 _WARM = 12
-"""Other questions, asked before any is measured."""
+"""The number of other questions to send before the measurement."""
 _OVERVIEWS = 4
-"""One of so many questions is an overview."""
+"""The number of questions per overview question."""
 _TOKEN = "part"
 
 
 @frozen
 class Timed:
-    """Times of one answer, in seconds from the request; those of parts are None where none was asked for."""
+    """The times of one answer, in seconds from the request; those of parts are None without partial
+    results."""
 
     question: str
     answered: float
     queries: int
-    """Searches that the question became."""
+    """The number of searches that the question became."""
     stages: dict[str, float] = field(factory=dict)
     first_part: float | None = None
-    """The first `$/progress`, whatever it says…"""
+    """The time of the first `$/progress`, with any content."""
     first_passages: float | None = None
-    """…the first with passages, and the first with evidence."""
+    """The times of the first part with passages, and of the first with evidence."""
     first_evidence: float | None = None
 
 
 def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures:
-    """All figures of one workspace."""
+    """Return all figures of one workspace."""
     with indexed(workspace, data) as (_, index):
-        pass  # it is complete now
+        pass  # The index is complete now.
     asked, warming = _questions(workspace, data, options)
     if not asked:
         sys.exit(f"there are no questions for {workspace}; give a file with --questions")
@@ -93,7 +94,7 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
 
 
 def figures(whole: Sequence[Timed], streamed: Sequence[Timed]) -> Figures:
-    """Milliseconds of answers asked for without partial results, and with them."""
+    """Return milliseconds of answers requested without partial results, and with them."""
     most = max(each.queries for each in whole)
     return {
         "answer_ms": milliseconds([each.answered for each in whole]),
@@ -110,7 +111,7 @@ def figures(whole: Sequence[Timed], streamed: Sequence[Timed]) -> Figures:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """`figures` as a Markdown table, beside S1's targets."""
+    """Return `figures` as a Markdown table, beside the targets."""
     rows = [
         ("whole answer", found["answer_ms"], _TOTAL_TARGET_MS),
         ("… of the questions with most searches", found["answer_of_most_queries_ms"], _TOTAL_TARGET_MS),
@@ -155,7 +156,8 @@ def _ask(daemon: Daemon, question: str, params: Mapping[str, Any]) -> Timed:
 
 
 def _first_part(pending: Pending, name: str) -> float | None:
-    """Seconds to the first partial result that holds something of that name, or anything."""
+    """Return the seconds to the first partial result with an entry of that name, or to the first one of any
+    content."""
     times = (arrived for arrived, value in pending.parts if not name or value.get(name))
     return next((arrived - pending.sent for arrived in times), None)
 
@@ -168,7 +170,7 @@ def _told(seconds: Any) -> Figures:
 
 
 def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Different questions to measure, and others to warm up with."""
+    """Draw different questions to measure, and others for the warm-up."""
     rng = random.Random(options.seed)
     with opened(data) as index:
         if options.questions:
@@ -185,8 +187,8 @@ def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tupl
 
 
 def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random) -> list[str]:
-    """At most `count` questions about the project and about names that are plain words: others have fewer
-    variations."""
+    """Draw at most `count` questions about the project and about names that are plain words, since others
+    have fewer variations."""
     names = [
         name for name in index.defined_names() if len(name) > 3 and name.isalpha() and name[1:].islower()
     ]

@@ -1,5 +1,5 @@
-"""The projects that questions are asked about: their pinned archives, their trees, and what answers must
-cite."""
+"""Reads the projects of the questions: their pinned archives, their trees, and the citations that answers
+must have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PYPI, NPM = "pypi", "npm"
 
 
 class ProjectError(Exception):
-    """A project that cannot be used, and what to do."""
+    """A project cannot be used; the message says what to do."""
 
 
 @frozen
@@ -26,22 +26,22 @@ class Place:
     """Lines of a file that say what an answer must cite."""
 
     path: str
-    """Relative to the project's root."""
+    """The path relative to the project's root."""
     first: int
     last: int
-    """Lines from 1, inclusive."""
+    """The last line, 1-based and inclusive."""
     text: str
-    """Part of one of these lines."""
+    """A part of one of these lines."""
 
 
 @frozen
 class Question:
-    """A question, and all that its answer must cite."""
+    """A question with all required citations of its answer."""
 
     id: str
     text: str
     required: tuple[tuple[Place, ...], ...]
-    """Each with its alternatives: places that say the same."""
+    """The required citations, each as alternative places that say the same."""
 
 
 @frozen
@@ -62,8 +62,8 @@ class Project:
 
 
 def read_projects(folder: Path) -> list[Project]:
-    """The projects of a set, by name. Raises ProjectError for a folder without any, or a file of another
-    form."""
+    """Return the projects of a set, by name. Raises ProjectError for a folder without any, or an invalid
+    file."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ProjectError(f"{folder} has no question sets (NAME.json).")
@@ -95,9 +95,9 @@ def _place(kept: dict[str, Any]) -> Place:
 
 
 def tree_of(project: Project, folder: Path) -> Path:
-    """`folder/NAME/ROOT`, unpacked from `folder/ARCHIVE`; what is missing is fetched and unpacked.
+    """Return `folder/NAME/ROOT`, unpacked from `folder/ARCHIVE`; a missing archive is downloaded.
 
-    Raises ProjectError where the archive is another one, or the tree has not what the questions ask for.
+    Raises ProjectError if the archive is another one, or the tree lacks the places of the questions.
     """
     folder.mkdir(parents=True, exist_ok=True)
     source = corpus.Source(f"{project.name}=={project.version}", project.sha256)
@@ -121,7 +121,7 @@ def tree_of(project: Project, folder: Path) -> Path:
 
 
 def misplaced(questions: Sequence[Question], tree: Path) -> list[str]:
-    """The places whose text does not stand in one of their lines."""
+    """Return the places whose text is not in one of their lines."""
     places = {place: None for each in questions for alternatives in each.required for place in alternatives}
     return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _holds(tree, place)]
 
@@ -135,7 +135,7 @@ def _holds(tree: Path, place: Place) -> bool:
 
 
 def _fetch(project: Project, source: corpus.Source, folder: Path) -> None:
-    """Put the archive into `folder`. Raises ProjectError where pip or npm cannot."""
+    """Download the archive into `folder`. Raises ProjectError if pip or npm fails."""
     try:
         if project.source == PYPI:
             corpus.download(source, folder)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How much of what a brief must cite `cairn/discover` finds, and whether its evidence, answers and prompts
-hold.
+"""Measure how many required citations `cairn/discover` finds, and whether its evidence, answers and prompts
+are correct.
 
-    python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
+python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
 
-Each project of the sets is fetched (an sdist by pip, a package by npm; SHA-256 checked) and unpacked into
---projects where it is not there, and indexed by the real daemon until it is `ready`. Each question is asked
-over LSP with each of --bullets, again of the same process, and of a second process on the same index. Some
-are asked for prompts in each format and several budgets of tokens.
+Each project of the sets is downloaded (an sdist by pip, a package by npm; SHA-256 checked), unpacked into
+--projects, and indexed by the real daemon until it is `ready`. Each question is sent over LSP with each of
+--bullets, a second time to the same process, and to a second process on the same index. Some questions
+request prompts in each format and several budgets of tokens.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from discovery.scoring import Scored, figures, score, table
 
 _BUDGETS = (200, 500, 1000, 2000, 4000, 8000)
 _QUESTIONS_WITH_BUDGETS = 3
-"""Of each project; each is asked once for each budget and format."""
+"""The number of questions of each project that are sent once for each budget and format."""
 
 Count = Callable[[str], int]
 
 
 @frozen
 class Answered:
-    """An answer, and how long it took over LSP."""
+    """An answer with its time over LSP."""
 
     answer: dict[str, Any]
     ms: float
@@ -58,9 +58,9 @@ class Prompt:
     format: str
     budget: int
     tokens: int
-    """Counted here…"""
+    """The tokens counted by this benchmark."""
     told: int
-    """…and by the daemon, in `metrics.finalPromptTokens`."""
+    """The tokens that the daemon reports in `metrics.finalPromptTokens`."""
 
     @property
     def fits(self) -> bool:
@@ -69,7 +69,7 @@ class Prompt:
 
 @frozen
 class Measured:
-    """All of one project."""
+    """The measurements of one project."""
 
     project: Project
     index: Figures
@@ -78,11 +78,11 @@ class Measured:
 
 
 def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], count: Count) -> Measured:
-    """Ask everything. Raises NotReadyError where the index cannot be completed."""
+    """Ask all questions. Raises NotReadyError if the index cannot be completed."""
     wanted = [(question, most) for most in bullets for question in project.questions]
     with indexed(tree, data) as (daemon, index):
         first = [_ask(daemon, question, most) for question, most in wanted]
-        # Spelt out, the default is another request, which is answered anew: an answer that was kept would
+        # The spelt-out default is a different request, which the daemon computes again; a cached answer would
         # prove nothing.
         spelt_out = {"render": {"includeSources": True}}
         again = [_ask(daemon, question, most, config=spelt_out) for question, most in wanted]
@@ -128,7 +128,7 @@ def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count)
 
 
 def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> Figures:
-    """What is kept: figures of each set, of its projects, and of each question."""
+    """Return the content of the results file: figures of each set, of its projects, and of each question."""
     prompts = [prompt for some in sets.values() for each in some for prompt in each.prompts]
     return {
         "conditions": {**surroundings(), "bullets": list(bullets)},
@@ -178,7 +178,7 @@ def _kept(measured: Measured) -> Figures:
 
 
 def shown(kept: Figures) -> str:
-    """The tables that are printed."""
+    """Return the tables to print."""
     parts = []
     for name, some in kept["sets"].items():
         parts.append(f"{name}\n\n{table({**some['projects'], 'all': some})}")

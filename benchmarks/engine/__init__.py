@@ -1,2 +1,2 @@
-"""The rows of the index engine's benchmark, and what they share: the daemon, the working copy, the
+"""The rows of the index engine's benchmark, and their shared parts: the daemon, the working copy, the
 figures."""

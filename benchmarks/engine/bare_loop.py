@@ -1,7 +1,7 @@
-"""The peer of the transformer's pass: the model run by onnxruntime over texts, and nothing else.
+"""Runs the model by onnxruntime over texts, and nothing else, for comparison with the transformer's pass.
 
-Reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. One
-thread; texts sorted by length and in batches of 16, which is what embedding them fast comes to anywhere.
+It reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. It
+uses one thread and batches of 16 texts sorted by length, which is the usual fast way to embed them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Row: the daemon killed at random moments, while files change, and what its index is like each time and at
-the end."""
+"""Row: kill the daemon at random moments, while files change, and check its index after each kill and at the
+end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WITHIN = {"start": 1.5, "reindex": 1.5, "saves": 1.0, "vectors": 2.5, "tidying"
 
 
 def kill(options: Options) -> Figures:
-    """Kill, check the file, change files, start again; at the end compare with an index made from nothing."""
+    """Kill, check the file, change files, start again; at the end compare with a fresh index."""
     faults: list[str] = []
     kinds: Counter[str] = Counter()
     with place_for(options.corpus, options.data, fresh=True) as place:
@@ -67,7 +67,7 @@ def kill(options: Options) -> Figures:
 
 
 class Editor:
-    """Somebody who edits, makes, renames and removes files."""
+    """A simulated user who edits, makes, renames and removes files."""
 
     def __init__(self, place: Place, chance: random.Random) -> None:
         self.place = place
@@ -76,7 +76,7 @@ class Editor:
         self._made = 0
 
     def change(self) -> None:
-        """One change of one file."""
+        """Make one change of one file."""
         path = self.chance.choice(text_files(self.place.tree))
         deed = self.chance.choice(("edit", "edit", "edit", "restart", "make", "rename", "remove"))
         self._made += 1
@@ -97,7 +97,7 @@ class Editor:
 
 
 def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
-    """Start, come to the moment, and kill; 1 if the daemon was alive until then."""
+    """Start, wait for the moment, and kill; return 1 if the daemon was alive until then."""
     chance = editor.chance
     for _ in range(chance.randint(0, 5)):
         editor.change()
@@ -113,7 +113,7 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
         for _ in range(20):
             editor.change()
         daemon.until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
-    elif kind == "tidying":  # what is done once all else is
+    elif kind == "tidying":  # This happens after all other work.
         daemon.until(settled, _PATIENCE, every=0.02)
     if kind == "closing":
         daemon.request("shutdown", None)
@@ -121,7 +121,7 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
     timer = threading.Timer(delay, daemon.process.kill)
     timer.start()
     if kind == "saves":
-        with suppress(OSError, DaemonDiedError):  # the pipe breaks when it dies
+        with suppress(OSError, DaemonDiedError):  # The pipe breaks when the daemon dies.
             for _ in range(_SAVES):
                 editor.change()
                 for path in editor.place.changed()[-2:]:
@@ -132,18 +132,18 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
 
 
 def _faults(place: Place) -> list[str]:
-    """What is wrong with the file as it was left."""
+    """Return the faults of the file as the kill left it."""
     try:
         with copied(place.data) as index:
             return index.faults() + damaged(place.data)
     except UnavailableError:
-        return []  # killed before there was one
+        return []  # The kill came before there was a file.
     except (apsw.CorruptError, apsw.NotADBError) as problem:
         return [str(problem)]
 
 
 def _compared(survived: Place, fresh: Place) -> Figures:
-    """How two indexes of one tree differ."""
+    """Return the differences of two indexes of one tree."""
     try:
         with opened(survived.data) as one, opened(fresh.data) as other:
             mine, wanted = Contents.read(one), Contents.read(other)

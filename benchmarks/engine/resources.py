@@ -1,4 +1,4 @@
-"""Rows about what the daemon takes: memory, CPU when nothing happens, disk; and the index that these need."""
+"""Rows about the daemon's resources: memory, idle CPU, and disk; and the index that these need."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MEMORY_MB = 350
 _IDLE_PERCENT = 0.2
 _SIZE_RATIO = 1.5
 _HOURS = 3 * 3600.0
-"""100,000 texts take half an hour of a fast core."""
+"""A long limit: 100,000 texts take half an hour of a fast core."""
 _QUESTIONS = 50
 _VECTORS = re.compile(r"vectors|static|embeddings|sqlite_autoindex_(vectors|static|embeddings)")
-"""Names of the tables that hold vectors and their keys."""
+"""Names of the tables that contain vectors and their keys."""
 
 
 def prepare(options: Options) -> Figures:
-    """Index a corpus until nothing is left to do, for the rows that use the same --data."""
+    """Index a corpus completely, for the rows that use the same --data."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
             status = daemon.until(settled, _HOURS, every=2.0)
@@ -34,10 +34,10 @@ def prepare(options: Options) -> Figures:
 
 
 def memory(options: Options) -> Figures:
-    """Resident size when all is indexed, before and after questions; peak is the process's highest so far.
+    """Measure the resident size when all is indexed, before and after queries; peak is the process's highest
+    so far.
 
-    Without --data, or with one that is not complete, it is the process that indexed; else one that opened the
-    complete index.
+    Without a complete --data it is the process that indexed, otherwise one that opened the complete index.
     """
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
@@ -51,12 +51,12 @@ def memory(options: Options) -> Figures:
 
 
 def idle(options: Options) -> Figures:
-    """CPU time of the daemon and its children while nothing happens, as a share of one core."""
+    """Measure the CPU time of the idle daemon and its children, as a share of one core."""
     seconds = (options.minutes or 10.0) * 60
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
             status = daemon.until(settled, _HOURS, every=0.5)
-            time.sleep(5)  # what follows indexing at once is not idling
+            time.sleep(5)  # The work right after indexing does not count as idle.
             began, cpu = time.perf_counter(), daemon.cpu()
             time.sleep(seconds)
             share = (daemon.cpu() - cpu) / (time.perf_counter() - began) * 100
@@ -69,7 +69,7 @@ def idle(options: Options) -> Figures:
 
 
 def size(options: Options) -> Figures:
-    """Bytes of the index by table, against the bytes of the text in it; vectors apart."""
+    """Measure the bytes of the index by table, relative to the bytes of its text, without vectors."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
             status = daemon.until(settled, _HOURS, every=0.5)
@@ -95,8 +95,8 @@ def size(options: Options) -> Figures:
 
 
 def _memory(daemon: Daemon) -> Figures:
-    """MB of the process: resident, of these its own alone, and resident pages of files (the mapped index
-    among them)."""
+    """Return MB of the process: resident, private (USS), and resident pages of files (the mapped index among
+    them)."""
     full = daemon.process.memory_full_info()
     figures = {"rss_mb": full.rss, "uss_mb": full.uss}
     if hasattr(full, "shared"):

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside
-it.
+"""Measure whether all files that an issue's fix changed are among the first results for the issue's text,
+compared with BM25.
 
 python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N]
-  [--store URL]
-        [--output FILE]
+  [--store URL] [--output FILE]
 
 `DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each
-issue is made in `--data` and kept: 4 to 20 s and 5 to 100 MB each; with `--store` it is published into a
-team's database as well, and asked there. Nothing but the text of the issue is asked, in this process, without
+issue is made and kept in `--data`: 4 to 20 s and 5 to 100 MB each. With `--store` it is also published into a
+team's database and queried there. The query is only the text of the issue, in this process, without
 deadlines.
 """
 
@@ -62,12 +61,12 @@ def main() -> None:
 
 
 def _ranks(every: list[Found]) -> dict[str, int | None]:
-    """For each issue the place of the last changed code file."""
+    """Return for each issue the rank of the last changed code file."""
     return {each.issue.id: rank_of(each, code_only=True) for each in every}
 
 
 def _changes(before: dict[str, dict[str, dict[str, int | None]]], now: list[Found]) -> str:
-    """The issues whose rank is another one than before, where one of both is among the first ten."""
+    """Return the issues whose rank changed, if one of both ranks is among the first ten."""
     lines = []
     for issue, rank in _ranks(now).items():
         was = before["ranks"][CAIRN].get(issue, rank)

@@ -1,4 +1,4 @@
-"""Accuracy by project: whether all files that a fix changed are among the first ones."""
+"""Computes the accuracy by project: whether all files that a fix changed are among the first ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_PASSAGES = 10
 
 
 def rank_of(found: Found, *, code_only: bool) -> int | None:
-    """The place, from 1, of the last of the changed files; None where one of them is not found.
+    """Return the rank, from 1, of the last of the changed files; None if one of them is not found.
 
     With `code_only` other files and tests are left out on both sides.
     """
@@ -27,13 +27,14 @@ def rank_of(found: Found, *, code_only: bool) -> int | None:
 
 
 def accuracy(every: Sequence[Found], *, code_only: bool) -> dict[str, float]:
-    """For each of AT the share of the issues all of whose changed files are among so many first ones."""
+    """Return for each depth of AT the share of the issues all of whose changed files are within that
+    depth."""
     ranks = [rank_of(each, code_only=code_only) for each in every]
     return {str(at): round(sum(r is not None and r <= at for r in ranks) / len(ranks), 4) for at in AT}
 
 
 def figures(every: Sequence[Found]) -> Figures:
-    """The figures of one system over some issues, one at least."""
+    """Return the figures of one system over at least one issue."""
     told = [each for each in every if each.changed]
     single = [each for each in every if len(each.issue.changed) == 1]
     shown = [not each.changed.isdisjoint(each.definitions[:_FIRST_PASSAGES]) for each in told]
@@ -52,14 +53,14 @@ def figures(every: Sequence[Found]) -> Figures:
 
 
 def by_project(every: Sequence[Found]) -> dict[str, Figures]:
-    """The figures by repository, and of all under `all`."""
+    """Return the figures by repository, and of all under `all`."""
     names = sorted({each.issue.repository for each in every})
     found = {name: figures([each for each in every if each.issue.repository == name]) for name in names}
     return {**found, "all": figures(every)}
 
 
 def markdown(systems: dict[str, dict[str, Figures]]) -> str:
-    """Tables of all systems."""
+    """Return the tables of all systems."""
     lines = []
     for system, projects in systems.items():
         lines += [

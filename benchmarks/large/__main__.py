@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and kill
-switch.
+"""Measure how well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and
+kill switch.
 
-python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA [--sentences kernel=DEST/kernel
-  ...] [--output FILE]
+python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA
+  [--sentences kernel=DEST/kernel ...] [--output FILE]
 
-`DATA/TREE` has the index of each tree, or will have it: half an hour for the kernel. `DEST` is what
-`sentences.py` made.
+`DATA/TREE` is the index of each tree; a missing one is made, which takes half an hour for the kernel.
+`sentences.py` made `DEST`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/large` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/large` puts the package's own folder on the path; its siblings are in the parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _ask(folder: Path, data: Path, asked: Sequence[Question], answers: list[Answer]) -> Figures:
-    """Add the answers about one tree, and return figures of its index and of how it answered."""
+    """Add the answers about one tree, and return figures of its index and of its answers."""
     kept: Counter[str] = Counter()
     with indexed(folder, data) as (daemon, figures):
         answers += answers_of_daemon(daemon, asked, kept)

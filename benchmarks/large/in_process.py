@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Ask an index that is there, in this process: no daemon, no deadline, no kill switch.
+"""Query an existing index in this process, without daemon, deadline or kill switch.
 
-python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--sentences kernel=DEST/kernel
-  ...] [--half tuned]
-        [--kind how ...] [--settings JSON] [--no-vectors] [--output FILE.jsonl] [--compare FILE.jsonl]
+python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA]
+        [--sentences kernel=DEST/kernel ...] [--half tuned] [--kind how ...] [--settings JSON] [--no-vectors]
+        [--output FILE.jsonl] [--compare FILE.jsonl]
 
-`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `DEST` is what `sentences.py`
-made.
+`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `sentences.py` made `DEST`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.index_file import UnavailableError
@@ -54,7 +53,7 @@ def main() -> None:
 
 
 def tree_and_folder(value: str) -> tuple[str, Path]:
-    """`kernel=FOLDER`. Raises ValueError for another tree."""
+    """Split `kernel=FOLDER`. Raises ValueError for another tree."""
     tree, _, folder = value.partition("=")
     if tree not in TREES or not folder:
         raise ValueError(f"expected TREE=FOLDER, where TREE is one of {', '.join(TREES)}")

@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
-"""How long a real daemon takes to answer about a large tree, idle and beside busy processes, and what memory
-it holds then.
+"""Measure the latency of a real daemon on a large tree, idle and next to busy processes, and its memory.
 
-python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1] [--memory
-  1000]
-        [--saves 20] [--seed 1] [--output FILE]
+python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1]
+        [--memory 1000] [--saves 20] [--seed 1] [--output FILE]
 
-`DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. The figures, all of them unless some are named:
+`DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. Without `--figure` all figures are measured:
 
-- `questions`: the questions of the sets in which no name is asked for, each asked twice with other params;
-  `first` is from an index
-that is merely open, `again` once what the question needs is in memory; then again beside `--busy` processes
-  that burn a core each.
+- `questions`: the questions of the sets that do not ask for a name, each sent twice with different params;
+  `first` is from an index that was just opened, `again` once the needed parts are in memory; then again
+  next to `--busy` processes that burn a core each.
 - `discover`: the same questions, answered with a prompt.
-- `memory`: resident and own memory of a fresh daemon after each tenth of `--memory` different questions.
+- `memory`: resident and private memory of a fresh daemon after each tenth of `--memory` different questions.
 - `saves`: seconds from a save until it is found, by keyword and by meaning alone, in a copy whose unchanged
   files are hard links.
-- `cold`: seconds from the start of a process without any index until keywords are answered with something; it
+- `cold`: seconds from the start of a process without any index until a keyword query has results; the process
   is stopped then.
 """
 
@@ -35,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
@@ -52,19 +49,19 @@ from large.in_process import tree_and_folder
 from large.sets import HALVES, read_sets
 
 _NAMES = frozenset({"symbol", "type", "known"})
-"""Kinds that ask for a name."""
+"""The kinds of questions that ask for a name."""
 _STEPS = 10
 _WARM_SECONDS = 3.0
-"""What a daemon reads behind its first question is there after this long."""
+"""The time after which the daemon has finished the reads behind its first question."""
 _COLD_QUERY = {"kernel": "linux", "jdk": "java"}
 """A word of nearly every file, so that whichever is read first answers."""
 _COLD_SECONDS = 120.0
 _COLD_EVERY = 0.1
-"""Asking more often would keep indexing from its work: it steps aside for questions."""
+"""More frequent queries would delay indexing, which gives way to queries."""
 
 
 def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
-    """Searches, idle and beside `busy` processes, with the phases that they were answered in."""
+    """Time searches, idle and next to `busy` processes, with the phases of the answers."""
     first, again, phases, broken_off = [], [], set(), 0
     for query in asked:
         for limit, took in ((11, first), (10, again)):
@@ -91,7 +88,7 @@ def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
 
 
 def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
-    """Discoveries, each asked twice."""
+    """Time discoveries, each sent twice."""
     took: dict[int, list[float]] = {19: [], 18: []}
     for query in asked:
         for bullets, seconds in took.items():
@@ -103,7 +100,7 @@ def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
 
 
 def held_memory(daemon: Daemon, asked: Sequence[str]) -> list[Figures]:
-    """MB after the start and after each tenth of the questions."""
+    """Return MB after the start and after each tenth of the questions."""
     samples = [{"questions": 0, **_memory(daemon)}]
     step = max(1, len(asked) // _STEPS)
     for number, query in enumerate(asked, 1):
@@ -119,7 +116,7 @@ def _memory(daemon: Daemon) -> Figures:
 
 
 def found_saves(folder: Path, index: Path, count: int, seed: int, suffix: str) -> Figures:
-    """Saves of files, drawn at random, until they are found."""
+    """Time saves of randomly drawn files until they are found."""
     with tempfile.TemporaryDirectory(prefix="cairn-saves-", dir=index.parent) as temporary:
         place = Place(Path(temporary) / folder.name, Path(temporary) / "data")
         with opened(index) as known:
@@ -137,7 +134,7 @@ def found_saves(folder: Path, index: Path, count: int, seed: int, suffix: str) -
 
 
 def cold_answer(folder: Path, query: str) -> Figures:
-    """A process that finds no index, asked at once and again until something is found."""
+    """Start a process without an index, and query it at once and again until it has results."""
     with tempfile.TemporaryDirectory(prefix="cairn-cold-") as temporary:
         data = Path(temporary) / "data"
         make_data_folder(data, with_model=False)
@@ -159,7 +156,7 @@ def cold_answer(folder: Path, query: str) -> Figures:
 
 @contextmanager
 def burning(processes: int) -> Iterator[None]:
-    """Processes that burn a core each."""
+    """Run processes that burn a core each."""
     with ExitStack() as burners:
         for _ in range(processes):
             burner = psutil.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.DEVNULL)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How many of the calls that a language server knows `cairn/references` finds, and how many it claims are
-calls; `rg -w` beside it.
+"""Measure recall and precision of `cairn/references` against the calls that a language server knows, compared
+with `rg -w`.
 
-    python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
+python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
 
 A set is a file that `truth.py` made. Whole checkouts are indexed, and never written to.
 """
@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/references` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/references` puts the package's own folder on the path; its siblings are in the
+    # parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
@@ -65,12 +66,11 @@ def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
 
 
 def measured(truth: CallerSet, tree: Path, data: Path, show: int = 0) -> Figures:
-    """The figures of one repository; `show` functions are printed with what was missed of them and what is
-    wrong."""
+    """Return the figures of one repository, and print missed and wrong calls of `show` functions."""
     if not data.exists():
         make_data_folder(data, with_model=False)
     with indexed(tree, data) as (daemon, index):
-        ask_cairn(truth, daemon)  # the tables of files are read once
+        ask_cairn(truth, daemon)  # The tables of files are read once.
         found = ask_cairn(truth, daemon)
     if show:
         _show(truth, found, tree, show)
@@ -118,7 +118,7 @@ def _show_sites(what: str, sites: list[Site], tree: Path, function: Sampled) -> 
 
 
 def markdown(kept: Figures) -> str:
-    """The kept results as tables."""
+    """Return the results as tables."""
     given = kept["conditions"]
     head = (
         [*"repository language server functions calls recall precision".split(), "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]

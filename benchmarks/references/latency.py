@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long `cairn/references` of the real daemon takes over LSP, with everything indexed and warm; and until
-it has what was saved.
+"""Measure the latency of `cairn/references` in the real daemon over LSP, with everything indexed and warm,
+and after a save.
 
 python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
   [--output FILE]
 
-DATA is where the folder's index is kept; it is made first, without a model, where there is none. Functions
-are drawn from the whole index. Saves are made in a copy of the folder.
+DATA has the folder's index; a missing one is made first, without a model. Functions are drawn from the whole
+index. Saves are made in a copy of the folder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measure(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
-    """The times of all kinds of requests in one workspace."""
+    """Return the times of all kinds of requests in one workspace."""
     if not data.exists():
         make_data_folder(data, with_model=False)
     with indexed(workspace, data) as (daemon, index):
@@ -83,15 +83,15 @@ def _position(place: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ask(daemon: Daemon, **params: Any) -> tuple[float, dict[str, Any]]:
-    """Seconds to the answer, and the answer."""
+    """Return the seconds to the answer, and the answer."""
     pending = daemon.send("cairn/references", {"direction": "callers", "limit": _LIMIT, **params})
     answer = pending.result()
     return (pending.answered or 0.0) - pending.sent, answer
 
 
 def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
-    """Milliseconds from a save that adds a call until `cairn/references` has it; `lost` are those it never
-    had."""
+    """Return milliseconds from a save that adds a call until `cairn/references` has it; `lost` counts those
+    that never appeared."""
     with place_for(workspace, data.with_name(f"{data.name}-saves")) as place:
         with Daemon(place.tree, place.data, {"embedding": {"enabled": False}}) as daemon:
             daemon.until(all_files_indexed, _PATIENCE, every=0.5)
@@ -103,7 +103,7 @@ def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Fig
 
 
 def _saved(daemon: Daemon, place: Place, path: Path, number: int) -> float | None:
-    """Seconds; None where the call was not found."""
+    """Return seconds; None if the call was not found."""
     called = f"called_when_saved_{number}"
     place.append(path, f"\n\ndef {called}():\n    pass\n\n\ndef calling_{called}():\n    {called}()\n")
     began = time.perf_counter()

@@ -1,2 +1,2 @@
-"""How well the daemon's answers are ranked: question sets over public repositories, metrics, ablations,
+"""Measures the ranking of the daemon's answers: question sets over public repositories, metrics, ablations,
 baselines."""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How well the real daemon ranks, on question sets over public repositories; plain BM25 and ripgrep beside
-it.
+"""Measure the ranking of the real daemon on question sets over public repositories, compared with plain BM25
+and ripgrep.
 
-    python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
+python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
 
 A set is a folder of NAME.json with `repos.tsv` in it or in its parent. Repositories are taken from the folder
 of checkouts or cloned into it, and never written to.
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/retrieval` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/retrieval` puts the package's own folder on the path; its siblings are in the parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.figures import Figures
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
-    """The results, and a record of every question."""
+    """Return the results, and a record of every question."""
     questions = [question for question in read_sets(options.sets, options.only) if question.answerable]
     repositories = list(dict.fromkeys(question.repository for question in questions))
     checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
@@ -56,7 +56,7 @@ def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
 
 
 def _write(output: Path, kept: Figures, questions: list[Figures]) -> None:
-    """The results, and beside them the tables, the plot and a line for each question."""
+    """Write the results, and beside them the tables, the plot and a line for each question."""
     output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
     output.with_suffix(".svg").write_text(plot.svg(plot.points(kept)), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One run: every repository indexed in every mode, every question put to every system."""
+"""Indexes every repository in every mode, and asks every system every question."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from retrieval.sets import Question, Repository
 
 FOLDER, CHECKOUT = "folder", "checkout"
 MODES = (FOLDER, CHECKOUT)
-"""Index the folder that repos.tsv names, or the whole checkout, where tests and documents compete."""
+"""Whether to index the folder that repos.tsv names, or the whole checkout, where tests and documents
+compete."""
 
 
 @frozen
 class Answers:
-    """What the systems answered in one mode, by the system's name; and why a system could not."""
+    """The answers of the systems in one mode, by the system's name, and the reasons of failures."""
 
     given: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
     unavailable: dict[str, str] = field(factory=dict)
 
     def add(self, other: Answers) -> None:
-        """Take in another repository's; a system that failed in one has no figures."""
+        """Add another repository's answers; a system that failed in one has no figures."""
         for name, answers in other.given.items():
             self.given[name].extend(answers)
         self.unavailable.update(other.unavailable)
@@ -58,7 +59,8 @@ def measure(
     modes: Sequence[str],
     variants: Sequence[Variant],
 ) -> Measured:
-    """Ask everything. `checkouts` is by the repository's name; `data` keeps an index a workspace."""
+    """Ask all questions. `checkouts` is by the repository's name; `data` keeps an index for each
+    workspace."""
     measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
     for repository, asked in by_repository(questions):
         known: dict[Path, tuple[Answers, Figures]] = {}
@@ -74,7 +76,7 @@ def measure(
 
 
 def workspace_of(repository: Repository, checkout: Path, mode: str, data: Path) -> tuple[Path, Path]:
-    """The folder that is open, and where its index is; the two modes may share both."""
+    """Return the folder to open and that of its index; the two modes may share both."""
     workspace = checkout / repository.folder if mode == FOLDER else checkout
     return workspace, data / f"{repository.name}-{CHECKOUT if workspace == checkout else FOLDER}"
 
@@ -84,8 +86,8 @@ def _measure(
 ) -> tuple[Answers, Figures]:
     answers = Answers()
     with indexed(workspace, data) as (daemon, figures):
-        # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be
-        # there, too.
+        # The first, unmeasured requests read the index from disk. They want one result more, so that their
+        # answers are not cached.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
         for variant in (FULL, *variants):
             if variant.is_tried:
@@ -119,7 +121,7 @@ def by_repository(questions: Iterable[Question]) -> list[tuple[Repository, list[
 
 
 def questions_of(measured: Measured) -> list[dict[str, Any]]:
-    """One record a question and mode: NDCG@10 by system, and what Cairn showed."""
+    """Return one record for each question and mode: NDCG@10 by system, and Cairn's results."""
     records = []
     for mode, answers in measured.modes.items():
         for place, shown in enumerate(answers.given[FULL.name]):

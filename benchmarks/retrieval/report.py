@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROUPS = {
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
+    """Return the whole report."""
     parts = [_conditions(results)]
     for mode, measured in results["modes"].items():
         parts += [f"## {mode}", _systems(measured["systems"])]

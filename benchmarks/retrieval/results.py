@@ -1,4 +1,4 @@
-"""The measured answers as the JSON that is kept."""
+"""Converts the measured answers to the JSON of the results file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from retrieval.summary import ndcg, summary
 def results(
     measured: Measured, repositories: Sequence[Repository], systems: Sequence[str], signals: Sequence[Variant]
 ) -> Figures:
-    """Conditions, repositories and, by mode, the summary of each system and the effect of each signal."""
+    """Return conditions, repositories and, by mode, the summary of each system and the effect of each
+    signal."""
     models = {figures.get("model") for by_mode in measured.indexes.values() for figures in by_mode.values()}
     return {
         "conditions": {
@@ -48,7 +49,8 @@ def results(
 
 
 def commit() -> str | None:
-    """The commit of this repository, with `+` where its tracked files have changes; None outside of git."""
+    """Return the commit of this repository, with `+` if its tracked files have changes; None outside of
+    git."""
     here = Path(__file__).parent
     try:
         changed = git(here, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
@@ -64,7 +66,7 @@ def _system(name: str, answers: Answers) -> Figures:
 
 
 def _effect(variant: Variant, answers: Answers) -> Figures:
-    """NDCG@10 of the variant, and the difference that it makes to the full ranking, in all and by half."""
+    """Return NDCG@10 of the variant, and its difference to the full ranking, in total and by half."""
     about = {"weight": variant.default, "tried": next(iter(variant.weights.values()))}
     if variant.name in answers.unavailable:
         return {**about, "not_available": answers.unavailable[variant.name]}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whether a question to all repositories of a store at once finds the right one first.
+"""Measure whether a question to all repositories of a store at once finds the right one first.
 
-    python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
+python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
 
-Each question of the sets is about one repository, which the store has by that name; it is asked of all that
-the reader may see.
+Each question of the sets is about one repository, which the store has by that name; it is sent to all
+repositories that the reader may see.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Whether a team's store hands over what the index file hands over: the facts in the prompt, and the files of
-issues.
+"""Measure whether a team's store gives the same prompts as the index file, and the facts in them.
 
 python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME] [--output FILE]
 
 Each repository of the sets is in the store under its name, indexed at the commit of its checkout
-CHECKOUTS/NAME, which is indexed here as well. Every question is asked of both.
+CHECKOUTS/NAME, which is indexed here as well. Both get every question.
 """
 
 from __future__ import annotations

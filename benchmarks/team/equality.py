@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Whether a team's database answers as the index files do that it was made from.
+"""Measure whether a team's database gives the same answers as the index files that it was made from.
 
 python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
   [--output FILE]
 
-KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions. Each
-index is published into the database at URL (its owner's), unless it is there, and every question is ranked
-over the file and over the database. Indexes that have no vectors are copied into FOLDER, by default a
-temporary one, and are given those of the packaged table there.
+KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions.
+Missing indexes are published into the database at URL (its owner's), and every question is ranked over the
+file and over the database. Indexes without vectors are copied into FOLDER, by default a temporary one, and
+get those of the packaged table there.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main() -> int:
         for question in [
             *asked[:3],
             *asked,
-        ]:  # in turns, so that whatever else runs slows both; the first ones warm up
+        ]:  # Both take turns, so that other load slows both; the first ones warm up.
             file += here.ranked([question], meaning)
             with store.session(READER) as session:
                 there = OpenIndex(folder, PostgresReader.within(session, memory))
@@ -117,7 +117,7 @@ def main() -> int:
 
 
 def _with_vectors(folder: Path, data: Path, copy: Path, table: StaticTable) -> Path:
-    """The folder of the index in `data`, or of a copy of it that has vectors of the table."""
+    """Return the folder of the index in `data`, or of a copy of it with vectors of the table."""
     if SqliteReader(folder).static_table():
         return folder
     if not (copy / DATABASE_NAME).is_file():

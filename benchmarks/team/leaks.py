@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Whether a team's server tells anybody of what they may not see.
+"""Measure whether a team's server reveals anything to readers who may not see it.
 
 python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
 
 Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of
-them. Two readers with overlapping grants ask one `cairn serve` at the same time for anything that it answers,
-by random words, names, paths, ids and hashes of what they see, of what is hidden from them and of what is
-nowhere, while a third repository is granted and taken away. Each answer is searched for what is hidden. Then
-the roles of the readers ask the database itself. FOLDER is made and deleted.
+them. Two readers with overlapping grants send all kinds of requests to one `cairn serve` at the same time,
+with random words, names, paths, ids and hashes: visible, hidden and missing ones. Meanwhile a third
+repository is granted and revoked. Each answer is searched for hidden data. Then the roles of the readers
+query the database itself. FOLDER is made and deleted.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ GRANTS: Mapping[str, tuple[str, ...]] = {
 """Alice sees both of one pool, and of the other the repository without the fork; Bob the other way round."""
 TOGGLED: Mapping[str, str] = {ALICE: "express", BOB: "oban"}
 _WORKERS = 3
-"""Requests of each reader that are answered at once."""
+"""The number of concurrent requests of each reader."""
 _PAIRS_EVERY = 12
-"""Of so many requests, one is a pair about a hidden name and one that is nowhere."""
+"""One request in this many is a pair about a hidden name and a missing one."""
 _TIMED = 600
 _CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
 
@@ -76,7 +76,7 @@ _CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
 
 @frozen(eq=False)
 class Known:
-    """What the owner of the store knows of a repository."""
+    """The owner's knowledge of a repository."""
 
     copy: Copy
     id: int
@@ -90,7 +90,7 @@ class Known:
     paths: tuple[str, ...]
     symbols: tuple[str, ...]
     collections: Mapping[str, tuple[int, int]]
-    """Files and chunks of each."""
+    """The number of files and chunks of each collection."""
 
     @property
     def uri(self) -> str:
@@ -128,26 +128,27 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
 
 @define
 class Sight:
-    """What one reader may see, and when."""
+    """The repositories and words that one reader may see, and when."""
 
     reader: str
     always: Mapping[str, Known]
     toggled: Known
     every: Mapping[str, Known]
     own_words: frozenset[str]
-    """Those that Cairn itself writes."""
+    """Words that Cairn itself writes."""
     projects: frozenset[str]
     """Words of the project names of pools: a fork's files have that of the repository that was first in its
     pool."""
     spans: list[list[float]] = field(factory=list)
-    """When the grant of `toggled` began and was there, when taking it away began and was done."""
+    """The times when the grant of `toggled` began and was done, and when its revocation began and was
+    done."""
     asked: set[str] = field(factory=set)
-    """Words that the reader's own requests had: context brings the latest questions back."""
+    """Words of the reader's own requests, which the context returns with the latest questions."""
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
 
     def visible(self, began: float, ended: float) -> tuple[bool, bool]:
-        """Whether the toggled repository may have been visible from one time to the other, and whether it was
-        all the while."""
+        """Return whether the toggled repository may have been visible between two times, and whether it was
+        all the time."""
         may = any(span[0] <= ended and (len(span) < 4 or began <= span[3]) for span in list(self.spans))
         was = any(
             len(span) >= 2 and span[1] <= began and (len(span) < 3 or ended <= span[2])
@@ -159,7 +160,8 @@ class Sight:
         return {**self.always, **({self.toggled.copy.name: self.toggled} if with_toggled else {})}
 
     def hidden(self, with_toggled: bool) -> frozenset[str]:
-        """Words, names, commits and hashes that only repositories have which the reader may not see."""
+        """Return the words, names, commits and hashes that only repositories have which the reader may not
+        see."""
         if with_toggled not in self._hidden:
             seen = self.repositories(with_toggled).values()
             there = set().union(*(each.words | each.hashes for each in self.every.values()))
@@ -182,7 +184,7 @@ class Asked:
     body: bytes | None = None
     method: str | None = None
     snapshot: Known | None = None
-    """Of a read, whose it is."""
+    """The snapshot of a read."""
     read: str = ""
 
     @property
@@ -199,12 +201,12 @@ _TYPES = ("code", "prose", "api", "config", "cmd")
 
 @define
 class Asker:
-    """Makes requests of one reader; the same for the same seed."""
+    """Makes requests of one reader, the same ones for the same seed."""
 
     sight: Sight
     rng: random.Random
     kept: list[Any] = field(factory=list)
-    """Hits of searches, for stages that take them."""
+    """Hits of earlier searches, for stages that take hits."""
 
     def next(self) -> Asked:
         kinds = [
@@ -214,7 +216,7 @@ class Asker:
         ]  # fmt: skip
         return self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]()
 
-    # parts
+    # The parts of requests.
 
     def repository(self) -> Known:
         return self.rng.choice(list(self.sight.every.values()))
@@ -278,7 +280,7 @@ class Asker:
     def ask(self, kind: str, params: Any, name: str = "") -> Asked:
         return Asked(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
 
-    # kinds
+    # The kinds of requests.
 
     def _search(self) -> Asked:
         more: dict[str, Any] = {}
@@ -462,7 +464,7 @@ class Asker:
 
 
 def nowhere(rng: random.Random) -> str:
-    """A word that no repository has, of the shape of the markers."""
+    """Return a word that no repository has, of the shape of the markers."""
     return f"zq{rng.getrandbits(40):010x}k"
 
 
@@ -471,14 +473,14 @@ def nowhere(rng: random.Random) -> str:
 
 @define
 class Findings:
-    """What was wrong."""
+    """The problems found."""
 
     leaks: list[str] = field(factory=list)
     wrong: list[str] = field(factory=list)
-    """Answers that are no leak, and should not be either."""
+    """Wrong answers that are not leaks."""
     statuses: Counter[str] = field(factory=Counter)
     unavailable: Counter[str] = field(factory=Counter)
-    """What answers with status 503 said."""
+    """The messages of answers with status 503."""
     kinds: Counter[str] = field(factory=Counter)
     checks: Counter[str] = field(factory=Counter)
     seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
@@ -500,16 +502,16 @@ class Findings:
 
 
 def text_of(asked: Asked, answer: Answer) -> str:
-    """All that an answer tells, as text."""
+    """Return all text of an answer."""
     if asked.kind == "catalogue" and answer.status == 200:
         return _texts_of_catalogue(answer.body)
     text = answer.body.decode("utf-8", "replace")
-    # JSON in JSON, as MCP has it, hides words behind `\n`.
+    # JSON in JSON, as in MCP, hides words behind `\n`.
     return text.replace("\\n", " ").replace("\\\\n", " ").replace("\\t", " ")
 
 
 def _texts_of_catalogue(packed: bytes) -> str:
-    """All texts of a catalogue's tables, and all words of its full-text indexes."""
+    """Return all texts of a catalogue's tables, and all words of its full-text indexes."""
     data = zlib.decompress(packed)
     head = 4 + int.from_bytes(data[:4], "little")
     db = apsw.Connection(":memory:")
@@ -517,11 +519,11 @@ def _texts_of_catalogue(packed: bytes) -> str:
     texts = [data[:head].decode("latin-1")]
     for name, made in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
         if "fts5" in str(made):
-            with contextlib.suppress(apsw.Error):  # a vocabulary of another one
+            with contextlib.suppress(apsw.Error):  # The vocabulary belongs to another table.
                 db.execute(
                     f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')"
                 )
-                # It also has words that the index joined of several, which are words of others by chance.
+                # Words that the index joins of several are words of other repositories by chance.
                 texts += [
                     str(term)
                     for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name} WHERE term LIKE 'zq%'")
@@ -539,7 +541,7 @@ def _texts_of_catalogue(packed: bytes) -> str:
 
 
 def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began: float, ended: float) -> None:
-    """Look for what the reader may not see."""
+    """Search an answer for data that the reader may not see."""
     may, was = sight.visible(began, ended)
     found = words_of(text_of(asked, answer)) & sight.hidden(may)
     if found & sight.projects:
@@ -599,7 +601,7 @@ def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, m
     findings.checks["reads checked for ids"] += 1
     of = asked.snapshot
     if of is None:
-        # A number that was drawn may be that of a snapshot that the reader may see.
+        # A drawn number may be that of a snapshot that the reader may see.
         drawn = re.findall(r"\d+", asked.path)[-1]
         of = next((each for each in visible.values() if str(each.snapshot) == drawn), None)
     if of is None or of.copy.name not in visible:
@@ -619,7 +621,7 @@ def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, m
 
 
 def ids_of(read: str, value: Any) -> Iterable[int]:
-    """The ids of chunks, or files, in what a read answers."""
+    """Return the ids of chunks or files in the answer of a read."""
     if read in ("chunks", "outlines", "places", "static_similarities", "packed_tables"):
         yield from value
     elif read in ("static_vectors", "admitted"):
@@ -649,7 +651,7 @@ _VARYING = re.compile(
 
 
 def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str, str]:
-    """A request about a name, one name that is hidden for good, and one that is nowhere."""
+    """Return a request about a name, a permanently hidden name, and a missing one."""
     hidden = [
         each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
     ]
@@ -710,17 +712,17 @@ def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str,
 
 
 def _like(text: str, rng: random.Random) -> str:
-    """The text with other hexadecimal digits and the same length."""
+    """Return the text with other hexadecimal digits and the same length."""
     return re.sub(
         r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text
     )
 
 
 def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> bool:
-    """Whether both answers are alike but for the name that was asked about and times.
+    """Return whether both answers are alike except for the name in the request and times.
 
-    Of questions that are a word it is compared how the word was taken: passages of like meaning differ from
-    word to word.
+    For questions that are a word, the interpretation of the word is compared: passages of like meaning differ
+    from word to word.
     """
     if (
         asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")
@@ -735,7 +737,7 @@ def _plain(answer: Answer, asked: str) -> str:
     while (shorter := _VARYING.sub("", text)) != text:
         text = shorter
     text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
-    # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
+    # The nearest names depend on the letters; another check makes sure that none is hidden.
     text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace(
         "nearest?", "nearest"
     )
@@ -743,7 +745,7 @@ def _plain(answer: Answer, asked: str) -> str:
 
 
 def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
-    """Where two answers differ."""
+    """Return where two answers differ."""
     a, b = (
         re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead))
     )
@@ -754,8 +756,7 @@ def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
 
 
 def _word_of(answer: Answer, word: str) -> Any:
-    """How a question about one unknown word was taken: whether the word counts as found, or as one that was
-    meant otherwise."""
+    """Return how a question about one unknown word was interpreted: as found, or as a corrected word."""
     if answer.status != 200:
         return answer.status
     told = answer.json
@@ -765,7 +766,7 @@ def _word_of(answer: Answer, word: str) -> Any:
 
 
 def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
-    """Have each role read every table, partition and view, call every function, and see plans and errors."""
+    """Let each role read every table, partition and view, call every function, and see plans and errors."""
     with psycopg.connect(owner_url, autocommit=True) as owner:
         relations = [
             name
@@ -831,7 +832,7 @@ def _ask_relation(
         )
         if (
             relation == "repository_words"
-        ):  # stems, and words joined of several, are words of others by chance
+        ):  # Stems, and words joined of several, are words of other repositories by chance.
             told = {word for word in told if word.startswith("zq")}
         packed = set()
         if relation == "chunks":
@@ -859,7 +860,7 @@ def _ask_relation(
         ]
         if "repository" in columns and any(row[columns.index("repository")] not in ids for row in rows):
             findings.leak(sight.reader, f"{role} {relation}", "rows of a hidden repository")
-    # Plans and errors tell values only of rows that the role sees.
+    # Plans and errors may only contain values of rows that the role sees.
     tries = [
         sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name),
         sql.SQL("EXPLAIN SELECT * FROM {}").format(name),
@@ -883,7 +884,7 @@ def _ask_relation(
 
 
 def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] | None:
-    """The rows of a statement; None where it is refused."""
+    """Return the rows of a statement; None if it is refused."""
     try:
         cursor = db.execute(statement)
         return cursor.fetchall() if cursor.description else []
@@ -895,8 +896,7 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
 
 
 def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
-    """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's
-    control."""
+    """Time answers about hidden and missing names in turns, as each other's control."""
     hidden = [
         each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
     ]
@@ -915,7 +915,7 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
          lambda: nowhere(rng)),
     ]  # fmt: skip
     for label, make, of_hidden, none in kinds:
-        # As many of each: what was asked before is answered from memory.
+        # Both have the same number of questions, since repeated ones come from the cache.
         every_hidden = list(dict.fromkeys(of_hidden(rng.choice(hidden)) for _ in range(200)))
         lists = {
             which: every_hidden if which == "hidden" else [none() for _ in every_hidden]
@@ -948,7 +948,7 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Standard error of a difference of medians in ms, by halves that are drawn from samples of the same
+    """Return the standard error of a difference of medians in ms, from random halves of samples of the same
     kind."""
     rng = random.Random(1)
     many, drawn = len(values) // 2, []
@@ -963,7 +963,7 @@ def _noise(values: Sequence[float]) -> float:
 
 @define
 class Toggler:
-    """Grants and takes away the toggled repositories until it is told to end."""
+    """Grants and revokes the toggled repositories until it is stopped."""
 
     owner_url: str
     sights: Sequence[Sight]
@@ -988,7 +988,7 @@ class Toggler:
 
 
 def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: int, seed: int) -> None:
-    """One worker of a reader."""
+    """Run one worker of a reader."""
     rng = random.Random(seed)
     asker, client = Asker(sight, rng), Client(port, token)
     for number in range(requests):
@@ -1034,7 +1034,7 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
 
 
 def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
-    """What a reader of everything is answered, without times and scores' last digits."""
+    """Return the answers to a reader of everything, without times and scores' last digits."""
     client = Client(port, token)
     found = []
     for question in questions:
@@ -1124,7 +1124,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         toggling.start()
         began = time.monotonic()
         with ThreadPoolExecutor(2 * _WORKERS) as pool:
-            # Of each pair one counts as a request; both are asked.
+            # Each pair counts as one request, with two questions.
             share = given.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
             working = [
                 pool.submit(
@@ -1181,7 +1181,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
 
 
 def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings: Findings) -> bool:
-    """Whether what one reader sets by hand changes another one's answers."""
+    """Check whether the settings of one reader change another one's answers."""
     client, other = Client(port, tokens[ALICE]), Client(port, tokens[BOB])
     before = other.ask("/api/v1/search", {"query": "error"}).json
     done = client.ask("/api/v1/set_phase", {"phase": 0})

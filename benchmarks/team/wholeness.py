@@ -1,5 +1,5 @@
-"""Whether all that refs of a store name is there, and nothing half: counts, lists and orphans, straight from
-the tables."""
+"""Checks that everything that refs of a store name is complete: counts, lists and orphans, straight from the
+tables."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ _ORPHANS = {
 
 @frozen
 class Whole:
-    """What was found of a store."""
+    """The findings about a store."""
 
     problems: tuple[str, ...]
     answers: dict[str, Any]
-    """By repository, ref and commit: what a reader of the snapshot answers."""
+    """A reader's answers from the snapshot, by repository, ref and commit."""
 
 
 def look(url: str, words: Iterable[str]) -> Whole:
-    """Look at all that refs name. `url` is that of the store's owner."""
+    """Check everything that refs name. `url` is that of the store's owner."""
     problems: list[str] = []
     answers: dict[str, Any] = {}
     with psycopg.connect(url, autocommit=True) as owner:
@@ -125,8 +125,8 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
 def _list_problems(
     owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]
 ) -> list[str]:
-    """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their
-    segments."""
+    """Return whether the inverted lists have all chunks of the snapshot, each once, and name no others than
+    their segments."""
     listed: Counter[int] = Counter()
     found = []
     for number, packed in owner.execute(
@@ -156,7 +156,7 @@ def _list_problems(
 
 
 def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
-    """What a reader of a snapshot answers, without the ids that differ between two stores."""
+    """Return a reader's answers from a snapshot, without the ids that differ between two stores."""
     memory = store.read(READER, lambda db: read_snapshot(db, key))
     assert memory is not None
     reader = PostgresReader.of(store, READER, memory)
@@ -185,4 +185,4 @@ def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, 
 
 
 AN_AGE = datetime.timedelta(0)
-"""Garbage collection of everything that nothing names, at once."""
+"""The age for garbage collection that removes everything unreferenced at once."""

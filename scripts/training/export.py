@@ -1,9 +1,9 @@
 """Turns a trained model into the table that comes with Cairn: int8, and for each piece two scales.
 
-    export.py MODEL DEST
+export.py MODEL DEST
 
-MODEL is what `train.py` wrote; DEST gets `vectors.npy` and `vocabulary.txt`, which `scripts/package_model.py`
-puts in place. A piece's scales are what its int8 vector is multiplied by in a text and in a question.
+`train.py` wrote MODEL; DEST gets `vectors.npy` and `vocabulary.txt`, which `scripts/package_model.py` puts in
+place. A piece's scales are the factors of its int8 vector in a text and in a question.
 """
 
 from __future__ import annotations

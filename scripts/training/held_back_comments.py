@@ -1,4 +1,4 @@
-"""Questions from doc comments that are taken out of the code: the first sentence asks, the definition
+"""Makes questions from doc comments that are removed from the code: the first sentence asks, the definition
 answers."""
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from cairn.text.words import is_stopword
 
 _WORDS = range(5, 31)
 _NEW_WORDS = 3
-"""Words of a sentence, apart from function words, that the definition's name does not hold."""
+"""The number of words of a sentence, apart from function words, that must not be in the definition's name."""
 _SHARE = 4
-"""One in so many documented definitions of a file loses its comment: the others stay as people wrote them."""
+"""One in this many documented definitions of a file loses its comment; the others stay as they were
+written."""
 _KINDS = (CALLABLE | CONTAINERS) - {"impl", "extension", "module"}
 _COMMENT_LINES = 80
 _PROSE = 0.7
-"""Share of a sentence's characters that words must have."""
+"""The share of a sentence's characters that words must have."""
 _SAME = 200
-"""Characters of a comment that tell it: what is longer is cut off in a chunk."""
+"""The number of characters that identify a comment, since a chunk cuts off long ones."""
 
 _NO_QUESTION = re.compile(
     r"""^(?:[@:\[\-*<\\=] | \{@ | (?:todo|fixme|xxx|hack|note|nb|warning|deprecated|internal|private|see|same\s+as|like|
@@ -58,8 +59,7 @@ _PLAIN = re.compile(r"[a-z0-9]+")
 
 @frozen
 class CommentQuestion:
-    """A sentence, and the lines of the definition it was about, from 1 and inclusive, once all comments are
-    out."""
+    """A sentence, and the lines of its definition, from 1 and inclusive, after all comments are removed."""
 
     query: str
     path: str
@@ -69,40 +69,41 @@ class CommentQuestion:
 
 @frozen
 class _Found:
-    """A comment that can go."""
+    """A comment that can be removed."""
 
     chunk: Chunk
-    """What it is about."""
+    """The chunk of its definition."""
     sentence: str
-    """As it stands in the comment."""
+    """The sentence as it is in the comment."""
     question: str
     lines: tuple[int, int]
-    """Those of the file, `[start, end)`, that hold it."""
+    """The lines of the file, `[start, end)`, with the comment."""
 
 
 class Words:
-    """All texts of a repository as words, to tell whether a sentence stands in them a second time."""
+    """All texts of a repository as words, to find out whether they repeat a sentence."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._all = "\n".join(map(_plain, texts))
 
     def hold_once(self, sentence: str) -> bool:
-        """Whether the sentence stands in exactly one place."""
+        """Return whether the sentence is in exactly one place."""
         return self._all.count(_plain(sentence)) == 1
 
 
 def comment_questions(
     path: str, text: str, words: Words, only: Collection[str] | None = None
 ) -> tuple[list[CommentQuestion], str]:
-    """Questions about one file (or those of them that are in `only`), and its text without their comments.
+    """Return questions about one file (or those of them that are in `only`), and its text without their
+    comments.
 
-    None, and the text as it was, where no comment can go.
+    Returns None and the unchanged text if no comment can go.
     """
     lines = Lines(text).lines
     chunks = chunk_text(path, text)
     documented = [chunk for chunk in chunks if chunk.comment and chunk.symbol_kind in _KINDS]
     found: list[_Found] = []
-    # By words and not by place, so that the first definitions of files are no likelier than others.
+    # The choice by words and not by place makes the first definitions of files no likelier than others.
     for chunk in sorted(documented, key=lambda chunk: chunk.content_hash):
         if len(found) >= _allowed(path, len(documented)):
             break
@@ -115,21 +116,21 @@ def comment_questions(
 
 
 def _allowed(path: str, documented: int) -> int:
-    """How many comments of a file may go: one in _SHARE, with the remainder left to a throw by the file's
-    path."""
+    """Return how many comments of a file may go: one in _SHARE, and for the remainder a random choice by the
+    file's path."""
     whole, rest = divmod(documented, _SHARE)
     return whole + (hashlib.sha256(path.encode()).digest()[0] % _SHARE < rest)
 
 
 def raw_sentence(comment: str) -> str:
-    """The first sentence of a comment as it stands there, without what tags say."""
+    """Return the first sentence of a comment, without the text of tags."""
     paragraph = " ".join(_TAG.split(comment.partition("\n\n")[0], maxsplit=1)[0].split())
     spans = split_sentences(paragraph)
     return paragraph[slice(*spans[0])] if spans else ""
 
 
 def question_of(sentence: str, chunk: Chunk) -> str:
-    """The first sentence of the chunk's comment without markup; "" where that is no question."""
+    """Return the first sentence of the chunk's comment without markup; "" if that cannot be a question."""
     text = sentence
     if _NO_QUESTION.match(text) or not text.isascii():
         return ""
@@ -151,8 +152,7 @@ def question_of(sentence: str, chunk: Chunk) -> str:
 
 
 def comment_lines(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The lines `[start, end)` of the file that hold the chunk's comment and nothing else; None if none
-    do."""
+    """Return the lines `[start, end)` of the file with only the chunk's comment; None if there are none."""
     first = chunk.comment.partition("\n")[0]
     wanted = " ".join(chunk.comment.split())[:_SAME]
     # A long comment is in a chunk of its own, before the definition's; the nearest counts.
@@ -161,7 +161,7 @@ def comment_lines(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
         if first not in lines[number]:
             continue
         region = _line_comment(number, lines) or _block_comment(number, lines)
-        # Text that is not the whole comment would leave half a comment behind, or take something else along.
+        # Text other than the whole comment would leave half a comment behind, or remove other text.
         if region and " ".join(comment_text("".join(lines[slice(*region)])).split())[:_SAME] == wanted:
             return region
     return None
@@ -207,7 +207,7 @@ def _without(
     chunks: Sequence[Chunk],
     found: Sequence[_Found],
 ) -> tuple[list[CommentQuestion], str]:
-    """The questions, and the text without their comments, where it defines what it defined before."""
+    """Return the questions, and the text without their comments, if it has the same definitions as before."""
     gone = {line for each in found for line in range(*each.lines)}
     text = "".join(line for number, line in enumerate(lines) if number not in gone)
     after = chunk_text(path, text)
@@ -231,7 +231,7 @@ def _without(
 
 
 def _whole_end(chunk: Chunk, chunks: Sequence[Chunk], end: int) -> int:
-    """Where the definition ends that a chunk begins: a long one goes on in those that follow."""
+    """Return the end of the definition that a chunk begins, since a long one has several chunks."""
     for other in chunks[chunk.position + 1 :]:
         if other.header_path != chunk.header_path or other.signature:
             break
@@ -240,7 +240,7 @@ def _whole_end(chunk: Chunk, chunks: Sequence[Chunk], end: int) -> int:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether the words are forms of one, roughly: `parses` and `parse`."""
+    """Return whether the words are roughly forms of one: `parses` and `parse`."""
     return word == other or (min(len(word), len(other)) >= 3 and word[:4] == other[:4])
 
 

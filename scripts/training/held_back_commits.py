@@ -1,5 +1,4 @@
-"""Questions from commits that a checkout has not seen yet: the subject asks, the code files it changed
-answer."""
+"""Makes questions from commits after a checkout: the subject asks, the changed code files answer."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ from cairn.text.words import is_stopword
 from cairn.workspace.collections import FileKind, file_kind
 
 _STEP = 50
-"""Commits by which the checkout is moved back until there are enough questions."""
+"""The number of commits by which the checkout is moved back until there are enough questions."""
 _MOST_STEPS = 60
 _OLDEST_SHARE = 0.5
-"""Of the main line, at most, lies after the checkout: a young repository must have a history left to rank
-by."""
+"""The largest share of the main line after the checkout, since a young repository must have a history left to
+rank by."""
 _TARGETS = 3
 _CHANGED_FILES = 12
-"""A commit that touches more files, of any kind, is about none of them."""
+"""A commit that touches more files of any kind is about none of them."""
 _WORDS = range(4, 25)
 _TELLING_WORDS = 3
 _QUESTIONS_A_FILE = 5
-"""A file that most commits touch would be a good answer to anything."""
+"""The limit per file: a file that most commits touch would be a good answer to any question."""
 _CALLED_SHARE = 1 / 3
-"""Most questions that may say a target's file name: those are found by the name."""
+"""The largest share of questions with a target's file name, since the name alone finds those."""
 
 _ROUTINE = re.compile(
     r"""^(?:\[?(?:docs?|documentation|chore|ci|tests?|testing|build|style|release|deps(?:-dev)?|meta|infra|bench(?:marks?)?|
@@ -51,8 +50,7 @@ _ROUTINE = re.compile(
         \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""What keeps a project in order rather than changing what it does: no question anyone would ask of the
-code."""
+"""Subjects of maintenance, which does not change what the code does."""
 _PREFIX = re.compile(
     r"""^(?:\s*\[[^\]]{1,30}\]\s* |
         (?:feat(?:ure)?|fix(?:es|ed)?|perf|refactor(?:ing)?|bug(?:fix)?|hotfix|improv(?:e|ement)|enhancement|change|add|new)
@@ -93,18 +91,19 @@ class _Commit:
     hash: str
     author: str
     query: str
-    """The subject as a question, "" where it is none."""
+    """The subject as a question, "" if it cannot be one."""
     paths: tuple[str, ...]
-    """Of all files that it changed, made or removed, of those that it renamed both."""
+    """The paths of all changed, added or removed files, with both paths of renamed ones."""
 
 
 def is_source(path: str) -> bool:
-    """Whether the path is one of code that is no test and no example."""
+    """Return whether the path is that of code, and not of a test or an example."""
     return category(detect_language(path)) is Category.CODE and file_kind(path) is FileKind.SOURCE
 
 
 def commit_questions(source: Path, folder: str, wanted: int) -> tuple[str, list[CommitQuestion]]:
-    """A commit of the main line of `source`, and questions about files in `folder` from the commits after it.
+    """Return a commit of the main line of `source`, and questions about files in `folder` from the commits
+    after it.
 
     The commit is the newest after which there are `wanted` questions, or the one with the most of them.
     """
@@ -121,7 +120,7 @@ def commit_questions(source: Path, folder: str, wanted: int) -> tuple[str, list[
 
 
 def _commits(source: Path) -> Iterator[_Commit]:
-    """All commits but merges, newest first."""
+    """Return all commits but merges, newest first."""
     said = git(
         source, "-c", "core.quotePath=false", "log", "--no-merges", "--name-only", "--no-renames",
         f"--format={_RECORD}%H{_FIELD}%an{_FIELD}%s",
@@ -133,11 +132,11 @@ def _commits(source: Path) -> Iterator[_Commit]:
 
 
 def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> list[CommitQuestion]:
-    """The questions from the commits that `base` does not reach."""
+    """Return the questions from the commits that `base` does not reach."""
     listed = git(source, "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", base).split("\n")
     there = frozenset(path for path in listed if is_source(path) and _is_within(path, folder))
     later = set(git(source, "rev-list", f"{base}..HEAD").split())
-    # What was ported from one branch to another has been seen.
+    # The checkout already has a change that was ported between branches.
     earlier = {commit.query for commit in commits if commit.hash not in later}
     questions: dict[str, CommitQuestion] = {}
     asked = Counter[str]()
@@ -168,7 +167,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def question_of(subject: str) -> str:
-    """The subject as a question, "" where it would be none."""
+    """Return the subject as a question, "" if it cannot be one."""
     if _ROUTINE.search(subject):
         return ""
     text = _REFERENCE.sub(" ", subject)
@@ -183,7 +182,7 @@ def question_of(subject: str) -> str:
 
 
 def says_name(query: str, paths: Collection[str]) -> bool:
-    """Whether a word of the question is the name of one of the files, or their words in one."""
+    """Return whether a word of the question is the name of one of the files, or contains all words of one."""
     said = {word.lower() for word in _NAMES.findall(query)}
     stems = [PurePosixPath(path).stem for path in paths]
     joined = " ".join(word.lower() for word in _NAMES.findall(query))

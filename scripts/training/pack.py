@@ -1,8 +1,8 @@
 """Packs pairs into arrays of token ids, without near-duplicates, and makes the vocabulary.
 
-    pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
+pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
 
-PAIRS is what `collect.py` wrote. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
+`collect.py` wrote PAIRS. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def main() -> int:
             texts.add(ids)
             bodies.add(pieces.ids(body, BODY_TOKENS))
             origins.append((number, _SOURCES.index(Source[source])))
-            # Of one repository, for no others meet. What has no place has one of its own.
+            # Places are numbered within a repository, since other repositories never meet it in a block. A
+            # pair without a place gets its own number.
             places.append(zlib.crc32((place or str(len(places))).encode("utf-8", "replace")))
         print(path.stem, len(origins), flush=True)
     packed = _packed(queries, texts, bodies, origins, places)
@@ -99,14 +100,15 @@ def main() -> int:
 
 
 def _held_back(path: Path) -> set[str]:
-    """The repositories whose addresses are a list's third column, named as files of pairs, in lower case."""
+    """Return the repositories whose addresses are a list's third column, named like files of pairs, in lower
+    case."""
     lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
     addresses = (line.split("\t")[2].removesuffix(".git") for line in lines)
     return {"+".join(address.split("/")[-2:]).lower() for address in addresses}
 
 
 def _rows(path: Path, most: int) -> list[list[str]]:
-    """At most `most` pairs of a repository, chosen by chance but always the same."""
+    """Return at most `most` pairs of a repository, chosen at random but always the same."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     if len(lines) > most:
         lines = random.Random(path.stem).sample(lines, most)
@@ -123,9 +125,10 @@ def _texts(rows: Iterable[list[str]]) -> Iterator[str]:
 def _packed(
     queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int, int]], places: list[int]
 ) -> dict[str, Any]:
-    """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's.
+    """Return the arrays of all pairs whose question and answer are not near-copies of an earlier pair's.
 
-    `origins` are the numbers of each pair's repository and source, `places` those of what it was found at.
+    `origins` are the numbers of each pair's repository and source, `places` those of its definition or
+    section.
     """
     asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
     query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
@@ -136,7 +139,7 @@ def _packed(
     kept = np.zeros(len(where), bool)
     rows = zip(query_sketch.tolist(), sketch.tolist(), where[:, 0].tolist(), strict=True)
     for row, (one, two, repository) in enumerate(rows):
-        # The same text in another repository is a copy of somebody's code.
+        # The same text in another repository is a copied file.
         if first_of_text.setdefault(two, repository) == repository and (one, two) not in seen:
             seen.add((one, two))
             kept[row] = True
@@ -158,18 +161,19 @@ def _packed(
 def _only(
     values: NDArray[np.uint16], lengths: NDArray[np.int_], kept: NDArray[np.bool_]
 ) -> NDArray[np.uint16]:
-    """The ids of the kept rows."""
+    """Return the ids of the kept rows."""
     return values[np.repeat(kept, lengths)]
 
 
 def _sketches(ids: NDArray[np.uint16], lengths: NDArray[np.int_]) -> NDArray[np.uint64]:
-    """uint64[texts], equal where nearly all runs of three tokens are: three minima of hashes, combined."""
+    """Return uint64[texts], equal if nearly all runs of three tokens are equal: three minima of hashes,
+    combined."""
     wide = ids.astype(np.uint64)
     runs = wide.copy()
     runs[:-1] |= wide[1:] << np.uint64(16)
     runs[:-2] |= wide[2:] << np.uint64(32)
     starts = np.cumsum(lengths) - lengths
-    # Runs that reach into the next text end with its beginning; cut to what is the text's own.
+    # Runs that reach into the next text would include its beginning, so they are cut off.
     for back, mask in ((1, 0xFFFF), (2, 0xFFFFFFFF)):
         ends = starts + lengths - back
         runs[ends[lengths >= back]] &= np.uint64(mask)

@@ -1,4 +1,4 @@
-"""Packed pairs, and batches of them."""
+"""Reads packed pairs, and draws batches of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rows:
         return np.cumsum(self.lengths) - self.lengths
 
     def dropped(self, random: np.random.Generator, share: float) -> Rows:
-        """Without a random share of the tokens; each text that has any keeps one."""
+        """Return the rows without a random share of the tokens; each text that has any keeps one."""
         kept = random.random(len(self.ids)) >= share
         filled = self.lengths > 0
         kept[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
@@ -40,19 +40,19 @@ class Rows:
 
 @frozen(eq=False)
 class Side:
-    """All texts of one kind, to draw from."""
+    """All texts of one kind."""
 
     rows: Rows
     starts: NDArray[np.int64]
 
     @classmethod
     def of(cls, ids: NDArray[np.uint16], lengths: NDArray[np.integer], most: int = 255) -> Side:
-        """Of each text, the first `most` tokens."""
+        """Return the first `most` tokens of each text."""
         whole = Rows(ids, lengths.astype(np.int64))
         return cls(Rows(ids, np.minimum(whole.lengths, most)), whole.starts)
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """The texts with these numbers."""
+        """Return the texts with these numbers."""
         lengths = self.rows.lengths[rows]
         ends = np.cumsum(lengths)
         at = np.repeat(self.starts[rows] - (ends - lengths), lengths) + np.arange(ends[-1])
@@ -67,21 +67,21 @@ class Packed:
     texts: Side
     bodies: Side
     right: NDArray[np.int64]
-    """int64[pairs, 3]: a pair's question, text and place. What shares one of them with another is no wrong
-    answer there."""
+    """The question, text and place of each pair, int64[pairs, 3]. A pair that shares one of them with another
+    is not a wrong answer to it."""
     order: NDArray[np.int64]
-    """Pairs by repository…"""
+    """The pairs, ordered by repository."""
     bounds: NDArray[np.int64]
-    """…and where each repository begins in that order, with the end."""
+    """The start of each repository in `order`, and the end of the last."""
     shares: NDArray[np.float64]
-    """How often each repository is drawn."""
+    """The share of draws of each repository."""
     questions: tuple[tuple[int, ...], ...]
     pieces: int
 
     @classmethod
     def read(cls, folder: Path, text_tokens: int, without: str = "", repeat: str = "") -> Packed:
-        """Without the sources named, separated by commas; `NAME=3`, and more after commas, draws a source
-        thrice as often."""
+        """Read pairs without the sources in `without`, separated by commas; `repeat`, as in `NAME=3,OTHER=2`,
+        draws a source more often."""
         with np.load(folder / "pairs.npz") as file:
             data = {name: file[name] for name in file.files}
         pieces = read_pieces(folder / "vocabulary.txt")
@@ -108,7 +108,7 @@ class Packed:
         )
 
     def batch(self, random: np.random.Generator, blocks: int, size: int) -> NDArray[np.int64]:
-        """int64[blocks × size]: pairs, each block of one repository."""
+        """Return int64[blocks × size]: pairs, each block of one repository."""
         rows = []
         for repository in random.choice(len(self.shares), blocks, p=self.shares):
             own = self.order[self.bounds[repository] : self.bounds[repository + 1]]
@@ -116,7 +116,7 @@ class Packed:
         return np.concatenate(rows)
 
     def asked(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
-        """The queries, a share of them with words of a question before them."""
+        """Return the queries, a share of them after words of a question."""
         lengths = queries.lengths.copy()
         at: list[int] = []
         what: list[int] = []

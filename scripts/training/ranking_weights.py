@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What weights of the ranking signals many kinds of questions would choose together, judged on repositories
-left out.
+"""Fit the weights of the ranking signals to many kinds of questions together, and evaluate them on
+repositories left out.
 
-    python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
-python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
-  [--output FILE]
+python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
+    python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
+        [--output FILE]
 
-The repositories of all sets are dealt into five parts; weights are fitted on four of them and judged on the
-fifth, each set counting as much as any other. With `--issues` the weights for reports are fitted so, by
+The repositories of all sets are dealt into five parts; weights are fitted on four of them and evaluated on
+the fifth, each set with the same weight. With `--issues` the weights for reports are fitted this way, by
 project. A file's score is a sum of signals times weights; the fit minimises the listwise softmax loss of the
-files that answer among all candidates, keeps every sign, and holds on to the present weights where the
-questions say nothing. Nothing is written to `signals.py`.
+files that answer among all candidates, keeps every sign, and stays near the present weights where the
+questions give no evidence. It does not change `signals.py`.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ FOR_REPORTS: Floats = np.array(
     [signal.weight if signal.in_reports is None else signal.in_reports for signal in SIGNALS]
 )
 _HOLD = (0.003, 0.03, 0.3)
-"""How strongly present weights are held on to; each is tried and reported."""
+"""The strengths of the pull towards the present weights; each is tried and reported."""
 _PARTS = 5
 _ISSUES = "issues"
 _STEPS = 150
-"""Of descent."""
+"""The steps of gradient descent."""
 
 
 @frozen(eq=False)
 class Candidate:
-    """The files that were found for one question."""
+    """The files found for one question."""
 
     set: str
     question: Question
     values: Floats
-    """float64[files, signals], of `NAMES`."""
+    """The values of `NAMES`, float64[files, signals]."""
     shown: tuple[Span, ...]
     """The passage of each file that would be shown."""
     answers: NDArray[np.bool_]
-    """bool[files]: whether that passage covers a target."""
+    """Whether that passage covers a target, bool[files]."""
 
 
 def main() -> None:
@@ -105,7 +105,7 @@ def main() -> None:
 
 
 def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candidate]:
-    """What the engine finds for every question of a set, with the table's vectors."""
+    """Return the engine's candidates for every question of a set, with the table's vectors."""
     questions = [question for question in read_sets([each.questions]) if question.answerable]
     for repository, asked in by_repository(questions):
         print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
@@ -119,7 +119,8 @@ def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candid
 
 
 def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Candidate]:
-    """What the engine finds for the text of every issue, files that are no code and tests left out."""
+    """Return the engine's candidates for the text of every issue, without tests and files that are not
+    code."""
     issues = read_issues(options.issues, every=options.every)
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
     for issue in indexes.made(issues):
@@ -137,7 +138,7 @@ def _asked(issue: Issue) -> Question:
 
 
 def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMeaning) -> Candidate:
-    """The candidates of a search with the values of the signals."""
+    """Return the candidates of a search with the values of the signals."""
     settings = SearchSettings(leg_deadline_ms=60_000.0)
     query = understand(question.query, None, IndexVocabulary([reader]), settings)
     ranking = rank([reader], [query], meaning, settings)
@@ -147,7 +148,7 @@ def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMe
         for reason in scores.reasons(file):
             if reason.signal in NAMES:
                 values[file, NAMES.index(reason.signal)] = reason.value
-    # In the order of files and, within one, of what chunks are worth: the first of each is shown.
+    # The order is by file and, within one, by score of chunks: the first of each is shown.
     ordered = candidates.ordered(ranking.values[0])
     best = ordered[candidates.places() == 0]
     first = {int(candidates.file_of[chunk]): candidates.outlines[chunk].id for chunk in best}
@@ -167,10 +168,11 @@ def _span(stored: object) -> Span:
 
 
 def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats:
-    """Weights with the signs of `present`: the least loss, plus `hold` times their squared relative change.
+    """Return weights with the signs of `present`: the least loss, plus `hold` times their squared relative
+    change.
 
-    Projected gradient descent with momentum over sizes relative to the present weights, none below 0; shown
-    on the scale of the present ones, for a ranking has no scale.
+    This is projected gradient descent with momentum over sizes relative to the present weights, none below 0.
+    The result has the scale of the present ones, since a ranking has no scale.
     """
     told = [each for each in candidates if each.answers.any() and not each.answers.all()]
     loss = _Loss(told, present, hold)
@@ -192,8 +194,8 @@ def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats
 
 
 class _Loss:
-    """The mean of −log of the share, by softmax, that the files that answer have; and what holds. Each set
-    counts the same."""
+    """The mean of −log of the softmax share of the files that answer, plus the pull towards the present
+    weights. Each set counts the same."""
 
     def __init__(self, told: Sequence[Candidate], present: Floats, hold: float) -> None:
         self._values = np.concatenate([each.values * present for each in told])
@@ -206,18 +208,19 @@ class _Loss:
         self._hold = hold
 
     def at(self, sizes: Floats) -> tuple[float, Floats]:
-        """The loss with these sizes and its gradient, float64[signals]."""
+        """Return the loss with these sizes and its gradient, float64[signals]."""
         sums = self._values @ sizes
         among, log_among = self._softmax(sums)
         right, log_right = self._softmax(np.where(self._answers, sums, -np.inf))
-        change = sizes - sizes.mean()  # the whole may grow
+        change = sizes - sizes.mean()  # The overall scale may grow freely.
         value = float((log_among - log_right) @ self._counts) + self._hold * float(change @ change)
         counts = np.repeat(self._counts, self._lengths)
         gradient = ((among - right) * counts) @ self._values + 2 * self._hold * change
         return value, np.asarray(gradient)
 
     def _softmax(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Of each question: the shares of its files, and the logarithm of the sum that they are shares of."""
+        """Return the shares of each question's files, and the logarithm of the sum that they are shares
+        of."""
         highest = np.maximum.reduceat(sums, self._starts)
         powers = np.exp(sums - np.repeat(highest, self._lengths))
         whole = np.add.reduceat(powers, self._starts)
@@ -228,7 +231,7 @@ class _Loss:
 
 
 def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[str, dict[str, float]]:
-    """By set: the present weights beside those fitted without the repositories that are judged."""
+    """Compare by set the present weights with those fitted without the evaluated repositories."""
     before, after = np.zeros((len(found), 2)), np.zeros((len(found), 2))
     parts = [_part(each.question.repository) for each in found]
     for part in sorted(set(parts)):
@@ -253,22 +256,22 @@ def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[s
 
 
 def _part(repository: Repository) -> str:
-    """Which part a repository is dealt to; a project of the issues is one of its own."""
+    """Return the part of a repository; a project of the issues is a part of its own."""
     if "/" in repository.name:
         return repository.name
     return str(hashlib.sha256(repository.name.encode()).digest()[1] % _PARTS)
 
 
 def reached(candidate: Candidate, weights: Floats) -> tuple[float, float]:
-    """NDCG@10 with one result a file, before near-duplicates make room for others; and whether all that
-    answer come first."""
+    """Return NDCG@10 with one result a file, before near-duplicates make room for others, and whether all
+    answers come first."""
     best = np.argsort(-(candidate.values @ weights), kind="stable")[:DEPTH]
     shown = [candidate.shown[file] for file in best.tolist()]
     question = candidate.question
     targets = question.relevant
     first = all(any(covers(span, target) for span in shown[: len(targets)]) for target in targets)
     if len(targets) > 1 and candidate.set == _ISSUES:
-        first = False  # all among the first one, as `benchmarks/issues` counts
+        first = False  # All must be among the first, as `benchmarks/issues` counts.
     return score(shown, targets, question.secondary).ndcg_at_10, float(first)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark of agents: traces, words, windows, places in answers, figures, tables and plot."""
+"""Tests of the agents benchmark: traces, words, windows, places in answers, figures, tables and plot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUAY = Repository("quay", "python", "https://example.org/quay", "abc", ".")
 LENGTH = Fact(("MAX_LENGTH = 30", "at most 30 m"), "berth.py:3", "the limit", vital=True)
 CALLER = Fact(("moor(ship)",), "port.py:9", "who calls it", vital=False)
 QUESTION = FactQuestion("quay-01", "own", QUAY, "constant", "How long?!?!", (LENGTH, CALLER))
-"""Its text is three tokens long."""
+"""The text is three tokens long."""
 
 needs_ripgrep = pytest.mark.skipif(shutil.which("rg") is None, reason="needs rg")
 
@@ -159,7 +159,7 @@ def test_line_numbers_are_taken_off() -> None:
 
 
 def traces(*spent: float | None) -> list[Trace]:
-    """A trace with all facts after so many tokens for each; None for one without any."""
+    """Return traces that have all facts after these numbers of tokens; None for one without any."""
     return [
         Trace(QUESTION, (100.0 if each is None else each,), (((each is not None),) * 2,)) for each in spent
     ]

@@ -1,4 +1,4 @@
-"""The benchmark of facts handed over: sets, scores, citations, baselines, tables and plot."""
+"""Tests of the benchmark of facts in answers: sets, scores, citations, baselines, tables and plot."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_translation_asks_the_same_facts_in_other_words() -> None:
 
 
 class Served:
-    """Answers as Cairn would, and keeps what it was asked."""
+    """Answers like Cairn, and records the requests."""
 
     def __init__(self, **answer: Any) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ def test_excerpts_of_the_answer_are_compared_with_their_files(tmp_path: Path) ->
     served = Served(verdict={"action": "clarify"}, bullets=[], excerpts=excerpts)
     handed = ask_discover(served, HOW_LONG, tmp_path)
     assert (len(handed.cited), handed.standing) == (2 * len(BUDGETS), len(BUDGETS))
-    assert not handed.refused  # an excerpt is evidence
+    assert not handed.refused  # An excerpt is evidence.
 
 
 def test_passages_of_search_stand_below_path_and_lines(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_further_passages_of_a_file_follow_its_best_one(tmp_path: Path) -> None:
 def test_the_same_is_handed_over_by_the_daemon_and_in_process(
     workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CAIRN_DATA_DIR", str(bare_data_dir))  # which `asked` changes
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(bare_data_dir))  # The test changes this copy.
     tides = Fact(("harmonic constituents",), "src/harbour/tides.py:1", "what they are made of", vital=True)
     question = FactQuestion("harbour-01", "own", QUAY, "how", "How are tide tables made?", (tides,))
     place = Workplace(QUAY, workspace, bare_data_dir / "quay", (question,))

@@ -1,4 +1,4 @@
-"""The fit of the verdict's rule, and the set of absent topics."""
+"""Tests of the fit of the verdict's rule, and of the set of absent topics."""
 
 from __future__ import annotations
 

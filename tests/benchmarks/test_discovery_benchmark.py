@@ -1,4 +1,5 @@
-"""What discovery is measured by: required citations, text that stands where it is cited, sameness, and the tables."""
+"""Tests of the discovery benchmark: required citations, text at its citation, equal repeats, and the
+tables."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ QUESTION = Question("quay-1", "how are ships tied up?", ((MOORING, SAME_IN_CODE)
 
 
 def shown(path: str, first: int, end: int, text: str = "") -> dict[str, Any]:
-    """A bullet or chunk as LSP has it: lines from 0, without the end."""
+    """Return a bullet or chunk in LSP's form: lines from 0, without the end."""
     lines = {"start": {"line": first, "character": 0}, "end": {"line": end, "character": 0}}
     return {"path": path, "range": lines, "text": text, "citation": f"{path}#L{first + 1}-L{end}"}
 

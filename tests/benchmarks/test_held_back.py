@@ -1,4 +1,5 @@
-"""Weakly labelled questions: which subjects and comments ask something, and what is taken out of the code for them."""
+"""Tests of weakly labelled questions: which subjects and comments become questions, and what is removed from
+the code."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _COMMENTS = {
     "third": "Throw away buffered sectors that nobody has asked for.",
     "fourth": "Guess how many sectors a damaged volume still holds.",
 }
-# Long enough for a chunk each.
+# Each is long enough for a chunk.
 _BODY = "".join(f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(40))
 _CODE = "\n\n".join(
     f'def {name}(stream):\n    """{comment}"""\n{_BODY}' for name, comment in _COMMENTS.items()

@@ -1,4 +1,4 @@
-"""The benchmark of issues: sets, indexes at each revision, changed functions, and figures."""
+"""Tests of the issues benchmark: sets, indexes at each revision, changed functions, and figures."""
 
 from __future__ import annotations
 
@@ -107,6 +107,6 @@ def test_an_issue_is_asked_of_its_own_revision(tmp_path: Path) -> None:
     indexes = Indexes(tmp_path / "clones", tmp_path / "data")
     (_, answer), *_ = found(indexes, [asked], search_settings(None), [CAIRN])
     assert answer.paths[0] == "crane.py"
-    assert "test_crane.py" not in answer.paths  # the fix brought it
+    assert "test_crane.py" not in answer.paths  # The fix added it.
     assert answer.changed == {("crane.py", "lift")}
     assert rank_of(answer, code_only=True) == 1

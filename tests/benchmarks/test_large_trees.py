@@ -1,4 +1,4 @@
-"""The benchmark of large trees: sets, scores, names that are defined once, doc comments, copies, branches."""
+"""Tests of the benchmark of large trees: sets, scores, unique names, doc comments, copies, branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the package that a question is about comes first, as the benchmark tells."""
+"""Tests of the figures about the package that a question is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typing into a palette, with the real daemon."""
+"""Tests typing into a palette, with the real daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of references: sets, scores, and what is asked of a real daemon and of ripgrep."""
+"""Tests of the references benchmark: sets, scores, and the requests to a real daemon and to ripgrep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The baselines of the retrieval benchmark, on an index file that Cairn made."""
+"""Tests of the retrieval benchmark's baselines, on an index file that Cairn made."""
 
 from __future__ import annotations
 

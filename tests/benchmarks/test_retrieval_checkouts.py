@@ -1,4 +1,4 @@
-"""Question sets and the repositories they are about."""
+"""Tests of question sets and of their repositories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrieval.sets import Repository, SetError, read_sets
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    """A repository of two commits, pinned at the first."""
+    """Return a repository of two commits, pinned at the first."""
     origin = tmp_path / "origin"
     (origin / "lib").mkdir(parents=True)
     git(origin, "init", "--quiet")
@@ -81,12 +81,13 @@ def test_questions_that_nothing_answers_and_unknown_names_are_refused(tmp_path: 
     with pytest.raises(SetError, match="pier"):
         read_sets([tmp_path / "dev"], only=["pier"])
     with pytest.raises(SetError, match="a set is a folder"):
-        read_sets([tmp_path])  # the folder of sets
+        read_sets([tmp_path])  # This is the folder of sets.
 
 
 @pytest.mark.parametrize(("query", "half"), [("moorings", "a"), ("tides", "b")])
 def test_the_halves_are_the_same_everywhere(tmp_path: Path, query: str, half: str) -> None:
-    """By the first byte of SHA-256: 0x2e of "quay\\nmoorings", 0xaf of "quay\\ntides", 0x33 of "quay"."""
+    r"""The halves come from the first byte of SHA-256: 0x2e of "quay\nmoorings", 0xaf of "quay\ntides", 0x33
+    of "quay"."""
     _write_set(tmp_path, query=query)
     (question,) = read_sets([tmp_path / "dev"])
     assert (question.half_of_questions, question.half_of_repositories) == (half, "b")

@@ -1,4 +1,4 @@
-"""The metrics of the retrieval benchmark, against values worked out by hand."""
+"""Tests of the retrieval benchmark's metrics, against values worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means, effects of signals, tables and plot of the retrieval benchmark."""
+"""Tests of means, effects of signals, tables and plot of the retrieval benchmark."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WITHOUT_NAME = Variant("without: file name", {"file name": 0.0}, default=2.0)
 
 
 def asked(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
-    """An answer with the only target at that rank."""
+    """Return an answer with the only target at that rank."""
     question = Question(repository, query, (Span("a.py"),), (), "symbol")
     return answer(question, [*(Span(f"x{place}") for place in range(1, rank)), Span("a.py")], ms)
 
 
 FIRST, SECOND, THIRD = 1.0, 0.6309, 0.5
-"""NDCG@10 of one target at that rank."""
+"""The NDCG@10 of one target at that rank."""
 
 
 def test_means_over_questions_and_over_repositories() -> None:
@@ -91,5 +91,5 @@ def test_each_signal_of_the_past_can_be_tried(tmp_path: Path) -> None:
     settings = SearchSettings(weights=TRIAL_WEIGHTS)
     ranking = rank([folder.reader], [understand("moor ropes tightly")], None, settings, signals=known)
     reasons = {each.signal: each.value for each in ranking.results(2, settings.diversity)[0].reasons}
-    assert reasons["share of the words in the text"] == 1.0  # the most of any file
+    assert reasons["share of the words in the text"] == 1.0  # The most of any file.
     folder.close()

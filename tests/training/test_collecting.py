@@ -1,4 +1,4 @@
-"""Collecting: pairs of each repository with a permissive licence, and what is known of every one."""
+"""Tests of collecting: pairs of each repository with a permissive licence, and the summary of every one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only repositories whose own files state permissive licences, and no others, are learnt from."""
+"""Tests that only repositories whose own files state permissive licences are used."""
 
 from __future__ import annotations
 

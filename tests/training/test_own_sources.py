@@ -1,4 +1,4 @@
-"""Which files of a repository are learnt from: code and prose of its own."""
+"""Tests which files of a repository are used: code and prose of its own."""
 
 from __future__ import annotations
 

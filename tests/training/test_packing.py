@@ -1,4 +1,5 @@
-"""Packed pairs: copies and held-back repositories are out, and a batch compares texts of one repository."""
+"""Tests of packed pairs: copies and held-back repositories are out, and a batch compares texts of one
+repository."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from packed import Packed, Rows
 from sources import Source
 
 _WORDS = [f"{first}{second}o" for first in "bdfgklmnprst" for second in "aeiou"]
-"""60 words of pairs, each a piece; so are those of questions."""
+"""60 words of pairs, each a piece, as are those of questions."""
 _ASKING = "how does do is are where which what find to we code that function logic for of file".split()
 
 
 def row(number: int, source: Source = Source.COMMENT, text: str = "") -> list[str]:
-    """A pair of its own: no other number has its words in this order."""
+    """Return a pair of its own: no other number has its words in this order."""
     order = np.random.default_rng(number).permutation(len(_WORDS))
     words = [_WORDS[place] for place in order]
     place = f"a.py:{number}"
@@ -36,7 +37,7 @@ def row(number: int, source: Source = Source.COMMENT, text: str = "") -> list[st
 def run_pack(
     monkeypatch: pytest.MonkeyPatch, folder: Path, pairs: dict[str, list[list[str]]], *more: str
 ) -> Path:
-    """`pack.py` over a file for each repository; the folder with what it wrote."""
+    """Run `pack.py` over a file for each repository, and return the output folder."""
     (folder / "pairs").mkdir()
     for repository, rows in pairs.items():
         lines = "".join(json.dumps(each) + "\n" for each in rows)
@@ -63,7 +64,7 @@ def texts(rows: Rows) -> list[str]:
 
 def test_a_pair_comes_back_as_it_was_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(number) for number in range(70)]
-    rows[3][3] = ""  # prose has no body
+    rows[3][3] = ""  # Prose has no body.
     packed = Packed.read(run_pack(monkeypatch, tmp_path, {"harbour+tide": rows}), 12)
     chosen = np.array([3, 0, 69])
     assert texts(packed.queries.take(chosen)) == [rows[number][1] for number in chosen]
@@ -94,7 +95,7 @@ def test_what_shares_question_text_or_place_is_known_as_such(
     rows[1][1] = rows[0][1]
     rows[2][2] = rows[0][2]
     rows[3][5] = rows[0][5]
-    rows[4][5] = rows[5][5] = ""  # of no place, which is none that they share
+    rows[4][5] = rows[5][5] = ""  # The pairs have no place, which does not count as a shared one.
     right = Packed.read(run_pack(monkeypatch, tmp_path, {"a+first": rows}), 96).right
     shared = (right[:, None] == right[None]).any(axis=2)
     assert [np.flatnonzero(shared[number]).tolist() for number in (0, 4, 6)] == [[0, 1, 2, 3], [4], [6]]
@@ -139,7 +140,7 @@ def test_of_a_large_repository_always_the_same_pairs_are_packed(
 
 @pytest.fixture
 def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packed:
-    """80 pairs of one repository, half of them of commits, 120 of another, and too few of a third."""
+    """Return 80 pairs of one repository, half of them of commits, 120 of another, and too few of a third."""
     sources = (Source.COMMENT, Source.COMMIT)
     pairs = {
         "a+first": [row(number, sources[number % 2]) for number in range(80)],
@@ -166,7 +167,7 @@ def test_sources_can_be_left_out_of_batches(tmp_path: Path, monkeypatch: pytest.
 
 def test_dropout_keeps_the_order_and_a_token_of_each_text_that_has_any(packed: Packed) -> None:
     whole = packed.texts.take(np.arange(40))
-    whole = Rows(whole.ids, np.append(whole.lengths, 0))  # and a text without any
+    whole = Rows(whole.ids, np.append(whole.lengths, 0))  # One row has a text without tokens.
     some, least = (whole.dropped(np.random.default_rng(1), share) for share in (0.5, 1.0))
     assert least.lengths.tolist() == [1] * 40 + [0]
     assert 0.4 < len(some.ids) / len(whole.ids) < 0.6

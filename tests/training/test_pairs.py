@@ -1,4 +1,5 @@
-"""Pairs of a small repository: what is asked leads to what it was found at, less the words taken from it."""
+"""Tests of the pairs of a small repository: each query leads to the text it was found at, without the words
+taken from it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from sources import Source
 
 from tests.training.git_repository import commit
 
-# Long enough that each definition is a chunk, and short enough that it is one alone.
+# Each definition is long enough to be a chunk, and short enough to be a single one.
 _BODY = "".join(f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(18))
 _VOLUME = f'''\
 def next_header(stream):
