@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure the latency of `cairn/context` in the real daemon over LSP, with everything indexed and warm.
 
-python benchmarks/context_latency.py --workspace FOLDER DATA [--count 300] [--output FILE]
+    python benchmarks/context_latency.py --workspace FOLDER DATA [--count 300] [--output FILE]
 
 DATA has the folder's index, which is completed first. The cursor jumps to lines all over the workspace, moves
 from line to line in a chunk, is where a word is typed before each request, and jumps with a question about

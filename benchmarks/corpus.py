@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Builds the corpora that the benchmarks index, from pinned source distributions.
+"""Build the corpora that the benchmarks index, from pinned source distributions.
 
-python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]     NAME: small, medium, large, wide,
-  all
+    python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]
 
-Each distribution is taken with the user's own pip and its configuration, checked against a pinned SHA-256 and
-unpacked into DEST/NAME with modification times of its own, so that the same name gives the same bytes
-everywhere. Then the files are counted against what is pinned here, and the chunks against the least that NAME
-promises. With --downloads the archives are kept there and used again.
+NAME is small, medium, large, wide or all. Each distribution is downloaded with the user's own pip and its
+configuration, checked against a pinned SHA-256 and unpacked into DEST/NAME with fixed modification times, so
+that the same name gives the same bytes everywhere. Then the number of files is compared with the pinned one,
+and the number of chunks with the least for NAME. With --downloads the archives are kept there and reused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Print Cairn's own stack frames from a front's handler to SQLite for one `cairn/search`, counted across the
-thread.
+"""Print Cairn's own stack frames from a front's handler to SQLite, in one `cairn/search`.
 
-python benchmarks/frames.py FOLDER
+    python benchmarks/frames.py FOLDER
+
+The frames of the event loop and those of the search's thread are counted together.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Send thousands of malformed and hostile requests through every front, and check for failures, hangs,
 crashes, growth and leaks.
 
-python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
+    python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
 
 It starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends this many
 requests of each kind. After each batch, a valid request must be answered. `hostile_http.py`, `hostile_lsp.py`

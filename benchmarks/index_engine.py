@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure the index engine: the real daemon on real trees, one row of the table of goals at a time.
 
-python benchmarks/index_engine.py ROW CORPORA [--corpus FOLDER] [--data DIR] [--output FILE] ...
+    python benchmarks/index_engine.py ROW CORPORA [--corpus FOLDER] [--data DIR] [--output FILE] ...
 
 CORPORA is the folder in which `corpus.py` made the corpora; each row has its own, and --corpus takes any
 other folder instead. A row works on a copy. With --data the copy and its index are kept there and used again,

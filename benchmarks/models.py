@@ -2,7 +2,8 @@
 """Measure what the vectors of each model add to Cairn's own ranking, and what they find alone, on several
 question sets.
 
-python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
+    python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...]
+      [--model]
 
 A set is a folder of questions, the folder of its checkouts, and the part to index, `folder` or `checkout`, as
 in `benchmarks/retrieval`. The daemon makes indexes in `--data`, which are copied for each table: files are

@@ -2,7 +2,7 @@
 """Measure the latency of `cairn serve`'s page in a real browser: to the first paint, and from a keystroke to
 its rows.
 
-python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
+    python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
 
 It uses a headless Chromium and a real `cairn serve`. DATA has the folder's index, which is completed first.
 Each load has a browser context of its own, so the browser's cache is empty.

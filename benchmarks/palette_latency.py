@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure the latency of VS Code's search palette, from a keystroke to the frame that shows the rows.
 
-python benchmarks/palette_latency.py --workspace FOLDER DATA [--output FILE]
+    python benchmarks/palette_latency.py --workspace FOLDER DATA [--output FILE]
 
 It uses a real workbench (code-server and a headless Chromium), with the packaged extension and the real
 daemon, so the time includes debounce, request, answer, extension host and drawing. DATA has the folder's

@@ -2,7 +2,8 @@
 """Measure the latency of searches in the real daemon over LSP, with everything indexed and warm, and while a
 user types.
 
-python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...] [--output FILE] ...
+    python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...]
+      [--output FILE] ...
 
 DATA has the folder's index, which is completed first. Queries are drawn from the index (names, commit
 subjects, first sentences of comments), or are the lines of a file. Then the first of them are typed,

@@ -2,7 +2,7 @@
 """Run eight clients at once on one `cairn serve` (LSP, REST and MCP) while files are saved, and check errors
 and memory.
 
-python benchmarks/soak.py FOLDER [--minutes 10] [--clients 8] [--output FILE]
+    python benchmarks/soak.py FOLDER [--minutes 10] [--clients 8] [--output FILE]
 
 It works on a copy of FOLDER. Connections come and go. Every tenth save is searched for until it is found.
 """

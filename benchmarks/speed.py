@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure how fast the real daemon indexes and answers, driven over LSP like an editor drives it.
 
-python benchmarks/speed.py FOLDER [--runs 3] [--output results.json]
+    python benchmarks/speed.py FOLDER [--runs 3] [--output results.json]
 
 It prints the medians of several runs, each with a fresh index: milliseconds from the start of the process to
 the answer of `initialize`, to the first keyword answer, to all files indexed and to `ready`; files and chunks

@@ -2,7 +2,7 @@
 """Measure the code model that comes with Cairn: embedding speed on one core, time for a query, loading time
 and size.
 
-python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
+    python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
 
 FOLDER's files are cut into chunks and embedded like the indexer does it, words and pieces included, in pages
 like its own. Skeletons are the texts of code, with the code below them and without (`alone`). Each run is a

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure the speed and recall of each way to find the nearest static vectors.
 
-python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...]
-  [--rows 10000 100000 500000]
+    python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...]
+      [--rows 10000 100000 500000]
 
 DATA is a complete index with static vectors, which is only read. The vectors come from it: a sample for fewer
 rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.

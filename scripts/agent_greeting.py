@@ -1,6 +1,6 @@
 """Writes `server/cairn/attach/greeting.json`: the answers of `cairn mcp` before an engine runs.
 
-.venv/bin/python scripts/agent_greeting.py
+    .venv/bin/python scripts/agent_greeting.py
 
 Run it after a change to the tools of agents or to their manuals. A test compares the file with the answers of
 the server itself.

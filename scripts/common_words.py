@@ -1,6 +1,6 @@
 """Writes server/cairn/retrieval/common_words.txt: stems of words that many projects use.
 
-python scripts/common_words.py CHECKOUT [CHECKOUT ...]
+    python scripts/common_words.py CHECKOUT [CHECKOUT ...]
 
 A word is included if it occurs at least three times in at least an eighth of the checkouts, which excludes
 names and typing errors of a single project. Cairn never corrects the spelling of an included word in a query.

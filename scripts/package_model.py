@@ -1,6 +1,6 @@
 """Puts a trained static table into the package, as the code model that comes with Cairn.
 
-.venv/bin/python scripts/package_model.py TABLE
+    .venv/bin/python scripts/package_model.py TABLE
 
 TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` defines their content).
 A description with their digest is written beside them.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Take pictures of each view of the page over a folder: light and dark, wide and on a phone.
 
-.venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT]
-  [--ask TEXT ...]
+    .venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT]
+      [--ask TEXT ...]
 
 PICTURES gets a PNG of each, such as `search-dark-phone.png`. The folder's index is in `CAIRN_DATA_DIR`.
 """

@@ -1,6 +1,6 @@
 """Writes docs/settings.md and docs/protocol.md from the classes of `cairn.settings` and `cairn.protocol`.
 
-.venv/bin/python scripts/reference_docs.py
+    .venv/bin/python scripts/reference_docs.py
 
 A test compares the files with the output of this script.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+
 from cairn.engine.methods import METHODS, STAGES, Method
 from cairn.http.errors import CODES
 from cairn.schema.json_schema import DEFS, Describer

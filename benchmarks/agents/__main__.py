@@ -2,8 +2,8 @@
 """Measure how many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep,
 semble.
 
-python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR]
-  [--semble PYTHON] [--output FILE]
+    python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR]
+      [--semble PYTHON] [--output FILE]
 
 For each system it takes the loop that costs least on half of the questions of `--sets`; the other half and
 the questions of `--held-out` check it.

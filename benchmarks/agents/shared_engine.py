@@ -1,8 +1,8 @@
 """Measure agents on one workspace that share an engine: whether the engine's death fails an answer, and the
 memory of an agent and an engine.
 
-.venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR]
-  [--output FILE]
+    .venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR]
+      [--output FILE]
 
 Each agent is a real `cairn mcp` process, driven by MCP's own client, which sends searches, discoveries and
 reads without pause. Meanwhile the engine's process is killed (SIGKILL) at random, every 5 to 25 seconds. An

@@ -1,7 +1,7 @@
 """Measure the time from the start of a process to its first answer: `cairn mcp` and `cairn search`, with and
 without a running engine.
 
-.venv/bin/python benchmarks/agents/starting.py FOLDER [--runs 9] [--output FILE]
+    .venv/bin/python benchmarks/agents/starting.py FOLDER [--runs 9] [--output FILE]
 
 It also measures the memory of ten agents and an editor on one workspace: the editor is a real `cairn lsp`,
 whose engine the agents share.

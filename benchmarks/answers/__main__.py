@@ -2,7 +2,7 @@
 """Measure how many of the facts that an answer needs the real daemon retrieves, at several budgets, compared
 with ripgrep and semble.
 
-python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
+    python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
 
 A set is a folder of `facts.json` with `repos.tsv` in it or in its parent. Whole checkouts are indexed with
 the code model that comes with Cairn, and never written to.

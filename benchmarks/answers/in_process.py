@@ -2,8 +2,8 @@
 """Ask Cairn the same questions in this process, over existing indexes, which takes seconds instead of
 minutes, for tuning.
 
-python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
-  [--explain ID ...] ...
+    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
+      [--explain ID ...] ...
 
 Requests go through the same code as in every front, but nothing is indexed or watched, no deadline ends a
 search early, and the kill switch is off. The daemon makes missing indexes; with `--complete` it also looks

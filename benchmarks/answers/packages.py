@@ -2,8 +2,8 @@
 """Measure in workspaces of several packages whether `cairn/discover` shows the package first that a question
 is about.
 
-python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
-  [--output FILE]
+    python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
+      [--output FILE]
 
 A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its
 `package`. Cairn answers them in this process (`in_process.py`), over indexes that the daemon makes if they

@@ -2,7 +2,7 @@
 
 It needs an interpreter that has semble 0.7.0, attrs, cattrs and platformdirs, which may differ from Cairn's:
 
-PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
+    PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
 
 The request is JSON, `{tree, questions, limit, content}`; so is the answer, `{version, questions: [{ms,
 chunks}]}`, each chunk `[path, first line, last line, text]` with lines from 1.

@@ -2,8 +2,8 @@
 """Measure the contribution of each stage of discovery: required citations, facts and packages found with the
 stage at its default, and without it.
 
-python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR
-  [--sets tuned] [--output FILE]
+    python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR
+      [--sets tuned] [--output FILE]
 
 It works in process, over indexes that the daemon makes if they are missing, with the code model that comes
 with Cairn. The questions are those for discovery (bullets and excerpts that cite the required places) and

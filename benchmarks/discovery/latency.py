@@ -2,7 +2,7 @@
 """Measure the latency of `cairn/discover` in the real daemon over LSP, with everything indexed and warm,
 beside the targets.
 
-python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
+    python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
 
 DATA has the folder's index, which is completed first. Questions are drawn from the index, a quarter of them
 "what is NAME", which have the most variations; or they are the lines of a file. In each run one process gets

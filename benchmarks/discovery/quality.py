@@ -2,7 +2,7 @@
 """Measure how many required citations `cairn/discover` finds, and whether its evidence, answers and prompts
 are correct.
 
-python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
+    python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
 
 Each project of the sets is downloaded (an sdist by pip, a package by npm; SHA-256 checked), unpacked into
 --projects, and indexed by the real daemon until it is `ready`. Each question is sent over LSP with each of

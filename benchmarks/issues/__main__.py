@@ -2,8 +2,8 @@
 """Measure whether all files that an issue's fix changed are among the first results for the issue's text,
 compared with BM25.
 
-python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N]
-  [--store URL] [--output FILE]
+    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...]
+        [--every N] [--store URL] [--output FILE]
 
 `DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each
 issue is made and kept in `--data`: 4 to 20 s and 5 to 100 MB each. With `--store` it is also published into a

@@ -2,8 +2,8 @@
 """Measure how well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and
 kill switch.
 
-python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA
-  [--sentences kernel=DEST/kernel ...] [--output FILE]
+    python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA
+      [--sentences kernel=DEST/kernel ...] [--output FILE]
 
 `DATA/TREE` is the index of each tree; a missing one is made, which takes half an hour for the kernel.
 `sentences.py` made `DEST`.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure how long it takes to index a checkout, compared with semble with the same table of token vectors.
 
-python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2]
-  [--output FILE.json]
+    python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2]
+      [--output FILE.json]
 
 Each run is a process of its own from its start to its end, in alternation: `cairn index` into an empty data
 folder (words, names, references, static vectors and history, on disk), and semble's index of code, documents

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Query an existing index in this process, without daemon, deadline or kill switch.
 
-python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA]
+    python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA]
         [--sentences kernel=DEST/kernel ...] [--half tuned] [--kind how ...] [--settings JSON] [--no-vectors]
         [--output FILE.jsonl] [--compare FILE.jsonl]
 

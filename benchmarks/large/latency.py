@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure the latency of a real daemon on a large tree, idle and next to busy processes, and its memory.
 
-python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1]
-        [--memory 1000] [--saves 20] [--seed 1] [--output FILE]
+    python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1]
+            [--memory 1000] [--saves 20] [--seed 1] [--output FILE]
 
 `DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. Without `--figure` all figures are measured:
 

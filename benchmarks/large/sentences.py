@@ -2,8 +2,8 @@
 """Make weakly labelled questions: doc comments of 300 definitions, to be asked of a copy of the tree without
 these comments.
 
-python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300]
-  [--seed 1]
+    python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300]
+      [--seed 1]
 
 It makes in DEST the copy (`kernel/tree`), its index (`kernel/data`) and the questions (`kernel/sets`), which
 `in_process.py --sentences kernel=DEST/kernel` asks. The sentences are the trees' own text, so they are drawn

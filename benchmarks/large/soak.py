@@ -2,8 +2,8 @@
 """Run queries, saves and branch switches on a large tree for hours, and check errors, memory growth and lower
 phases.
 
-python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4]
-        [--switched 2000] [--every 120] [--pause 4] [--kept DIR] [--output FILE]
+    python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4]
+            [--switched 2000] [--every 120] [--pause 4] [--kept DIR] [--output FILE]
 
 It works on a copy of FOLDER that is a git repository with two branches, which differ in `--switched` files;
 every `--every` seconds it switches to the other branch. A save a second is made and undone. `--index` is a

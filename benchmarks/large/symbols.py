@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draw names that a tree defines exactly once, and write them as questions: `sets/HALF/TREE-symbols.json`.
 
-python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1]
-  [--sets DIR]
+    python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1]
+      [--sets DIR]
 
 It needs Universal Ctags. Declarations, prototypes, members, parameters and local variables are not
 definitions. Names with several definitions are left out, also if both are in one file under different

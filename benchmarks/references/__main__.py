@@ -2,7 +2,7 @@
 """Measure recall and precision of `cairn/references` against the calls that a language server knows, compared
 with `rg -w`.
 
-python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
+    python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
 
 A set is a file that `truth.py` made. Whole checkouts are indexed, and never written to.
 """

@@ -2,8 +2,8 @@
 """Measure the latency of `cairn/references` in the real daemon over LSP, with everything indexed and warm,
 and after a save.
 
-python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
-  [--output FILE]
+    python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
+      [--output FILE]
 
 DATA has the folder's index; a missing one is made first, without a model. Functions are drawn from the whole
 index. Saves are made in a copy of the folder.

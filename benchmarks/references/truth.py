@@ -2,7 +2,7 @@
 """Ask a language server for the callers of functions sampled evenly from a repository, and write them as a
 set.
 
-python benchmarks/references/truth.py CHECKOUT LANGUAGE OUTPUT_FOLDER [--functions 200] [--below FOLDER]
+    python benchmarks/references/truth.py CHECKOUT LANGUAGE OUTPUT_FOLDER [--functions 200] [--below FOLDER]
 
 The checkout is copied first, since servers need files of their own in it. Nothing is downloaded.
 """

@@ -2,7 +2,7 @@
 """Measure the ranking of the real daemon on question sets over public repositories, compared with plain BM25
 and ripgrep.
 
-python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
+    python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
 
 A set is a folder of NAME.json with `repos.tsv` in it or in its parent. Repositories are taken from the folder
 of checkouts or cloned into it, and never written to.

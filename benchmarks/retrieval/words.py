@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Search for words that only one file contains, and measure whether that file comes first.
 
-python benchmarks/retrieval/words.py CHECKOUT ... [--words 30] [--data DIR] [--output FILE]
+    python benchmarks/retrieval/words.py CHECKOUT ... [--words 30] [--data DIR] [--output FILE]
 
 The words are drawn from each kind of file. Plain words count as they are written, though their stems may
 occur in many files: the query "Closes" may well mean code that closes something.

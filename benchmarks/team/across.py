@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure whether a question to all repositories of a store at once finds the right one first.
 
-python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
+    python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
 
 Each question of the sets is about one repository, which the store has by that name; it is sent to all
 repositories that the reader may see.

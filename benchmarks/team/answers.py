@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measure whether a team's store gives the same prompts as the index file, and the facts in them.
 
-python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME] [--output FILE]
+    python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME]
+      [--output FILE]
 
 Each repository of the sets is in the store under its name, indexed at the commit of its checkout
 CHECKOUTS/NAME, which is indexed here as well. Both get every question.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure whether a team's database gives the same answers as the index files that it was made from.
 
-python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
-  [--output FILE]
+    python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
+      [--output FILE]
 
 KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions.
 Missing indexes are published into the database at URL (its owner's), and every question is ranked over the

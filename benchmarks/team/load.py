@@ -2,8 +2,8 @@
 """Measure latency and throughput of questions over a team's database, compared with the index file that it
 was made from.
 
-python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8]
-        [--processes 2] [--rounds 2] [--seconds 30] [--output FILE]
+    python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8]
+            [--processes 2] [--rounds 2] [--seconds 30] [--output FILE]
 
 DATA is the CAIRN_DATA_DIR that a folder was indexed into; FILE is a JSON list of objects with a `query` each.
 A missing index is published into the database at URL (its owner's). Clients are threads, spread over the

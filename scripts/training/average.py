@@ -1,7 +1,7 @@
 """Averages models that were trained from the same start, with other seeds or pairs; the mean is better than
 each.
 
-average.py DEST MODEL MODEL ...
+    average.py DEST MODEL MODEL ...
 
 A piece's vector is the mean of theirs, with the weights that it has in texts; its weight in questions is the
 geometric mean.

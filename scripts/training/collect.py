@@ -1,6 +1,6 @@
 """Collects pairs from public repositories: one JSON-lines file each, and a summary of each repository.
 
-collect.py LIST CLONES DEST [--processes 2]
+    collect.py LIST CLONES DEST [--processes 2]
 
 LIST has a line for each repository: language, owner/name, separated by a tab. Clones are bare, with history,
 in CLONES/owner+name/repo or CLONES/owner+name. Repositories without a permissive licence are left out, and

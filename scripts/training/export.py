@@ -1,6 +1,6 @@
 """Turns a trained model into the table that comes with Cairn: int8, and for each piece two scales.
 
-export.py MODEL DEST
+    export.py MODEL DEST
 
 `train.py` wrote MODEL; DEST gets `vectors.npy` and `vocabulary.txt`, which `scripts/package_model.py` puts in
 place. A piece's scales are the factors of its int8 vector in a text and in a question.

@@ -2,7 +2,7 @@
 """Make question sets with weak labels from repositories that no model is trained on: from later commits, and
 from doc comments.
 
-python scripts/training/held_back.py --sources DIR --checkouts DIR --sets DIR [--only NAME ...]
+    python scripts/training/held_back.py --sources DIR --checkouts DIR --sets DIR [--only NAME ...]
 
 `held_back.tsv` pins the repositories. Each is taken from `--sources`, or cloned into it. `--checkouts/NAME`
 is reset to a state before its latest commits, and a further commit removes the comments that became

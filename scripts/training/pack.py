@@ -1,6 +1,6 @@
 """Packs pairs into arrays of token ids, without near-duplicates, and makes the vocabulary.
 
-pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
+    pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
 
 `collect.py` wrote PAIRS. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
 """

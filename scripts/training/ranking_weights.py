@@ -2,9 +2,9 @@
 """Fit the weights of the ranking signals to many kinds of questions together, and evaluate them on
 repositories left out.
 
-python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
-    python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
-        [--output FILE]
+    python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
+        python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
+            [--output FILE]
 
 The repositories of all sets are dealt into five parts; weights are fitted on four of them and evaluated on
 the fifth, each set with the same weight. With `--issues` the weights for reports are fitted this way, by

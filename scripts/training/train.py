@@ -1,6 +1,6 @@
 """Trains the static model from pairs by contrast: a vector and two weights for each word piece.
 
-train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 60]
+    train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 60]
 
 `pack.py` wrote PACKED. The vector of a question or a text is the weighted sum of its pieces' vectors, at unit
 length. Training pulls a question towards its text and away from the other texts of its block, all from the
