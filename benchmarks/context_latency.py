@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.daemon import Daemon
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import IndexFile, opened
 from engine.ready import NotReadyError, indexed
 
@@ -36,7 +36,7 @@ def main() -> None:
         figures = measure(workspace, data, options.count, random.Random(options.seed))
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**surroundings(), "seed": options.seed}, **figures}
+    kept = {"conditions": {**run_conditions(), "seed": options.seed}, **figures}
     print(json.dumps(kept, indent=2))
     if options.output:
         options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
@@ -118,7 +118,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--count", type=int, default=300, help="places to jump to")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

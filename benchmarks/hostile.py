@@ -26,7 +26,7 @@ from typing import Any
 import hostile_http
 import hostile_lsp
 import hostile_mcp
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.place import Place, place_for
 from engine.wording import questions
 from hostile_traffic import Report, lay_secret
@@ -113,7 +113,7 @@ def main() -> None:
     )
     known = ("rest", "lsp", "mcp", "mcp-stdio")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--requests", type=int, default=10_000, help="of each kind")
+    parser.add_argument("--requests", type=int, default=10_000, help="number of each kind")
     parser.add_argument("--kinds", nargs="+", choices=known, default=known)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=8)
@@ -121,7 +121,7 @@ def main() -> None:
     options = parser.parse_args()
     shown: Figures = {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "folder": options.folder.resolve().name,
             "requests_of_each_kind": options.requests,
             "at_once": options.at_once,

@@ -255,8 +255,8 @@ async def attack(
         for number in left:
             sent = attacker.next()
             shown = sent.data[:400].replace(target.token.encode(), b"TOKEN")
-            told = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
-            await send(target.host, target.port, sent, kept, told, judged)
+            request_text = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
+            await send(target.host, target.port, sent, kept, request_text, judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
     return kept
@@ -328,7 +328,7 @@ def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
     head, _, body = answer.partition(b"\r\n\r\n")
     first = head.split(b"\r\n")[0].split(b" ")
     if len(first) < 2 or not first[1].isdigit():
-        return "?", None, f"what is no HTTP, {answer[:200]!r},"
+        return "?", None, f"bytes that are not HTTP, {answer[:200]!r},"
     status = first[1].decode()
     if status == "100":
         return read(body, kind)
@@ -345,7 +345,7 @@ def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
     try:
         return status, json.loads(body, parse_constant=_refuse), ""
     except ValueError:
-        return status, None, f"a body that is no JSON, {body[:200]!r},"
+        return status, None, f"a body that is not JSON, {body[:200]!r},"
 
 
 def _refuse(name: str) -> None:

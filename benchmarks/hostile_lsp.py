@@ -220,7 +220,7 @@ class Attacker:
             ]
         )
         message = self._request(method, params)
-        return "any method", message if self._random.random() < 0.7 else self._told(method, params)
+        return "any method", message if self._random.random() < 0.7 else self._notification(method, params)
 
     def _documents(self) -> tuple[str, Any]:
         """Return documents that are opened, changed, saved and closed in any order, with any names."""
@@ -242,7 +242,7 @@ class Attacker:
             "didClose": {"textDocument": {"uri": uri}},
         }
         names = self._random.sample([*made], self._random.randrange(1, 5))
-        return "documents", [self._told(f"textDocument/{name}", made[name]) for name in names]
+        return "documents", [self._notification(f"textDocument/{name}", made[name]) for name in names]
 
     def _escape(self) -> tuple[str, Any]:
         given = self._random.choice([*ESCAPES, "link.txt"])
@@ -264,20 +264,22 @@ class Attacker:
     def _cancelled(self) -> tuple[str, Any]:
         method = self._random.choice(["search", "discover", "context", "related", "status"])
         request = self._request(f"cairn/{method}", {"query": f"moor a ship {self._random.random()}"})
-        wrong = self._told("$/cancelRequest", self._random.choice([{}, {"id": "unknown"}, {"id": []}, 5]))
-        return "cancelled", [request, self._told("$/cancelRequest", {"id": ...}), wrong]
+        wrong = self._notification(
+            "$/cancelRequest", self._random.choice([{}, {"id": "unknown"}, {"id": []}, 5])
+        )
+        return "cancelled", [request, self._notification("$/cancelRequest", {"id": ...}), wrong]
 
     def _unknown_method(self) -> tuple[str, Any]:
         name = self._random.choice(
             [*STRINGS, "cairn/", "cairn/serach", "$/nothing", "rpc.exit", "initialise"]
         )
         message = self._request(name, self._values.anything(0))
-        return "unknown method", message if self._random.random() < 0.7 else self._told(name, {})
+        return "unknown method", message if self._random.random() < 0.7 else self._notification(name, {})
 
     def _wrong_order(self) -> tuple[str, Any]:
         again = self._request("initialize", self.opening())
         return "wrong order", self._random.choice(
-            [again, self._told("initialized", {}), self._told("initialize", {})]
+            [again, self._notification("initialized", {}), self._notification("initialize", {})]
         )
 
     def _settings_or_folders(self) -> tuple[str, Any]:
@@ -285,15 +287,15 @@ class Attacker:
         settings = {self._random.choice(["cairn", "search", ""]): self._values.anything(0)}
         return "settings and folders", self._random.choice(
             [
-                self._told(
+                self._notification(
                     "workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}}
                 ),
-                self._told(
+                self._notification(
                     "workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}}
                 ),
-                self._told("workspace/didChangeWorkspaceFolders", self._values.anything(4)),
-                self._told("workspace/didChangeConfiguration", {"settings": settings}),
-                self._told("workspace/didChangeWatchedFiles", {"changes": self._values.anything(0)}),
+                self._notification("workspace/didChangeWorkspaceFolders", self._values.anything(4)),
+                self._notification("workspace/didChangeConfiguration", {"settings": settings}),
+                self._notification("workspace/didChangeWatchedFiles", {"changes": self._values.anything(0)}),
             ]
         )
 
@@ -302,7 +304,7 @@ class Attacker:
         return {"jsonrpc": "2.0", "id": ..., "method": method, "params": params}
 
     @staticmethod
-    def _told(method: str, params: Any) -> dict[str, Any]:
+    def _notification(method: str, params: Any) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
@@ -473,7 +475,7 @@ class _Connection:
 
     def _heard(self, body: bytes) -> None:
         if escaped(body):
-            self._report.problems.append(f"what is outside of the workspace ({self._where}): {body[:300]!r}")
+            self._report.problems.append(f"text from outside the workspace ({self._where}): {body[:300]!r}")
         message = json.loads(body)
         if "method" in message:
             if "id" in message:

@@ -56,7 +56,7 @@ def main() -> None:
     rows = ROWS if options.row == "all" else {options.row: ROWS.get(options.row, PREPARE)}
     missed = [name for name, row in rows.items() if not _run(name, row, options)]
     if missed:
-        sys.exit(f"missed or not measured: {', '.join(missed)}")
+        sys.exit(f"goal missed, or not measured: {', '.join(missed)}")
 
 
 def _run(name: str, row: Row, given: argparse.Namespace) -> bool:
@@ -89,19 +89,27 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("row", choices=(*ROWS, "prepare", "all"))
-    parser.add_argument("corpora", type=Path, nargs="?", default=Path(), help="where corpus.py made them")
-    parser.add_argument("--corpus", type=Path, help="any folder, instead of the row's own corpus")
-    parser.add_argument("--data", type=Path, help="keep the copy and its index here, and use them again")
+    parser.add_argument(
+        "corpora", type=Path, nargs="?", default=Path(), help="folder in which corpus.py made the corpora"
+    )
+    parser.add_argument("--corpus", type=Path, help="another folder instead of the row's own corpus")
+    parser.add_argument("--data", type=Path, help="keep the copy and its index here for the next run")
     parser.add_argument("--output", type=Path, help="write the row into this JSON file, beside others")
-    parser.add_argument("--runs", type=int, help="runs of which the median counts, or rounds")
+    parser.add_argument("--runs", type=int, help="number of runs or rounds; the median counts")
     parser.add_argument(
-        "--count", "--kills", "--saves", "--queries", type=int, dest="count", help="kills, saves, queries"
+        "--count",
+        "--kills",
+        "--saves",
+        "--queries",
+        type=int,
+        dest="count",
+        help="number of kills, saves or queries",
     )
     parser.add_argument(
-        "--minutes", "--idle-minutes", type=float, dest="minutes", help="how long `idle` waits"
+        "--minutes", "--idle-minutes", type=float, dest="minutes", help="minutes that `idle` waits"
     )
-    parser.add_argument("--embedding", choices=("on", "off"), help="instead of what the row needs")
-    parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn by chance")
+    parser.add_argument("--embedding", choices=("on", "off"), help="override the row's own choice")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     return parser.parse_args()
 
 

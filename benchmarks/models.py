@@ -28,7 +28,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 from engine.daemon import Daemon, all_files_indexed
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.place import make_data_folder
 from engine.ready import indexed
 from retrieval.asking import Answer
@@ -138,7 +138,7 @@ def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool)
     if not kept.exists():
         make_data_folder(kept)
     with Daemon(workspace, kept, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(all_files_indexed, _PATIENCE)
+        daemon.wait_until(all_files_indexed, _PATIENCE)
     return kept
 
 
@@ -239,7 +239,7 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
         return
     base = rows[WITHOUT]
     kept: Figures = {
-        "conditions": {**surroundings(), "commit": commit()},
+        "conditions": {**run_conditions(), "commit": commit()},
         "rows": {
             row.name: {
                 "bytes": row.size,

@@ -23,7 +23,7 @@ from urllib.parse import quote, urlencode
 
 from attrs import frozen
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import make_data_folder
 from engine.ready import NotReadyError, indexed
@@ -33,7 +33,7 @@ from serving.server import Server, serving
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import system_packages  # noqa: E402
-from page_browser import is_indexed, launched, sign_in, until  # noqa: E402
+from page_browser import is_indexed, launched, sign_in, wait_until  # noqa: E402
 
 LONGEST = 25
 """The number of characters of a query that are typed."""
@@ -54,8 +54,9 @@ _PAINT = """() => {
     const paint = performance.getEntriesByName("first-contentful-paint")[0];
     return paint && { first_byte: loaded.responseStart, whole: loaded.responseEnd, paint: paint.startTime };
 }"""
-_SCRIPTS = """performance.getEntriesByType("resource").filter(each => /[.]js$/.test(new URL(each.name).pathname)).map(each => [
-    new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""
+_SCRIPTS = """performance.getEntriesByType("resource")
+    .filter(each => /[.]js$/.test(new URL(each.name).pathname))
+    .map(each => [new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""  # noqa: E501
 _WATCH = """() => {
     const waiting = [], measured = [], box = document.getElementById("q");
     let asked = "";
@@ -105,11 +106,11 @@ def main() -> None:
     except NotReadyError as problem:
         sys.exit(str(problem))
     questions = iter(_questions(workspace, data, options))
-    before = surroundings()
+    before = run_conditions()
     # On a busy machine, the kill switch must not change the answers.
     steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
     with serving(workspace, data, steady) as server, launched(browser) as chromium:
-        until(lambda: is_indexed(_status(server)))
+        wait_until(lambda: is_indexed(_status(server)))
         kept = {
             "conditions": {
                 **before,
@@ -151,8 +152,8 @@ def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str
             context = _context(chromium, server)
             page = context.new_page()
             page.goto(server.url + view.address(next(questions)))
-            load = until(lambda page=page: page.evaluate(_PAINT))
-            until(lambda page=page, view=view: page.evaluate(view.is_whole))
+            load = wait_until(lambda page=page: page.evaluate(_PAINT))
+            wait_until(lambda page=page, view=view: page.evaluate(view.is_whole))
             scripts |= {script: (sent, size) for script, sent, size in page.evaluate(_SCRIPTS)}
             if number >= _WARMING_UP:
                 loads[name].append(load)
@@ -234,10 +235,10 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
-    parser.add_argument("--file", required=True, help="the file of the folder that the file page shows")
+    parser.add_argument("--file", required=True, help="the file that the file page shows")
     parser.add_argument("--loads", type=int, default=30, help="cold loads of each view")
     parser.add_argument("--count", type=int, default=260, help="questions to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

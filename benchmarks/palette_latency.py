@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.ready import NotReadyError, indexed
 
@@ -49,7 +49,7 @@ def main() -> None:
     except NotReadyError as problem:
         sys.exit(str(problem))
     questions = _questions(workspace, data, options)
-    before = surroundings()
+    before = run_conditions()
     figures = _measure(workspace, data, questions, browser)
     kept = {
         "conditions": {**before, "seed": options.seed, "code_server": editor_tools.CODE_SERVER_VERSION},
@@ -110,7 +110,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--count", type=int, default=50, help="questions to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from engine.daemon import Daemon
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.palette import LONGEST, type_questions
 from engine.ready import NotReadyError, indexed
@@ -44,7 +44,7 @@ def main() -> None:
         except NotReadyError as problem:
             sys.exit(str(problem))
     rows.sort(key=lambda row: row["chunks"])
-    kept = {"conditions": {**surroundings(), "seed": options.seed}, "workspaces": rows}
+    kept = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": rows}
     print(json.dumps(kept, indent=2))
     if options.output:
         options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
@@ -120,12 +120,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument(
-        "--reports", type=Path, metavar="FILE", help="a set of issues, as of `benchmarks/issues`"
+        "--reports", type=Path, metavar="FILE", help="a set of issues for `benchmarks/issues`"
     )
     parser.add_argument("--count", type=int, default=90, help="questions to draw")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is asked")
-    parser.add_argument("--typed", type=int, default=60, help="questions that are typed")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs of each question")
+    parser.add_argument("--typed", type=int, default=60, help="number of queries to type")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.place import Place, place_for
 from engine.wording import questions
 from serving.clients import Asker, Lsp, Mcp, Rest
@@ -203,9 +203,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    before = surroundings()
+    before = run_conditions()
     with place_for(options.folder.resolve(), None) as place, serving(place.tree, place.data) as server:
-        until_ready(server)
+        wait_until_ready(server)
         asked = questions(place.tree, 200, random.Random(options.seed))
         soak = Soak(server, place, asked, options.seed)
         soak.run(options.clients, options.minutes)
@@ -218,7 +218,7 @@ def main() -> None:
     sys.exit(0 if entry["met"] else 1)
 
 
-def until_ready(server: Server, patience: float = math.inf) -> None:
+def wait_until_ready(server: Server, patience: float = math.inf) -> None:
     """Wait until nothing is left to do. Raises TimeoutError after `patience` seconds."""
     rest, deadline = Rest(server), time.monotonic() + patience
     while (status := rest.ask("status", {}))["state"] != "ready":

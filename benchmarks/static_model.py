@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from engine.figures import Figures, medians, surroundings
+from engine.figures import Figures, medians, run_conditions
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
@@ -48,7 +48,7 @@ def main() -> None:
     runs = [_in_a_process(options.folder) for _ in range(options.runs)]
     model = packaged_model()
     kept = {
-        "conditions": {**surroundings(), "folder": options.folder.name, "runs": options.runs},
+        "conditions": {**run_conditions(), "folder": options.folder.name, "runs": options.runs},
         "model": {"id": model.id, "dimension": model.dimension, "bytes": _size(model.folder)},
         "figures": medians(runs),
     }
@@ -131,7 +131,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=5, help="processes; figures are their medians")
-    parser.add_argument("--output", type=Path, help="where to keep the figures, as JSON")
+    parser.add_argument("--output", type=Path, help="also write the figures here, as JSON")
     parser.add_argument("--one-run", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

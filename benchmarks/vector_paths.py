@@ -26,7 +26,7 @@ from typing import Any
 
 import apsw
 import numpy as np
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
@@ -71,7 +71,7 @@ def main() -> None:
     )
     kept: Figures = {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "questions": len(questions),
             "rows_in_index": len(vectors),
             "limit": _LIMIT,
@@ -105,7 +105,7 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
             "float32 matrix": _float32(vectors),
             "int8 matrix": _uncoded(rows),
             **{f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
-               for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000)) if count < len(vectors)},
+               for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000)) if count < len(vectors)},  # noqa: E501
         }  # fmt: skip
         if figures["codes"]:
             paths["int8 matrix with codes"] = lambda asked: rows.nearest(asked, _LIMIT)[0]
@@ -139,7 +139,7 @@ def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures
             "p50_ms": round(percentile(taken, 50) * 1000, 2),
             "p95_ms": round(percentile(taken, 95) * 1000, 2),
             "of_sqlite_vec": round(percentile(taken, 50) / slowest, 3),
-            **{f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4) for i, k in enumerate(_RECALLED)},
+            **{f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4) for i, k in enumerate(_RECALLED)},  # noqa: E501
         }
         for name, taken in seconds.items()
     }  # fmt: skip
@@ -161,7 +161,7 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     while codes and _rows(reader).store.codes is None:
         time.sleep(0.001)
     coded = round((time.perf_counter() - began) * 1000, 1)
-    held = _bytes_in_memory(_rows(reader))
+    resident = _bytes_in_memory(_rows(reader))
     new = 10**7
     VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(asked[None], 5, axis=0), queued=0)
     added = ask()
@@ -177,7 +177,7 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
         "question_after_5_rows_went_ms": deleted,
         "codes": codes,
         "coded_after_ms": coded if codes else None,
-        "held_mb": round(held / 1e6, 1),
+        "held_mb": round(resident / 1e6, 1),
     }
 
 
@@ -419,7 +419,7 @@ def _arguments() -> argparse.Namespace:
         "--questions", type=Path, required=True, help="folder of NAME.json, each a list of {query}"
     )
     parser.add_argument(
-        "--subjects", type=Path, nargs="*", default=[], help="repositories whose commits are asked for"
+        "--subjects", type=Path, nargs="*", default=[], help="repositories whose commit subjects are queries"
     )
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 500_000])
     parser.add_argument("--count", type=int, default=100, help="questions")

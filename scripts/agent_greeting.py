@@ -23,14 +23,14 @@ async def greeting() -> dict[str, Any]:
     """Return the content of the file, from the answers of the server itself."""
 
     async def nowhere(*_: Any) -> Any:
-        raise AssertionError("nothing is asked of an engine")
+        raise AssertionError("the greeting must not query an engine")
 
     async with Client(build_server(nowhere), mode="legacy") as client:
-        told = client.session.initialize_result
+        initialized = client.session.initialize_result
         tools = await client.list_tools()
-    assert told is not None
+    assert initialized is not None
     plain = {"mode": "json", "by_alias": True, "exclude_unset": True}
-    result = told.model_dump(**plain)
+    result = initialized.model_dump(**plain)
     del result["protocolVersion"]
     return {
         "versions": list(HANDSHAKE_PROTOCOL_VERSIONS),

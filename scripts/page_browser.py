@@ -49,11 +49,11 @@ def is_indexed(status: Any) -> bool:
     )
 
 
-def until(holds: Callable[[], Any]) -> Any:
+def wait_until(holds: Callable[[], Any]) -> Any:
     """Poll until `holds` returns a true value, and return that. Raises TimeoutError."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not (found := holds()):
         if time.monotonic() > deadline:
-            raise TimeoutError("it did not come true")
+            raise TimeoutError("the condition did not become true")
         time.sleep(0.02)
     return found

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import environment
 import system_packages
-from page_browser import is_indexed, launched, sign_in, until
+from page_browser import is_indexed, launched, sign_in, wait_until
 from playwright.sync_api import BrowserContext, Page
 
 sys.path.append(str(environment.ROOT))
@@ -42,7 +42,7 @@ def main() -> int:
         return 1
     options.pictures.mkdir(parents=True, exist_ok=True)
     with serving(str(options.folder.resolve()), "--no-lsp") as served, launched(browser) as chromium:
-        until(lambda: is_indexed(served.call("status", {})))
+        wait_until(lambda: is_indexed(served.call("status", {})))
         for question in options.ask:  # The page about the index shows these as points.
             served.call("search", {"query": question})
         for size, (width, height) in SIZES.items():
@@ -77,7 +77,7 @@ def _views(context: BrowserContext, served: Served, options: argparse.Namespace)
     for name, address in addresses.items():
         page = context.new_page()
         page.goto(url + address)
-        until(lambda page=page, name=name: page.evaluate(_WHOLE.get(name, "true")))
+        wait_until(lambda page=page, name=name: page.evaluate(_WHOLE.get(name, "true")))
         views.append((name, page))
     return views
 

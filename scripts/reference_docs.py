@@ -105,7 +105,7 @@ each stage; with a `workDoneToken` it reports the usual work progress. Over REST
 
 **Several folders** Over REST, `?workspace=` selects one of several folders by its name, path or URI.
 `cairn openapi` prints the OpenAPI description of a server, and `GET /openapi.json` returns it.
-"""
+"""  # noqa: E501
 
 
 def settings_page() -> str:
@@ -156,14 +156,15 @@ def protocol_page() -> str:
     parts = [
         _PROTOCOL_HEAD,
         "## Errors\n",
-        'A REST error is `{"error": {"code", "message", "field"}}`; `field` is the dotted path of a wrong field.\n',
+        'A REST error is `{"error": {"code", "message", "field"}}`; `field` is the dotted path of a wrong field.\n',  # noqa: E501
         "| code | HTTP status | |\n|---|---|---|",
         *(f"| `{code}` | {status} | {text} |" for code, (status, text) in CODES.items()),
         "",
         "## Methods\n",
         _method_table(methods),
         "## The stages of discovery\n",
-        "`cairn/discover` runs nine stages. Each is a method, too, and accepts what the one before returns.\n",
+        "`cairn/discover` runs nine stages. Each is a method, too, and accepts what the one before "
+        "returns.\n",
         _method_table(STAGES.values()),
         "## Shapes\n",
         *(_shape(name, described) for name, described in sorted(definitions.items())),

@@ -26,7 +26,7 @@ def summary(traces: Sequence[Trace], definitions: float) -> Figures:
         "questions": len(traces),
         "definitions": round(definitions),
         "facts_within": {str(t): round(_mean_share(traces, t, definitions), 4) for t in CURVE},
-        "until": {f"{share:.0%}": _until(traces, share, definitions) for share in SHARES},
+        "until": {f"{share:.0%}": _cost_of_share(traces, share, definitions) for share in SHARES},
     }
 
 
@@ -53,7 +53,7 @@ def compared(
 ) -> Figures:
     """Compare our tokens with theirs until a share of the facts; both sequences have the same questions."""
     pairs = [
-        (a.tokens_until(share, our_definitions), b.tokens_until(share, their_definitions))
+        (a.tokens_to(share, our_definitions), b.tokens_to(share, their_definitions))
         for a, b in zip(ours, theirs, strict=True)
     ]
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -81,10 +81,10 @@ def _ratios(pairs: Sequence[tuple[float, float]]) -> Figures:
     }
 
 
-def _until(traces: Sequence[Trace], share: float, definitions: float) -> Figures:
+def _cost_of_share(traces: Sequence[Trace], share: float, definitions: float) -> Figures:
     reached = [trace for trace in traces if trace.reached(share, definitions) is not None]
-    tokens = [trace.tokens_until(share, definitions) or 0.0 for trace in reached]
-    calls = [trace.calls_until(share, definitions) or 0 for trace in reached]
+    tokens = [trace.tokens_to(share, definitions) or 0.0 for trace in reached]
+    calls = [trace.calls_to(share, definitions) or 0 for trace in reached]
     capped = [_capped(trace, share, definitions) for trace in traces]
     return {
         "reached": len(reached),
@@ -102,7 +102,7 @@ def _middle(values: Sequence[float], digits: int = 0) -> Figures:
 
 
 def _capped(trace: Trace, share: float, definitions: float) -> float:
-    tokens = trace.tokens_until(share, definitions)
+    tokens = trace.tokens_to(share, definitions)
     return TOKEN_CAP if tokens is None else tokens
 
 

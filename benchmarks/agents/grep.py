@@ -34,11 +34,11 @@ _FOUND_NOTHING = 1
 DEFINITIONS = (
     {
         "name": "Grep",
-        "description": "Search the contents of files with ripgrep. Supports full regular expressions (log.*Error,"
-        " function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). Output modes: content shows"
-        " the matching lines, files_with_matches shows paths only (the default), count shows how many lines match. Literal"
-        " braces need escaping. Patterns match within single lines unless multiline is true. Use this tool to search;"
-        " do not call grep or rg in a shell.",
+        "description": "Search the contents of files with ripgrep. Supports full regular expressions "
+        "(log.*Error, function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). Output modes: "  # noqa: E501
+        "content shows the matching lines, files_with_matches shows paths only (the default), count shows "
+        "how many lines match. Literal braces need escaping. Patterns match within single lines unless "
+        "multiline is true. Use this tool to search; do not call grep or rg in a shell.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -64,9 +64,9 @@ DEFINITIONS = (
     },
     {
         "name": "Read",
-        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning unless offset and"
-        " limit are given. Lines longer than 500 characters are cut. Folders cannot be read; list them with Glob."
-        " Call several reads at once when several files may be useful.",
+        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning unless "  # noqa: E501
+        "offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be read; list them with "  # noqa: E501
+        "Glob. Call several reads at once when several files may be useful.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -82,8 +82,8 @@ DEFINITIONS = (
     },
     {
         "name": "Glob",
-        "description": "Find files by a glob pattern such as **/*.js or src/**/*.ts. Returns matching paths, the most recently"
-        " changed first.",
+        "description": "Find files by a glob pattern such as **/*.js or src/**/*.ts. Returns matching paths, "
+        "the most recently changed first.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -136,8 +136,8 @@ class Tree:
 
     def idf(self, term: Term) -> float:
         """Return the inverse document frequency, 0 for a term that no file contains."""
-        held = len(self.hits(term.pattern))
-        return math.log(1 + len(self.paths) / held) if held else 0.0
+        matches = len(self.hits(term.pattern))
+        return math.log(1 + len(self.paths) / matches) if matches else 0.0
 
     def _run(self, *options: str) -> str:
         command = [self._binary, "--no-config", "--sort", "path", *options]

@@ -62,12 +62,12 @@ class Trace:
             None,
         )
 
-    def tokens_until(self, share: float, definitions: float) -> float | None:
+    def tokens_to(self, share: float, definitions: float) -> float | None:
         """Return the tokens until the share is reached, with `definitions`; None if it never is."""
         step = self.reached(share, definitions)
         return None if step is None else self.spent[step] + definitions
 
-    def calls_until(self, share: float, definitions: float) -> int | None:
+    def calls_to(self, share: float, definitions: float) -> int | None:
         """Return the calls until the share is reached; None if it never is."""
         step = self.reached(share, definitions)
         return None if step is None else step + 1

@@ -22,9 +22,9 @@ def markdown(results: Figures) -> str:
     """Return the whole report."""
     given = results["conditions"]
     parts = [
-        f"# Tokens until the facts are there\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn"
-        f" {given['cairn']} at {given['commit']}; load {given['load']}. A token is four characters; a loop gives up after"
-        f" {given['token_cap']:,} tokens or {given['call_cap']} calls.",
+        f"# Tokens until the facts are there\n\n{given['date']}, {given['machine']}, Python "
+        f"{given['python']}, Cairn {given['cairn']} at {given['commit']}; load {given['load']}. A token is "
+        f"four characters; a loop gives up after {given['token_cap']:,} tokens or {given['call_cap']} calls.",
         table(["system", "loop"], [[name, loop] for name, loop in results["chosen"].items()]),
     ]
     for name, group in results["groups"].items():
@@ -42,20 +42,20 @@ def _group(group: Figures) -> list[str]:
         ["share of the facts within", *(f"{tokens:,}" for tokens in CURVE)],
         [[name, *(f"{each['facts_within'][str(t)]:.2f}" for t in CURVE)] for name, each in systems.items()],
     )
-    parts = [curve, _until(systems)]
+    parts = [curve, _cost_table(systems)]
     for key, title in (("compared", ""), ("compared_in_sessions", f", in sessions of {SESSION} questions")):
         if group[key]:
             parts.append(_compared(group[key], title))
     return parts
 
 
-def _until(systems: Mapping[str, Figures]) -> str:
+def _cost_table(systems: Mapping[str, Figures]) -> str:
     rows = []
     for name, each in systems.items():
         for share in (f"{share:.0%}" for share in SHARES):
-            until = each["until"][share]
-            cells = [_pair(until[what]) for what in ("tokens", "calls", "tokens_with_cap")]
-            rows.append([name, share, f"{until['reached']} of {each['questions']}", *cells])
+            costs = each["until"][share]
+            cells = [_pair(costs[what]) for what in ("tokens", "calls", "tokens_with_cap")]
+            rows.append([name, share, f"{costs['reached']} of {each['questions']}", *cells])
     head = ["mean · median", "facts", "reached", "tokens", "calls", "tokens, the cap where not reached"]
     return table(head, rows)
 

@@ -36,8 +36,8 @@ from cairn.attach.records import read_record
 from cairn.paths import workspace_dir
 
 QUESTIONS = (
-    "how are cookies signed", "where are routes registered", "what happens when a request fails", "parse the configuration",
-    "error handler", "open a file and read it", "tests of the client", "default timeout", "how is a response made",
+    "how are cookies signed", "where are routes registered", "what happens when a request fails",
+    "parse the configuration", "error handler", "open a file and read it", "tests of the client", "default timeout", "how is a response made",  # noqa: E501
     "what is this project for",
 )  # fmt: skip
 ANSWER_SECONDS = 60.0
@@ -52,12 +52,12 @@ class Agent:
         self.latencies: list[float] = []
         self.failures: list[str] = []
 
-    async def run(self, until: float) -> None:
+    async def run(self, deadline: float) -> None:
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "cairn", "mcp", str(self.folder)], env=dict(os.environ)
         )
         async with Client(server, mode="legacy") as client:
-            while time.monotonic() < until:
+            while time.monotonic() < deadline:
                 tool = self.random.choice(("search", "search", "discover", "status"))
                 arguments = {} if tool.endswith("status") else {"query": self.random.choice(QUESTIONS)}
                 began = time.monotonic()
@@ -82,9 +82,9 @@ def engine(folder: Path) -> psutil.Process | None:
         return None
 
 
-async def kill_now_and_then(folder: Path, until: float, killed: list[int], seed: int) -> None:
+async def kill_now_and_then(folder: Path, deadline: float, killed: list[int], seed: int) -> None:
     chance = random.Random(seed)
-    while (left := until - time.monotonic()) > PAUSES[0]:
+    while (left := deadline - time.monotonic()) > PAUSES[0]:
         await asyncio.sleep(min(chance.uniform(*PAUSES), left))
         if (process := engine(folder)) is not None:
             try:
@@ -103,8 +103,8 @@ def relays() -> Iterator[psutil.Process]:
             continue
 
 
-async def sample(folder: Path, until: float, memory: list[dict[str, Any]]) -> None:
-    while time.monotonic() < until - 1:
+async def sample(folder: Path, deadline: float, memory: list[dict[str, Any]]) -> None:
+    while time.monotonic() < deadline - 1:
         await asyncio.sleep(5.0)
         running = [
             p
@@ -126,12 +126,14 @@ async def sample(folder: Path, until: float, memory: list[dict[str, Any]]) -> No
 
 
 async def measure(folder: Path, agents: int, minutes: float, kills: bool) -> dict[str, Any]:
-    until = time.monotonic() + 60 * minutes
+    deadline = time.monotonic() + 60 * minutes
     every = [Agent(folder, number) for number in range(agents)]
     killed: list[int] = []
     memory: list[dict[str, Any]] = []
-    disturbing = [kill_now_and_then(folder, until, killed, 7)] if kills else []
-    await asyncio.gather(*(agent.run(until) for agent in every), *disturbing, sample(folder, until, memory))
+    disturbing = [kill_now_and_then(folder, deadline, killed, 7)] if kills else []
+    await asyncio.gather(
+        *(agent.run(deadline) for agent in every), *disturbing, sample(folder, deadline, memory)
+    )
     latencies = sorted(latency for agent in every for latency in agent.latencies)
     failures = [failure for agent in every for failure in agent.failures]
     return {

@@ -48,12 +48,14 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         for limit in (5, 10)
     },
     TUNED: {
-        f"windows of ±{around}, {page:,} tokens{f' and {growth:g} times as much each time' if growth > 1 else ''}": Tuned(
-            around, page=page, growth=growth
-        )
+        f"windows of ±{around}, {page:,} tokens{growing}": Tuned(around, page=page, growth=growth)
         for around in (3, 5, 8)
         for page in (500, 1_000, 2_000)
-        for growth in (1.0, 1.5, 2.0)
+        for growth, growing in (
+            (1.0, ""),
+            (1.5, " and 1.5 times as much each time"),
+            (2.0, " and 2 times as much each time"),
+        )
     },
     USUAL: {
         f"{words} words{' together' if together else ''}, {files} files": Usual(words, together, files=files)

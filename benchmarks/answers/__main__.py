@@ -21,7 +21,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.place import kept_or_temporary
 from engine.ready import NotReadyError
 from retrieval.checkouts import CheckoutError
@@ -29,7 +29,7 @@ from retrieval.results import commit
 from retrieval.sets import SetError
 
 from answers import plot, report
-from answers.asking import Handed
+from answers.asking import Retrieved
 from answers.explained import explained
 from answers.facts import MAIN_BUDGET, read_fact_sets
 from answers.measurement import SYSTEMS, Asked, measure
@@ -44,7 +44,7 @@ def main() -> None:
     except (SetError, CheckoutError, NotReadyError, DaemonDiedError) as problem:
         sys.exit(str(problem))
     if options.explain:
-        for name, every in asked.handed.items():
+        for name, every in asked.retrieved.items():
             print("\n".join(explained(name, each) for each in every))
         return
     kept = results(asked, places, options.sets, options.systems)
@@ -72,11 +72,11 @@ def results(
 ) -> Figures:
     """Return the content of the results file: conditions, repositories, and the figures and answers of each
     system."""
-    measured = {name: each for name, each in asked.handed.items() if name not in asked.unavailable}
+    measured = {name: each for name, each in asked.retrieved.items() if name not in asked.unavailable}
     models = {figures["model"] for figures in asked.indexes.values()}
     return {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "commit": commit(),
             "model": ", ".join(sorted(models)),
             "sets": [each.resolve().name for each in sets],
@@ -98,14 +98,14 @@ def results(
             language: {name: _translation(given[name], measured[name]) for name in measured}
             for language, given in asked.translated.items()
         },
-        "questions": {name: by_question(handed) for name, handed in measured.items()},
+        "questions": {name: by_question(retrieved) for name, retrieved in measured.items()},
     }
 
 
-def _translation(handed: Sequence[Handed], english: Sequence[Handed]) -> Figures:
+def _translation(retrieved: Sequence[Retrieved], english: Sequence[Retrieved]) -> Figures:
     """Return the share of the facts at the main budget, beside that of the same questions in English."""
-    ids = {each.question.id for each in handed}
-    there = mean_share(handed, MAIN_BUDGET)
+    ids = {each.question.id for each in retrieved}
+    there = mean_share(retrieved, MAIN_BUDGET)
     same = mean_share([each for each in english if each.question.id in ids], MAIN_BUDGET)
     return {
         "questions": len(ids),
@@ -121,16 +121,23 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="SYSTEM")
-    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter that has semble")
+    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter with semble")
     parser.add_argument(
-        "--translations", type=Path, metavar="FILE", help="ask these, too: {language: {id: question}}"
+        "--translations",
+        type=Path,
+        metavar="FILE",
+        help="also ask these translations: {language: {id: question}}",
     )
-    parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
+    parser.add_argument("--explain", nargs="+", metavar="ID", help="show only these questions, with prompts")
     parser.add_argument("--output", type=Path, help="write JSON here; tables and plot beside it")
     return parser.parse_args()
 

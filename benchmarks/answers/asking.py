@@ -23,7 +23,7 @@ Request = Callable[[str, dict[str, Any]], Any]
 
 
 @frozen
-class Handed:
+class Retrieved:
     """The text that one system retrieves for one question."""
 
     question: FactQuestion
@@ -67,9 +67,9 @@ class Handed:
         return next((budget for budget in sorted(self.texts) if self.facts_found(budget)[place]), None)
 
 
-def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Handed:
+def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Retrieved:
     """Return the answer of a system that does not know the budget: the same text, cut at each."""
-    return Handed(question, {budget: cut(text, budget) for budget in BUDGETS}, ms, **known)
+    return Retrieved(question, {budget: cut(text, budget) for budget in BUDGETS}, ms, **known)
 
 
 def passages_text(passages: Iterable[tuple[str, int, int, str]]) -> str:
@@ -78,7 +78,7 @@ def passages_text(passages: Iterable[tuple[str, int, int, str]]) -> str:
     return "".join(f"{path}:{first}-{last}\n{text.rstrip()}\n\n" for path, first, last, text in passages)
 
 
-def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed:
+def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Retrieved:
     """Request `answerPrompt` of `cairn/discover` for each budget."""
     answers, took = {}, 0.0
     for budget in sorted(BUDGETS, key=lambda budget: budget != MAIN_BUDGET):
@@ -92,7 +92,7 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed
         for answer in answers.values()
         for cited in (*cited_in_answer(answer), *cited_in_prompt(answer["answerPrompt"]))
     ]
-    return Handed(
+    return Retrieved(
         question,
         {budget: cut(answers[budget]["answerPrompt"], budget) for budget in BUDGETS},
         took,
@@ -104,7 +104,7 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed
     )
 
 
-def ask_search(request: Request, question: FactQuestion, tree: Path) -> Handed:
+def ask_search(request: Request, question: FactQuestion, tree: Path) -> Retrieved:
     """Request the passages of `cairn/search`: the best one of each result, and then further ones of the same
     file."""
     began = time.perf_counter()
@@ -128,7 +128,7 @@ def ask_search(request: Request, question: FactQuestion, tree: Path) -> Handed:
     )
 
 
-CAIRN: Mapping[str, Callable[[Request, FactQuestion, Path], Handed]] = {
+CAIRN: Mapping[str, Callable[[Request, FactQuestion, Path], Retrieved]] = {
     DISCOVER: ask_discover,
     SEARCH: ask_search,
 }

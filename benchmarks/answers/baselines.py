@@ -14,7 +14,7 @@ from pathlib import Path
 from engine.index_file import IndexFile, UnavailableError
 from retrieval.baselines import Ripgrep
 
-from answers.asking import Handed, one_text, passages_text
+from answers.asking import Retrieved, one_text, passages_text
 from answers.facts import BUDGETS, CHARACTERS_PER_TOKEN, FactQuestion
 from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
@@ -38,15 +38,15 @@ _HELPER = Path(__file__).with_name("semble_chunks.py")
 
 def ask_ripgrep(
     index: IndexFile, tree: Path, questions: Sequence[FactQuestion], files: int | None
-) -> list[Handed]:
+) -> list[Retrieved]:
     """Return windows of the files with the most words of each question. Raises UnavailableError without
     `rg`."""
-    ripgrep, handed = Ripgrep(index, tree), []
+    ripgrep, retrieved = Ripgrep(index, tree), []
     for question in questions:
         began = time.perf_counter()
         text = _filled(windows(ripgrep, tree, question.text), files)
-        handed.append(one_text(question, text, (time.perf_counter() - began) * 1000))
-    return handed
+        retrieved.append(one_text(question, text, (time.perf_counter() - began) * 1000))
+    return retrieved
 
 
 def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
@@ -87,10 +87,10 @@ def _filled(texts: Iterator[str], files: int | None) -> str:
 
 def ask_semble(
     python: Path | None, tree: Path, questions: Sequence[FactQuestion], content: Sequence[str]
-) -> list[Handed]:
-    """Return semble's chunks in order. Raises UnavailableError without an interpreter that has semble."""
+) -> list[Retrieved]:
+    """Return semble's chunks in order. Raises UnavailableError without an interpreter with semble."""
     if python is None:
-        raise UnavailableError("--semble names no interpreter that has it")
+        raise UnavailableError("--semble does not name an interpreter with semble")
     asked = {
         "tree": str(tree),
         "questions": [each.text for each in questions],

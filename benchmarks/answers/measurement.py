@@ -13,7 +13,7 @@ from engine.daemon import Daemon
 from engine.figures import Figures
 from engine.index_file import UnavailableError, opened
 
-from answers.asking import CAIRN, Handed
+from answers.asking import CAIRN, Retrieved
 from answers.baselines import RIPGREP, SEMBLES, ask_ripgrep, ask_semble
 from answers.facts import FactQuestion, translated
 from answers.workplaces import Workplace
@@ -26,8 +26,8 @@ class Asked:
     """The answers of the systems by name, the reasons why a system could not answer, and figures of the
     indexes by repository."""
 
-    handed: dict[str, list[Handed]] = field(factory=lambda: defaultdict(list))
-    translated: dict[str, dict[str, list[Handed]]] = field(
+    retrieved: dict[str, list[Retrieved]] = field(factory=lambda: defaultdict(list))
+    translated: dict[str, dict[str, list[Retrieved]]] = field(
         factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     """The same answers for other languages, by language."""
@@ -54,7 +54,7 @@ def measure(
             ways = _ways(place, daemon, semble)
             for name in systems:
                 try:
-                    asked.handed[name] += ways[name](place.questions)
+                    asked.retrieved[name] += ways[name](place.questions)
                     for language, texts in translations.items():
                         asked.translated[language][name] += ways[name](translated(place.questions, texts))
                 except UnavailableError as reason:
@@ -64,17 +64,17 @@ def measure(
 
 def _ways(
     place: Workplace, daemon: Daemon, semble: Path | None
-) -> Mapping[str, Callable[[Sequence[FactQuestion]], list[Handed]]]:
+) -> Mapping[str, Callable[[Sequence[FactQuestion]], list[Retrieved]]]:
     """Return the functions that ask each system about a place."""
 
-    def cairn(name: str, questions: Sequence[FactQuestion]) -> list[Handed]:
+    def cairn(name: str, questions: Sequence[FactQuestion]) -> list[Retrieved]:
         return [CAIRN[name](daemon.request, question, place.tree) for question in questions]
 
-    def ripgrep(files: int | None, questions: Sequence[FactQuestion]) -> list[Handed]:
+    def ripgrep(files: int | None, questions: Sequence[FactQuestion]) -> list[Retrieved]:
         with opened(place.data) as index:
             return ask_ripgrep(index, place.tree, questions, files)
 
-    def others(content: Sequence[str], questions: Sequence[FactQuestion]) -> list[Handed]:
+    def others(content: Sequence[str], questions: Sequence[FactQuestion]) -> list[Retrieved]:
         return ask_semble(semble, place.tree, questions, content)
 
     return {

@@ -27,7 +27,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from attrs import frozen
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 
 from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
 from answers.in_process import opened
@@ -149,7 +149,7 @@ def main() -> None:
         for each in every:
             print(each.question.id, each.package, f"{each.facts:.2f}", each.paths["excerpts"][:_FIRST])
     if options.output:
-        record = {"conditions": surroundings(), "settings": json.loads(options.settings), "figures": kept}
+        record = {"conditions": run_conditions(), "settings": json.loads(options.settings), "figures": kept}
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -158,10 +158,14 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with packages.json")
-    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these workspaces alone")
-    parser.add_argument("--settings", default="{}", metavar="JSON", help="other settings, as an editor sends")
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="folder of the workspaces")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these workspaces")
+    parser.add_argument(
+        "--settings", default="{}", metavar="JSON", help="settings over the defaults, in an editor's form"
+    )
     parser.add_argument("--verbose", action="store_true", help="also show each question's first excerpts")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()

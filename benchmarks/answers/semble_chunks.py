@@ -1,6 +1,6 @@
 """Returns semble's chunks for some questions, with Cairn's own static table as its model.
 
-It needs an interpreter that has semble 0.7.0, attrs, cattrs and platformdirs, which may differ from Cairn's:
+It needs an interpreter with semble 0.7.0, attrs, cattrs and platformdirs, which may differ from Cairn's:
 
     PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
 

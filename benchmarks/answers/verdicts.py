@@ -143,7 +143,7 @@ def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
 def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
     """Ask the place's index all questions."""
     if not list(place.data.glob("workspaces/*")):
-        print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+        print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
         with place.served():
             pass
     reader = SqliteReader(index_path(place.data).parent)
@@ -241,24 +241,26 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
         return fit(rows[these], answerable[these], worth[these], own[these])
 
     def show(title: str, is_answered: NDArray[np.bool_], these: NDArray[np.bool_]) -> None:
-        told = {
+        groups = {
             "answerable": own & answerable,
             "present": sets == "present",
             "searches": sets == "relevance",
         }
         parts = [
             f"{name} {is_answered[these & which].mean():.0%}"
-            for name, which in told.items()
+            for name, which in groups.items()
             if (these & which).any()
         ]
         print(
-            f"{title}: answered: {', '.join(parts)}; absent refused: {1 - is_answered[these & ~answerable].mean():.0%}"
+            f"{title}: answered: {', '.join(parts)}; absent refused: "
+            f"{1 - is_answered[these & ~answerable].mean():.0%}"
         )
 
     everything = np.ones(len(rows), np.bool_)
     rule = fitted(everything)
     print(
-        f"weights {rule.weights.round(2)}, bias {rule.bias:.2f}, answered from {1 / (1 + np.exp(-rule.least)):.2f}"
+        f"weights {rule.weights.round(2)}, bias {rule.bias:.2f}, answered from "
+        f"{1 / (1 + np.exp(-rule.least)):.2f}"
     )
     show("Fitted on all", rule.odds(rows) >= rule.least, everything)
     for half in "ab":
@@ -294,11 +296,17 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", default=[], help="folders with facts.json")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--absent", type=Path, default=_ABSENT, help="absent topics, and present ones")
-    parser.add_argument("--projects", type=Path, help="where the projects are, or go")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--absent", type=Path, default=_ABSENT, help="JSON file of absent and present topics")
+    parser.add_argument("--projects", type=Path, help="folder of the projects; missing ones are downloaded")
     parser.add_argument("--relevance", type=Path, help="a folder of searches by repository")
     parser.add_argument("--fit", action="store_true", help="fit the rule")
     options = parser.parse_args()

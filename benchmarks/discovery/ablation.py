@@ -32,7 +32,7 @@ from answers.packages import PACKAGES_FILE, PackageAnswer, ask
 from answers.packages import figures as package_figures
 from answers.workplaces import Workplace, workplaces
 from attrs import frozen
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from retrieval.sets import Repository
 
 from cairn.engine.host import Host
@@ -44,7 +44,7 @@ from discovery.scoring import covered
 _HERE = Path(__file__).resolve().parent
 _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "as it is": {},
-    "2: S1's signals alone": {"scoring": {"evidenceWeight": 0}},
+    "2: only the original signals": {"scoring": {"evidenceWeight": 0}},
     "3: no variations": {"expansion": {"maxExpansions": 1}},
     "4: relevance alone, no MMR": {"broad": {"mmrLambda": 1}},
     "4: no deduplication": {"broad": {"enableDeduplication": False}},
@@ -138,7 +138,7 @@ def main() -> None:
     workspaces = workplaces(asked, options.checkouts, options.data)
     for place in (*places, *workspaces):
         if not list(place.data.glob("workspaces/*")):
-            print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+            print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
             with place.served():
                 pass
     host, kept = Host(Settings().embedding), {}
@@ -163,7 +163,7 @@ def main() -> None:
     for name, row in kept.items():
         print(f"| {name} | {' | '.join(f'{row[column]:g}' for column in columns)} |")
     if options.output:
-        record = {"conditions": {**surroundings(), "sets": options.sets}, "variants": kept}
+        record = {"conditions": {**run_conditions(), "sets": options.sets}, "variants": kept}
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -185,11 +185,16 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--projects", type=Path, required=True, help="where the published projects are, or go"
+        "--projects",
+        type=Path,
+        required=True,
+        help="folder of the published projects; missing ones are downloaded",
     )
-    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--sets", nargs="+", default=["tuned"], help="of benchmarks/discovery/questions")
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="folder of the workspaces")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--sets", nargs="+", default=["tuned"], help="sets of benchmarks/discovery/questions")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

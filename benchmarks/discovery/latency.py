@@ -26,7 +26,7 @@ if __name__ == "__main__" and not __package__:
 from attrs import field, frozen
 from engine.daemon import Daemon, Pending
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import IndexFile, opened
 from engine.ready import NotReadyError, indexed
 
@@ -100,9 +100,9 @@ def figures(whole: Sequence[Timed], streamed: Sequence[Timed]) -> Figures:
         "answer_ms": milliseconds([each.answered for each in whole]),
         "answer_of_most_queries_ms": milliseconds([each.answered for each in whole if each.queries == most]),
         "streamed_answer_ms": milliseconds([each.answered for each in streamed]),
-        "first_partial_result_ms": _told(each.first_part for each in streamed),
-        "first_passages_ms": _told(each.first_passages for each in streamed),
-        "first_evidence_ms": _told(each.first_evidence for each in streamed),
+        "first_partial_result_ms": _figures_of_known(each.first_part for each in streamed),
+        "first_passages_ms": _figures_of_known(each.first_passages for each in streamed),
+        "first_evidence_ms": _figures_of_known(each.first_evidence for each in streamed),
         "stages_ms": {
             stage: milliseconds([each.stages[stage] for each in whole if stage in each.stages])
             for stage in _TARGETS_MS
@@ -121,7 +121,7 @@ def table(found: Mapping[str, Any]) -> str:
         ("… with evidence", found["first_evidence_ms"], None),
         *((f"`{stage}`", found["stages_ms"][stage], targets) for stage, targets in _TARGETS_MS.items()),
     ]
-    lines = ["| ms | n | p50 | p95 | max | S1's target | acceptable |", "|---|---|---|---|---|---|---|"]
+    lines = ["| ms | n | p50 | p95 | max | target | acceptable |", "|---|---|---|---|---|---|---|"]
     for name, sample, targets in rows:
         measured = [f"{sample[key]:g}" if key in sample else "" for key in ("n", "p50", "p95", "max")]
         wanted = [f"< {value}" for value in targets] if targets else ["", ""]
@@ -162,7 +162,7 @@ def _first_part(pending: Pending, name: str) -> float | None:
     return next((arrived - pending.sent for arrived in times), None)
 
 
-def _told(seconds: Any) -> Figures:
+def _figures_of_known(seconds: Any) -> Figures:
     return milliseconds([each for each in seconds if each is not None])
 
 
@@ -206,7 +206,7 @@ def main() -> None:
         found = measure(workspace, data, options)
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**surroundings(), "seed": options.seed, "runs": options.runs}, **found}
+    kept = {"conditions": {**run_conditions(), "seed": options.seed, "runs": options.runs}, **found}
     print(
         f"{found['workspace']}: {found['files']} files, {found['chunks']} chunks,"
         f" {found['questions']} questions ({found['overviews']} overviews), {options.runs} runs;"
@@ -224,8 +224,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument("--count", type=int, default=60, help="questions to draw")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is asked, either way")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="number of runs, each with and without partial results"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -75,7 +75,7 @@ def _read(file: Path) -> Project:
         kept = json.loads(file.read_text(encoding="utf-8"))
         project = Project(**{**kept, "questions": tuple(_question(each) for each in kept["questions"])})
     except (ValueError, TypeError, KeyError) as problem:
-        raise ProjectError(f"{file} is no question set: {problem!r}") from problem
+        raise ProjectError(f"{file} is not a question set: {problem!r}") from problem
     if project.source not in (PYPI, NPM):
         raise ProjectError(f"{file}: source is {project.source!r}, not {PYPI!r} or {NPM!r}.")
     return project
@@ -106,7 +106,7 @@ def tree_of(project: Project, folder: Path) -> Path:
         _fetch(project, source, folder)
     if not archive.exists() or _sha256(archive) != project.sha256:
         raise ProjectError(
-            f"{archive} is missing or has not the pinned SHA-256. Remove it to have it fetched."
+            f"{archive} is missing or does not have the pinned SHA-256. Remove it, and it will be downloaded."
         )
     tree = (folder / project.name / project.root).resolve()
     if not tree.exists():
@@ -115,7 +115,7 @@ def tree_of(project: Project, folder: Path) -> Path:
         unfinished.rename(tree)
     if missing := misplaced(project.questions, tree):
         raise ProjectError(
-            f"{tree} has not what is to be cited: {'; '.join(missing)}. Remove it to have it unpacked."
+            f"{tree} lacks the text to cite: {'; '.join(missing)}. Remove it, and it will be unpacked again."
         )
     return tree
 

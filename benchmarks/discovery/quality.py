@@ -26,7 +26,7 @@ if __name__ == "__main__" and not __package__:
 
 from attrs import frozen
 from engine.daemon import Daemon
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.ready import NotReadyError, indexed
 
 from cairn.embedding.model_files import find_model
@@ -59,12 +59,12 @@ class Prompt:
     budget: int
     tokens: int
     """The tokens counted by this benchmark."""
-    told: int
+    reported: int
     """The tokens that the daemon reports in `metrics.finalPromptTokens`."""
 
     @property
     def fits(self) -> bool:
-        return max(self.tokens, self.told) <= self.budget
+        return max(self.tokens, self.reported) <= self.budget
 
 
 @frozen
@@ -119,8 +119,8 @@ def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count)
         for budget in _BUDGETS:
             config = {"render": {"maxPromptTokens": budget}}
             answer = _ask(daemon, question, max_bullets, format=style.value, config=config).answer
-            tokens, told = count(answer["answerPrompt"]), answer["metrics"]["finalPromptTokens"]
-            prompts.append(Prompt(question.id, style.value, budget, tokens, told))
+            tokens, reported = count(answer["answerPrompt"]), answer["metrics"]["finalPromptTokens"]
+            prompts.append(Prompt(question.id, style.value, budget, tokens, reported))
     return prompts
 
 
@@ -131,7 +131,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
     """Return the content of the results file: figures of each set, of its projects, and of each question."""
     prompts = [prompt for some in sets.values() for each in some for prompt in each.prompts]
     return {
-        "conditions": {**surroundings(), "bullets": list(bullets)},
+        "conditions": {**run_conditions(), "bullets": list(bullets)},
         "sets": {
             name: {
                 **figures([scored for each in some for scored in each.scored]),
@@ -144,7 +144,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
             "formats": [style.value for style in FormatStyle],
             "asked": len(prompts),
             "within_budget": sum(prompt.fits for prompt in prompts),
-            "counted_as_told": sum(prompt.tokens == prompt.told for prompt in prompts),
+            "counted_as_told": sum(prompt.tokens == prompt.reported for prompt in prompts),
             "biggest": {
                 str(budget): max((p.tokens for p in prompts if p.budget == budget), default=None)
                 for budget in _BUDGETS
@@ -186,7 +186,7 @@ def shown(kept: Figures) -> str:
     biggest = ", ".join(f"{tokens} of {budget}" for budget, tokens in prompts["biggest"].items())
     parts.append(
         f"{prompts['within_budget']} of {prompts['asked']} prompts within their budget,"
-        f" {prompts['counted_as_told']} counted as told; biggest: {biggest}\n"
+        f" {prompts['counted_as_told']} with the same count as the daemon; biggest: {biggest}\n"
     )
     return "\n".join(parts)
 
@@ -232,10 +232,12 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
-    parser.add_argument("--projects", type=Path, required=True, help="where the projects are, or go")
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--bullets", type=int, nargs="+", default=(20, 40), help="`maxBullets` to ask with")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these projects alone")
+    parser.add_argument(
+        "--projects", type=Path, required=True, help="folder of the projects; missing ones are downloaded"
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--bullets", type=int, nargs="+", default=(20, 40), help="values of `maxBullets`")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these projects")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

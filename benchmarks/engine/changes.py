@@ -36,10 +36,10 @@ def save(options: Options) -> Figures:
             way = "didSave" if announced else "watcher"
             settings = options.settings(embedding=True, watch=not announced)
             with Daemon(place.tree, place.data, settings) as daemon:
-                status = daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+                status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
                 static = has_static_vectors(daemon, _STATIC_PATIENCE)
                 figures["chunks"] = status["chunks"]
-                status = daemon.until(_only_vectors_left, _PATIENCE, every=0.2)
+                status = daemon.wait_until(_only_vectors_left, _PATIENCE, every=0.2)
                 figures[f"{way}_while_vectors_are_made"] = not (settled(status) or daemon.pause(True))
                 for leg, alpha in (("keyword", 0), ("static", 1)):
                     if leg == "static" and not static:
@@ -120,7 +120,7 @@ def switch(options: Options) -> Figures:
     with place_for(options.corpus, options.data) as place:
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:
-            daemon.until(settled, _PATIENCE, every=1.0)
+            daemon.wait_until(settled, _PATIENCE, every=1.0)
         with opened(place.data) as index:
             paths = index.text_paths()
             chance = random.Random(options.seed)
@@ -131,7 +131,7 @@ def switch(options: Options) -> Figures:
             home, other = _repository(place, changed, chance)
             runs = []
             with Daemon(place.tree, place.data, settings) as daemon:
-                daemon.until(settled, _PATIENCE, every=0.5)
+                daemon.wait_until(settled, _PATIENCE, every=0.5)
                 time.sleep(_OPEN_SECONDS)
                 for _ in range(options.runs or 3):
                     there, new = _checkout(daemon, index, place, _BRANCH, other)
@@ -190,11 +190,11 @@ def _checkout(
     while index.count_current(sizes) < len(sizes):
         if time.perf_counter() - began > _LOST_SECONDS * 10:
             raise UnavailableError(
-                f"{len(sizes) - index.count_current(sizes)} files never came into the index"
+                f"{len(sizes) - index.count_current(sizes)} files are missing from the index"
             )
         time.sleep(0.01)
     took = time.perf_counter() - began
     if running.wait():
         raise UnavailableError(f"git could not check out {branch}")
-    daemon.until(settled, _PATIENCE, every=0.5)
+    daemon.wait_until(settled, _PATIENCE, every=0.5)
     return round(took, 3), len(index.embedded_keys() - embedded)

@@ -42,11 +42,11 @@ def kill(options: Options) -> Figures:
             faults += [f"kill {number} ({kind}): {fault}" for fault in _faults(place)]
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:
-            survived = daemon.until(settled, _PATIENCE, every=0.2)
+            survived = daemon.wait_until(settled, _PATIENCE, every=0.2)
         faults += [f"at the end: {fault}" for fault in _faults(place)]
         fresh = place.other_data("fresh")
         with Daemon(place.tree, fresh, settings) as daemon:
-            expected = daemon.until(settled, _PATIENCE, every=0.2)
+            expected = daemon.wait_until(settled, _PATIENCE, every=0.2)
         names = ("chunks", "embedded", "staticEmbedded", "files", "queued")
         differing = [name for name in names if survived.get(name) != expected.get(name)]
         compared = _compared(place, Place(place.tree, fresh))
@@ -105,16 +105,16 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
     daemon.initialize()
     delay = chance.uniform(0, _WITHIN[kind])
     if kind == "reindex":
-        daemon.until(all_files_indexed, _PATIENCE, every=0.02)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.02)
         daemon.request("cairn/reindex", {})
     elif kind in ("saves", "closing"):
-        daemon.until(all_files_indexed, _PATIENCE, every=0.02)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.02)
     elif kind == "vectors":
         for _ in range(20):
             editor.change()
-        daemon.until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
+        daemon.wait_until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
     elif kind == "tidying":  # This happens after all other work.
-        daemon.until(settled, _PATIENCE, every=0.02)
+        daemon.wait_until(settled, _PATIENCE, every=0.02)
     if kind == "closing":
         daemon.request("shutdown", None)
         daemon.notify("exit", None)

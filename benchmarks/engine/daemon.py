@@ -40,7 +40,7 @@ class Pending:
 
     def __init__(self, daemon: Daemon, number: int, method: str) -> None:
         self._daemon, self._number, self._method = daemon, number, method
-        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.sent = 0.0
         self.answered: float | None = None
         self.token: int | str | None = None
@@ -51,7 +51,7 @@ class Pending:
     def arrived(self, message: dict[str, Any] | None) -> None:
         """Store the answer; None if the daemon ended instead."""
         self.answered = time.perf_counter()
-        self._inbox.put(message)
+        self._messages.put(message)
 
     def cancel(self) -> None:
         """Cancel the request; the daemon still answers it, usually with an error."""
@@ -61,7 +61,7 @@ class Pending:
         """Wait for the result and return it. Raises RequestError, DaemonDiedError, or TimeoutError after
         `patience` seconds."""
         try:
-            message = self._inbox.get(timeout=patience)
+            message = self._messages.get(timeout=patience)
         except queue.Empty:
             raise TimeoutError(f"{self._method} was not answered in {patience:g} s") from None
         finally:
@@ -203,14 +203,14 @@ class Daemon:
 
     # --- waiting -----------------------------------------------------------------------------------
 
-    def until(
+    def wait_until(
         self, holds: Callable[[dict[str, Any]], bool], patience: float, every: float = 0.05
     ) -> dict[str, Any]:
         """Request the status every `every` seconds until it satisfies `holds`; return that status."""
         deadline = time.perf_counter() + patience
         while not holds(status := self.status()):
             if time.perf_counter() > deadline:
-                raise TimeoutError(f"still not so after {patience:g} s: {status}")
+                raise TimeoutError(f"the status is still not as expected after {patience:g} s: {status}")
             time.sleep(every)
         return status
 

@@ -69,10 +69,10 @@ def medians(runs: Sequence[Figures]) -> Figures:
 
 def conditions(options: Options) -> Figures:
     """Return the conditions of a row's figures."""
-    return {"corpus": options.corpus.name, "seed": options.seed, **surroundings()}
+    return {"corpus": options.corpus.name, "seed": options.seed, **run_conditions()}
 
 
-def surroundings() -> Figures:
+def run_conditions() -> Figures:
     """Return the general conditions of figures: date, machine and versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),

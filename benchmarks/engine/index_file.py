@@ -74,7 +74,8 @@ class IndexFile:
         from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
-        sql = f"SELECT f.path, {columns} FROM files f JOIN chunks c ON c.file_id = f.id ORDER BY f.path, c.position"
+        tables = "files f JOIN chunks c ON c.file_id = f.id"
+        sql = f"SELECT f.path, {columns} FROM {tables} ORDER BY f.path, c.position"
         for path, *row in self.rows(sql):
             yield str(path), chunk_from_row(row)
 
@@ -100,7 +101,7 @@ class IndexFile:
         """Return the keys of the texts with a vector of the transformer, even if no chunk has them now."""
         return {row[0] for row in self.rows("SELECT key FROM embeddings")}
 
-    def embedded_chunks(self, after: int, until: int) -> Iterator[tuple[Any, ...]]:
+    def embedded_chunks(self, after: int, last_id: int) -> Iterator[tuple[Any, ...]]:
         """Return the texts embedded between two ids: path, collection, and the columns of a chunk."""
         from cairn.index.store.rows import CHUNK_COLUMNS
 
@@ -109,7 +110,7 @@ class IndexFile:
             f"SELECT f.path, f.collection, {columns} FROM embeddings e"
             " CROSS JOIN chunks c ON c.embedding_key = e.key CROSS JOIN files f ON f.id = c.file_id"
             " WHERE e.id > ? AND e.id <= ? GROUP BY e.id",
-            (after, until),
+            (after, last_id),
         )
 
     def tables(self, using: str = "") -> list[str]:

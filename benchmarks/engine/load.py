@@ -39,7 +39,7 @@ def latency(options: Options) -> Figures:
     settings = options.settings(embedding=True)
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, settings) as daemon:
-            daemon.until(settled, _PATIENCE, every=1.0)
+            daemon.wait_until(settled, _PATIENCE, every=1.0)
         copy = place.other_data("idle", copied=True)
         count = options.count or 200
         asked = questions(place.tree, 2 * count + 20, random.Random(options.seed))
@@ -49,11 +49,11 @@ def latency(options: Options) -> Figures:
             Daemon(place.tree, copy, idle_settings) as idle,
         ):
             for daemon in (busy, idle):
-                daemon.until(settled, _PATIENCE, every=0.2)
+                daemon.wait_until(settled, _PATIENCE, every=0.2)
                 for question in asked[2 * count :]:
                     daemon.search(question)
             reading = _by_turns(busy, idle, asked[:count], lambda: busy.request("cairn/reindex", {}))
-            busy.until(settled, _PATIENCE, every=0.2)
+            busy.wait_until(settled, _PATIENCE, every=0.2)
             vectors = _by_turns(busy, idle, asked[count : 2 * count], lambda: _new_texts(place, options))
             busy.kill()  # It still has to embed the copied files.
     met = max(reading["ratio_p95"], vectors["ratio_p95"]) < _TIMES_IDLE
@@ -116,7 +116,7 @@ def readers(options: Options) -> Figures:
         Daemon(place.tree, place.data, settings) as writer,
         Daemon(place.tree, place.data, settings) as reader,
     ):
-        writer.until(settled, _PATIENCE, every=0.5)
+        writer.wait_until(settled, _PATIENCE, every=0.5)
         # Single words keep the search itself short, so that a delay is visible.
         chance = random.Random(options.seed)
         words = [word for word in vocabulary(place.tree, chance) if len(word) > 8]
@@ -126,7 +126,7 @@ def readers(options: Options) -> Figures:
         with _burning():
             control = _timed_anew(place, writer, reader, asked)
         writing = _times(reader, asked, lambda: _keep_writing(writer))
-        writer.until(settled, _PATIENCE, every=0.2)
+        writer.wait_until(settled, _PATIENCE, every=0.2)
         after = _timed_anew(place, writer, reader, asked)
     usual = [(one + other) / 2 for one, other in zip(before, after, strict=True)]
     longer = [value - mean for value, mean in zip(writing, usual, strict=True)]

@@ -31,7 +31,7 @@ def cold(options: Options) -> Figures:
             while not daemon.search(_QUESTION, alpha=0)["results"]:
                 time.sleep(0.01)
             first = time.perf_counter()
-            status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
+            status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.05)
             done, cpu = time.perf_counter(), daemon.cpu()
         return {
             "initialize_s": round(daemon.initialized - daemon.started, 3),
@@ -52,7 +52,7 @@ def static(options: Options) -> Figures:
 
     def once(place: Place) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
+            status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.05)
             keywords = time.perf_counter()
             if not has_static_vectors(daemon, _STATIC_PATIENCE):
                 return {"all_keywords_s": round(keywords - daemon.started, 3), "chunks": status["chunks"]}
@@ -81,11 +81,11 @@ def reopen(options: Options) -> Figures:
     with place_for(options.corpus, options.data) as place:
         settings = options.settings(embedding=False)
         with Daemon(place.tree, place.data, settings) as daemon:
-            status = daemon.until(settled, _PATIENCE * 10, every=0.5)
+            status = daemon.wait_until(settled, _PATIENCE * 10, every=0.5)
         runs = []
         for _ in range(options.runs or 5):
             with Daemon(place.tree, place.data, settings) as daemon:
-                daemon.until(settled, _PATIENCE, every=_ASKED_EVERY)
+                daemon.wait_until(settled, _PATIENCE, every=_ASKED_EVERY)
                 ready, cpu = time.perf_counter(), daemon.cpu()
             runs.append(
                 {
@@ -107,7 +107,7 @@ def _finds_a_change(place: Place, options: Options) -> bool:
     path: Path = chance.choice(text_files(place.tree))
     place.append(path, addition(path, "changed_while_closed", " ".join(vocabulary(place.tree, chance)[:10])))
     with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-        daemon.until(settled, _PATIENCE, every=0.01)
+        daemon.wait_until(settled, _PATIENCE, every=0.01)
         found = daemon.search("changed_while_closed", alpha=0)["results"]
     return [result["path"] for result in found[:1]] == [path.relative_to(place.tree).as_posix()]
 

@@ -32,9 +32,9 @@ def indexed(workspace: Path, data: Path) -> Iterator[tuple[Daemon, Figures]]:
         make_data_folder(data)
     fresh = not list(data.glob("workspaces/*"))
     with Daemon(workspace, data) as daemon:
-        daemon.until(all_files_indexed, _PATIENCE, every=0.1)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.1)
         read = time.perf_counter() - daemon.started
-        status = daemon.until(settled, _PATIENCE, every=_EVERY)
+        status = daemon.wait_until(settled, _PATIENCE, every=_EVERY)
         ready = time.perf_counter() - daemon.started
         if status["state"] != "ready":
             raise NotReadyError(f"{workspace}: the state is {status['state']!r}: {status['lastError']}")

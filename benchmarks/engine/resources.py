@@ -26,7 +26,7 @@ def prepare(options: Options) -> Figures:
     """Index a corpus completely, for the rows that use the same --data."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(settled, _HOURS, every=2.0)
+            status = daemon.wait_until(settled, _HOURS, every=2.0)
             took, cpu = time.perf_counter() - daemon.started, daemon.cpu()
             memory = _memory(daemon)
         figures = {"seconds": round(took), "cpu_s": round(cpu), **_counts(status), "memory": memory}
@@ -41,7 +41,7 @@ def memory(options: Options) -> Figures:
     """
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(settled, _HOURS, every=1.0)
+            status = daemon.wait_until(settled, _HOURS, every=1.0)
             before = _memory(daemon)
             for question in questions(place.tree, options.count or _QUESTIONS, random.Random(options.seed)):
                 daemon.search(question)
@@ -55,7 +55,7 @@ def idle(options: Options) -> Figures:
     seconds = (options.minutes or 10.0) * 60
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-            status = daemon.until(settled, _HOURS, every=0.5)
+            status = daemon.wait_until(settled, _HOURS, every=0.5)
             time.sleep(5)  # The work right after indexing does not count as idle.
             began, cpu = time.perf_counter(), daemon.cpu()
             time.sleep(seconds)
@@ -72,7 +72,7 @@ def size(options: Options) -> Figures:
     """Measure the bytes of the index by table, relative to the bytes of its text, without vectors."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-            status = daemon.until(settled, _HOURS, every=0.5)
+            status = daemon.wait_until(settled, _HOURS, every=0.5)
         path = index_path(place.data)
         with opened(place.data) as index:
             pages = index.pages()

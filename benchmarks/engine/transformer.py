@@ -45,14 +45,14 @@ def transformer(options: Options) -> Figures:
         Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon,
         BareLoop() as loop,
     ):
-        daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+        daemon.last_id(all_files_indexed, _PATIENCE, every=0.5)
         pairs: list[tuple[Turn, Turn]] = []
         with opened(place.data) as index:
             _next_commit(index)  # The model is loaded now.
             for _ in range(options.runs or _TURNS):
-                after, until, turn = _daemon_turn(daemon, index)
+                after, last_id, turn = _daemon_turn(daemon, index)
                 daemon.process.suspend()
-                pairs.append((turn, loop.turn(list(index.embedded_chunks(after, until)))))
+                pairs.append((turn, loop.turn(list(index.embedded_chunks(after, last_id)))))
                 daemon.process.resume()
         daemon.kill()
     by_time = [mine.texts / mine.seconds / (bare.texts / bare.seconds) for mine, bare in pairs]
@@ -74,10 +74,10 @@ def _daemon_turn(daemon: Daemon, index: IndexFile) -> tuple[int, int, Turn]:
     and after."""
     after, began = _next_commit(index)
     cpu = daemon.cpu()
-    until, ended = after, began
+    last_id, ended = after, began
     while ended - began < _TURN_SECONDS:
-        until, ended = _next_commit(index)
-    return after, until, Turn(until - after, ended - began, daemon.cpu() - cpu)
+        last_id, ended = _next_commit(index)
+    return after, last_id, Turn(last_id - after, ended - began, daemon.cpu() - cpu)
 
 
 def _next_commit(index: IndexFile) -> tuple[int, float]:
@@ -86,7 +86,7 @@ def _next_commit(index: IndexFile) -> tuple[int, float]:
     deadline = time.perf_counter() + _PATIENCE
     while (last := index.last_embedded()) == before:
         if time.perf_counter() > deadline:
-            raise TimeoutError("no vectors are being made")
+            raise TimeoutError("the daemon makes no vectors")
         time.sleep(0.003)
     return last, time.perf_counter()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import surroundings
+from engine.figures import run_conditions
 from large.asking import search_settings
 from retrieval.results import commit
 
@@ -53,7 +53,7 @@ def main() -> None:
         print(_changes(json.loads(options.compare.read_text(encoding="utf-8")), every[CAIRN]))
     if options.output:
         kept = {
-            "conditions": {**surroundings(), "commit": commit(), "set": options.issues.name},
+            "conditions": {**run_conditions(), "commit": commit(), "set": options.issues.name},
             "systems": figures,
             "ranks": {system: _ranks(each) for system, each in every.items()},
         }
@@ -81,20 +81,20 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--issues", type=Path, required=True, help="the set")
     parser.add_argument("--clones", type=Path, required=True, help="a folder with a clone of each repository")
-    parser.add_argument("--data", type=Path, required=True, help="where indexes are, or go")
     parser.add_argument(
-        "--only", nargs="+", default=(), metavar="OWNER/NAME", help="these repositories alone"
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
     )
+    parser.add_argument("--only", nargs="+", default=(), metavar="OWNER/NAME", help="only these repositories")
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+        "--every", type=int, default=1, metavar="N", help="only every Nth issue of each repository"
     )
     parser.add_argument("--systems", nargs="+", choices=(CAIRN, BM25_OF_CODE), default=[CAIRN, BM25_OF_CODE])
     parser.add_argument(
-        "--store", default="", metavar="URL", help="of the owner of a team's database: ask it as well"
+        "--store", default="", metavar="URL", help="owner's URL of a team's database, to query it as well"
     )
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
     parser.add_argument("--output", type=Path, help="write figures and ranks here")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="show the changes since this output")
     return parser.parse_args()
 
 

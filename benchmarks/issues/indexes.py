@@ -61,7 +61,7 @@ class Indexes:
             raise CloneError(f"{self.clone(issue)} lacks {issue.revision}. Fetch all of it.") from problem
 
     def _make(self, issue: Issue) -> None:
-        print(f"{issue.id}: its index is made", file=sys.stderr, flush=True)
+        print(f"{issue.id}: making its index", file=sys.stderr, flush=True)
         name = issue.repository.replace("/", "__")
         tree, data = self.data / "trees" / name, self.data / "working" / name
         if not tree.exists():

@@ -35,9 +35,9 @@ def accuracy(every: Sequence[Found], *, code_only: bool) -> dict[str, float]:
 
 def figures(every: Sequence[Found]) -> Figures:
     """Return the figures of one system over at least one issue."""
-    told = [each for each in every if each.changed]
+    with_functions = [each for each in every if each.changed]
     single = [each for each in every if len(each.issue.changed) == 1]
-    shown = [not each.changed.isdisjoint(each.definitions[:_FIRST_PASSAGES]) for each in told]
+    shown = [not each.changed.isdisjoint(each.definitions[:_FIRST_PASSAGES]) for each in with_functions]
     times = sorted(each.ms for each in every)
     return {
         "issues": len(every),
@@ -45,7 +45,7 @@ def figures(every: Sequence[Found]) -> Figures:
         "all_files": accuracy(every, code_only=False),
         "issues_of_one_file": len(single),
         "one_code_file": accuracy(single, code_only=True) if single else None,
-        "issues_with_functions": len(told),
+        "issues_with_functions": len(with_functions),
         "a_changed_function_among_10": round(statistics.mean(shown), 4) if shown else None,
         "ms_p50": round(statistics.median(times), 1),
         "ms_p95": round(times[min(len(times) - 1, int(0.95 * len(times)))], 1),
@@ -66,7 +66,8 @@ def markdown(systems: dict[str, dict[str, Figures]]) -> str:
         lines += [
             f"**{system}**",
             "",
-            "| project | issues | code files: first 1 · 3 · 5 · 10 | all files | one changed file | function among 10 | p50 · p95 ms |",
+            "| project | issues | code files: first 1 · 3 · 5 · 10 | all files | one changed file | "
+            "function among 10 | p50 · p95 ms |",
             "|---|---|---|---|---|---|---|",
         ]
         for name, each in projects.items():
@@ -74,8 +75,9 @@ def markdown(systems: dict[str, dict[str, Figures]]) -> str:
             cells = [" · ".join(f"{value:.2f}" for value in (share or {}).values()) for share in shares]
             function = each["a_changed_function_among_10"]
             lines.append(
-                f"| {name} | {each['issues']} | {' | '.join(cells)} | {'' if function is None else f'{function:.2f}'}"
-                f" | {each['ms_p50']:.0f} · {each['ms_p95']:.0f} |"
+                f"| {name} | {each['issues']} | {' | '.join(cells)} | "
+                f"{'' if function is None else f'{function:.2f}'} | {each['ms_p50']:.0f} · "
+                f"{each['ms_p95']:.0f} |"
             )
         lines.append("")
     return "\n".join(lines)

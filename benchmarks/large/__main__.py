@@ -24,7 +24,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.index_file import UnavailableError
 from engine.ready import NotReadyError, indexed
 from retrieval.results import commit
@@ -52,7 +52,7 @@ def main() -> None:
     groups = grouped(answers)
     print(markdown(groups))
     if options.output:
-        kept = {"conditions": {**surroundings(), "commit": commit()}, "trees": trees, "figures": groups}
+        kept = {"conditions": {**run_conditions(), "commit": commit()}, "trees": trees, "figures": groups}
         options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
         options.output.with_suffix(".md").write_text(markdown(groups) + "\n", encoding="utf-8")
         write_lines(answers, options.output.with_suffix(".questions.jsonl"))
@@ -81,9 +81,9 @@ def _arguments() -> argparse.Namespace:
     named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--tree", dest="trees", metavar="TREE=FOLDER", **named)
     parser.add_argument("--data", type=Path, help="indexes, a folder for each tree")
-    parser.add_argument("--sentences", metavar="TREE=MADE", **named, help="what sentences.py made of a tree")
-    parser.add_argument("--half", action="append", choices=HALVES, help="all unless said; may be repeated")
-    parser.add_argument("--kind", action="append", help="of these kinds alone; may be repeated")
+    parser.add_argument("--sentences", metavar="TREE=MADE", **named, help="output of sentences.py for a tree")
+    parser.add_argument("--half", action="append", choices=HALVES, help="default: all; may be repeated")
+    parser.add_argument("--kind", action="append", help="only questions of these kinds; may be repeated")
     parser.add_argument(
         "--output", type=Path, help="write JSON here; the table and a line for each question beside it"
     )

@@ -79,7 +79,12 @@ def _timed(command: Sequence[str], own: Mapping[str, str], given: str = "") -> t
     """Return seconds, and CPU seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
-        command, env={**os.environ, **own}, input=given.encode(), stdout=subprocess.DEVNULL, check=True, timeout=60 * _MINUTES
+        command,
+        env={**os.environ, **own},
+        input=given.encode(),
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=60 * _MINUTES,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -92,11 +97,15 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("checkouts", nargs="+", type=Path, metavar="CHECKOUT")
     parser.add_argument(
-        "--semble", type=Path, metavar="PYTHON", required=True, help="an interpreter that has semble"
+        "--semble", type=Path, metavar="PYTHON", required=True, help="an interpreter with semble"
     )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument(
-        "--workers", type=int, nargs="+", default=[0], help="each is measured; 0 is the automatic number"
+        "--workers",
+        type=int,
+        nargs="+",
+        default=[0],
+        help="numbers of workers to measure; 0 is the automatic number",
     )
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

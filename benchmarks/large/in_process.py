@@ -66,16 +66,14 @@ def _arguments() -> argparse.Namespace:
     )
     named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--index", dest="indexes", metavar="TREE=DATA", **named)
-    parser.add_argument("--sentences", metavar="TREE=MADE", help="what sentences.py made of a tree", **named)
-    parser.add_argument("--half", action="append", choices=HALVES, help="tuned unless said; may be repeated")
-    parser.add_argument("--kind", action="append", help="of these kinds alone; may be repeated")
+    parser.add_argument("--sentences", metavar="TREE=MADE", help="output of sentences.py for a tree", **named)
+    parser.add_argument("--half", action="append", choices=HALVES, help="default: tuned; may be repeated")
+    parser.add_argument("--kind", action="append", help="only questions of these kinds; may be repeated")
     parser.add_argument("--sets", type=Path, default=SETS)
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
     parser.add_argument("--no-vectors", dest="vectors", action="store_false", help="keywords alone")
     parser.add_argument("--output", type=Path, help="write a line of JSON for each question here")
-    parser.add_argument(
-        "--compare", type=Path, help="what --output wrote before: show what became better and worse"
-    )
+    parser.add_argument("--compare", type=Path, help="earlier --output; show better and worse answers")
     return parser.parse_args()
 
 

@@ -38,7 +38,7 @@ if __name__ == "__main__" and not __package__:
 import psutil
 from engine.changes import saves
 from engine.daemon import Daemon
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, make_data_folder
 from engine.ready import indexed
@@ -99,7 +99,7 @@ def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
     return {"first_ms": milliseconds(first), "again_ms": milliseconds(again)}
 
 
-def held_memory(daemon: Daemon, asked: Sequence[str]) -> list[Figures]:
+def memory_of_questions(daemon: Daemon, asked: Sequence[str]) -> list[Figures]:
     """Return MB after the start and after each tenth of the questions."""
     samples = [{"questions": 0, **_memory(daemon)}]
     step = max(1, len(asked) // _STEPS)
@@ -167,7 +167,7 @@ def burning(processes: int) -> Iterator[None]:
 
 def main() -> None:
     options = _arguments()
-    before = surroundings()
+    before = run_conditions()
     tree, folder = options.tree[0], options.tree[1].resolve()
     index = options.index.resolve()
     asked = [each.query for each in read_sets(tree, HALVES[:2]) if each.kind not in _NAMES]
@@ -181,7 +181,7 @@ def main() -> None:
     figures: dict[str, Callable[[], Any]] = {
         "questions": lambda: with_daemon(lambda daemon: timed_questions(daemon, asked, options.busy)),
         "discover": lambda: with_daemon(lambda daemon: timed_discoveries(daemon, asked)),
-        "memory": lambda: with_daemon(lambda daemon: held_memory(daemon, different)),
+        "memory": lambda: with_daemon(lambda daemon: memory_of_questions(daemon, different)),
         "saves": lambda: found_saves(
             folder, index, options.saves, options.seed, {"kernel": ".c", "jdk": ".java"}[tree]
         ),
@@ -204,8 +204,8 @@ def _arguments() -> argparse.Namespace:
         "--figure", action="append", choices=("questions", "discover", "memory", "saves", "cold")
     )
     parser.add_argument("--busy", type=int, default=1, help="processes that burn a core each")
-    parser.add_argument("--memory", type=int, default=1_000, help="different questions")
-    parser.add_argument("--saves", type=int, default=20, help="of each kind")
+    parser.add_argument("--memory", type=int, default=1_000, help="number of different questions")
+    parser.add_argument("--saves", type=int, default=20, help="number of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

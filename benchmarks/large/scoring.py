@@ -163,7 +163,8 @@ def compared(answers: Sequence[Answer], earlier: Path) -> str:
         return place
 
     shares = ", ".join(
-        f"@{depth} {share_at([was(each) for each in both], depth):.3f} -> {share_at([each.place for each in both], depth):.3f}"
+        f"@{depth} {share_at([was(each) for each in both], depth):.3f} -> "
+        f"{share_at([each.place for each in both], depth):.3f}"
         for depth in DEPTHS
     )
     shown = [f"{len(both)} questions in both: {shares}"]

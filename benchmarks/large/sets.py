@@ -111,7 +111,7 @@ def _question(file: Path, tree: str, half: str, item: dict[str, Any]) -> Questio
         relevant, secondary = (tuple(map(_target, item[name])) for name in ("relevant", "secondary"))
         question = Question(item["id"], tree, half, item["query"], item["kind"], relevant, secondary)
     except (KeyError, TypeError) as problem:
-        raise SetError(f"{file}: {item} is no question: {problem!r}") from problem
+        raise SetError(f"{file}: {item} is not a question: {problem!r}") from problem
     if not relevant:
         raise SetError(f"{file}: nothing is relevant for {question.query!r}")
     return question

@@ -31,13 +31,13 @@ if __name__ == "__main__" and not __package__:
     # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, git, make_data_folder
 from engine.wording import questions
 from serving.clients import Rest
 from serving.server import Server, serving
-from soak import Soak, figures, until_ready
+from soak import Soak, figures, wait_until_ready
 
 from large.copies import take_index
 from large.in_process import tree_and_folder
@@ -225,7 +225,7 @@ def growth(samples: Sequence[Figures]) -> float:
 def main() -> None:
     options = _arguments()
     tree, folder = options.tree
-    before = surroundings()
+    before = run_conditions()
     try:
         with (
             place_of(
@@ -233,7 +233,7 @@ def main() -> None:
             ) as place,
             serving(place.tree, place.data) as server,
         ):
-            until_ready(server, _READY_SECONDS)
+            wait_until_ready(server, _READY_SECONDS)
             asked = [each.query for each in read_sets(tree)]
             asked += questions(place.tree, _QUESTIONS, random.Random(options.seed))
             soak = LargeSoak(
@@ -276,7 +276,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--index", type=Path, help="a data folder with an index of FOLDER")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--switched", type=int, default=2_000, help="files in which the branches differ")
+    parser.add_argument(
+        "--switched", type=int, default=2_000, help="number of files in which the branches differ"
+    )
     parser.add_argument("--every", type=float, default=120.0, help="seconds between two switches")
     parser.add_argument(
         "--pause", type=float, default=4.0, help="seconds between two requests of a client, at most"

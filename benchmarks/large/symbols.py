@@ -138,7 +138,8 @@ def main() -> None:
         once = defined_once(definitions(tree, folder))
         drawn = sampled(tree, once, options.count, options.seed)
         print(
-            f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: {Counter(d.kind for d in drawn)}"
+            f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: "
+            f"{Counter(d.kind for d in drawn)}"
         )
         questions = asked(tree, drawn)
         for half in HALVES:

@@ -20,7 +20,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.index_file import UnavailableError
 from engine.markdown import table
 from engine.place import kept_or_temporary, make_data_folder
@@ -37,7 +37,7 @@ from references.scoring import LEAST_CONFIDENCE, Found, Score, score
 def main() -> None:
     options = _arguments()
     kept: Figures = {
-        "conditions": {**surroundings(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
+        "conditions": {**run_conditions(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
         "sets": {},
     }
     try:
@@ -104,8 +104,8 @@ def _figures(given: Score) -> Figures:
 
 
 def _show(truth: CallerSet, found: list[Found], tree: Path, most: int) -> None:
-    told = sorted(score(truth, found)[1], key=lambda each: -len(each[1]) - len(each[2]))
-    for function, missed, wrong in told[:most]:
+    details = sorted(score(truth, found)[1], key=lambda each: -len(each[1]) - len(each[2]))
+    for function, missed, wrong in details[:most]:
         print(f"{function.path}:{function.line + 1} {function.name}: {len(function.callers)} calls")
         _show_sites("missed", missed, tree, function)
         _show_sites("wrong", wrong, tree, function)
@@ -120,12 +120,11 @@ def _show_sites(what: str, sites: list[Site], tree: Path, function: Sampled) -> 
 def markdown(kept: Figures) -> str:
     """Return the results as tables."""
     given = kept["conditions"]
-    head = (
-        [*"repository language server functions calls recall precision".split(), "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
-    )  # fmt: skip
+    columns = "repository language server functions calls recall precision".split()
+    head = [*columns, "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
     parts = [
-        f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load {given['load']}. "
-        f"References of confidence {given['least_confidence']} and more are counted."
+        f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load "
+        f"{given['load']}. References of confidence {given['least_confidence']} and more are counted."
     ]
     for name, repositories in kept["sets"].items():
         rows = [
@@ -133,7 +132,8 @@ def markdown(kept: Figures) -> str:
                 repository, each["language"], each["server"], f"{each['functions']}", f"{each['calls']}",
                 f"{each[CAIRN]['recall']:.3f}", f"{each[CAIRN]['precision']:.3f}",
                 f"{each[CAIRN]['p50_ms']} · {each[CAIRN]['p95_ms']}",
-                f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}", f"{each[RIPGREP]['p50_ms']}",
+                f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}",
+                f"{each[RIPGREP]['p50_ms']}",
             ]
             for repository, each in repositories.items()
         ]  # fmt: skip
@@ -147,12 +147,16 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of sets")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument(
-        "--show", type=int, default=0, help="print so many functions with what is missed or wrong"
+        "--show", type=int, default=0, help="number of functions to print with missed or wrong calls"
     )
     parser.add_argument("--output", type=Path, help="write JSON here, and tables beside it")
     return parser.parse_args()

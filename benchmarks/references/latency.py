@@ -23,7 +23,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import Daemon, all_files_indexed
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, make_data_folder, place_for
 from engine.ready import NotReadyError, indexed
@@ -37,7 +37,7 @@ _PATIENCE = 3 * 3600.0
 
 def main() -> None:
     options = _arguments()
-    kept: Figures = {"conditions": {**surroundings(), "seed": options.seed}, "workspaces": []}
+    kept: Figures = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": []}
     try:
         for workspace, data in options.workspace:
             figures = measure(workspace.resolve(), data.resolve(), options.count, random.Random(options.seed))
@@ -94,7 +94,7 @@ def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Fig
     that never appeared."""
     with place_for(workspace, data.with_name(f"{data.name}-saves")) as place:
         with Daemon(place.tree, place.data, {"embedding": {"enabled": False}}) as daemon:
-            daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+            daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
             files = [path for path in text_files(place.tree) if path.suffix == ".py"]
             took = [_saved(daemon, place, chance.choice(files), number) for number in range(count + 2)][2:]
         place.restore()
@@ -122,9 +122,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--workspace", type=Path, nargs=2, action="append", required=True, metavar=("FOLDER", "DATA")
     )
-    parser.add_argument("--count", type=int, default=200, help="functions that are asked about")
-    parser.add_argument("--saves", type=int, default=0, help="files that are saved")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--count", type=int, default=200, help="number of functions")
+    parser.add_argument("--saves", type=int, default=0, help="number of saves")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

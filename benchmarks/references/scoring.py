@@ -73,11 +73,11 @@ def score(
     truth: CallerSet, answers: Sequence[Found]
 ) -> tuple[Score, list[tuple[Sampled, list[Site], list[Site]]]]:
     """Return the score of a set's functions, and the missed and wrong calls of each."""
-    total, told = Score(), []
+    total, details = Score(), []
     covered = frozenset(truth.covered)
     for function, found in zip(truth.functions, answers, strict=True):
-        told.append((function, *total.add(function, found, covered)))
-    return total, told
+        details.append((function, *total.add(function, found, covered)))
+    return total, details
 
 
 def _place(site: Site) -> tuple[str, int]:

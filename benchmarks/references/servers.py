@@ -60,7 +60,7 @@ def _compile_commands(folder: Path) -> None:
     """Write a compile database of a Unix build: every C file whose folder is not for another system."""
     other = ("win", "windows", "wince", "vms", "os2", "amiga", "msdos")
     foreign = (
-        "aix", "sunos", "solaris", "darwin", "kqueue", "bsd", "freebsd", "netbsd", "openbsd", "os390", "ibmi", "haiku",
+        "aix", "sunos", "solaris", "darwin", "kqueue", "bsd", "freebsd", "netbsd", "openbsd", "os390", "ibmi", "haiku",  # noqa: E501
         "qnx", "cygwin", "hurd", "android", "win32", "fsevents", "win-",
     )  # fmt: skip
     includes = sorted({path.parent for path in folder.rglob("*.h")})
@@ -94,7 +94,7 @@ def _tsconfig(folder: Path) -> None:
     config = {
         "compilerOptions": {
             "allowJs": True, "checkJs": False, "noEmit": True, "target": "ES2022", "module": "nodenext",
-            "moduleResolution": "nodenext", "jsx": "preserve", "skipLibCheck": True, "resolveJsonModule": True,
+            "moduleResolution": "nodenext", "jsx": "preserve", "skipLibCheck": True, "resolveJsonModule": True,  # noqa: E501
         },
         "exclude": ["**/node_modules", "**/dist", "**/build"],
     }  # fmt: skip
@@ -103,7 +103,7 @@ def _tsconfig(folder: Path) -> None:
 
 _C = {".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp"}
 _SCRIPT = {
-    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact", ".ts": "typescript",
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact", ".ts": "typescript",  # noqa: E501
     ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
 }  # fmt: skip
 

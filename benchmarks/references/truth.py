@@ -63,7 +63,8 @@ def main() -> None:
     called = sum(bool(each.callers) for each in found.functions)
     sites = sum(len(each.callers) for each in found.functions)
     print(
-        f"{write_set(found, options.output)}: {len(found.functions)} functions, {called} called, {sites} calls"
+        f"{write_set(found, options.output)}: {len(found.functions)} functions, {called} called, {sites} "
+        "calls"
     )
 
 
@@ -78,7 +79,7 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         os.environ.update(GOFLAGS="-mod=mod", GOPROXY="off")
         with Daemon(folder, Path(place), server.options(), command, _CAPABILITIES) as daemon:
             asked = _Asked(daemon, folder, server)
-            daemon.notified = asked.told
+            daemon.notified = asked.read_diagnostics
             paths = sorted(_sources(folder, server))
             for path in paths:
                 asked.open(path)
@@ -124,7 +125,7 @@ class _Asked:
         self.unread: set[str] = set()
         """Files that include missing headers; the server does not know the calls in them."""
 
-    def told(self, method: str, params: Any) -> None:
+    def read_diagnostics(self, method: str, params: Any) -> None:
         """Record the server's diagnostics of a file."""
         if method == "textDocument/publishDiagnostics":
             path = self._inside(params["uri"])

@@ -69,11 +69,18 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
-    parser.add_argument("--checkouts", type=Path, required=True, help="where the repositories are, or go")
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--checkouts",
+        type=Path,
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
-    parser.add_argument("--no-ablations", action="store_true", help="leave the signals one by one out")
+    parser.add_argument(
+        "--no-ablations", action="store_true", help="skip the rows that remove one signal each"
+    )
     parser.add_argument("--output", type=Path, help="write JSON here; tables, plot and questions beside it")
     return parser.parse_args()
 

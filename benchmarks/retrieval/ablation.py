@@ -59,6 +59,6 @@ def configure(daemon: Daemon, variant: Variant) -> None:
     Raises UnavailableError if this version cannot.
     """
     daemon.configure({"search": {"weights": dict(variant.weights)}} if variant.weights else {})
-    status = daemon.until(settled, _SETTLES_SECONDS)
+    status = daemon.wait_until(settled, _SETTLES_SECONDS)
     if refused := [warning for warning in status["warnings"] if "weights" in warning]:
         raise UnavailableError(refused[0])

@@ -95,13 +95,13 @@ class Ripgrep:
         """Return all files with a word of the question, best first, each with the matching lines, from 1 and
         sorted."""
         words = searched_words(query)
-        held: dict[str, Counter[str]] = defaultdict(Counter)
+        contained: dict[str, Counter[str]] = defaultdict(Counter)
         lines: dict[str, set[int]] = defaultdict(set)
         for path, line, found in self._matches(words):
             # Of overlapping words ripgrep reports the longest, which contains the others.
-            held[path].update(word for word in words if word in found)
+            contained[path].update(word for word in words if word in found)
             lines[path].add(line)
-        order = sorted(held, key=lambda path: (-len(held[path]), -held[path].total(), path))
+        order = sorted(contained, key=lambda path: (-len(contained[path]), -contained[path].total(), path))
         return [(path, sorted(lines[path])) for path in order]
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[str, int, str]]:
@@ -139,5 +139,5 @@ class Ripgrep:
 def searched_words(query: str) -> list[str]:
     """Return the words of a question that ripgrep searches for, longest first, each once."""
     words = dict.fromkeys(_WORD.findall(query.lower()))
-    told = [word for word in words if len(word) >= _SHORTEST and word not in STOPWORDS]
-    return sorted(told, key=lambda word: -len(word))
+    content_words = [word for word in words if len(word) >= _SHORTEST and word not in STOPWORDS]
+    return sorted(content_words, key=lambda word: -len(word))

@@ -28,7 +28,7 @@ def checkout(repository: Repository, folder: Path) -> Path:
     except subprocess.CalledProcessError as problem:
         said = problem.stderr.strip()
         raise CheckoutError(
-            f"{place}: git failed: {said}. Remove the folder to have it cloned anew."
+            f"{place}: git failed: {said}. Remove the folder, and it will be cloned again."
         ) from problem
     return place
 
@@ -44,7 +44,7 @@ def _clone(repository: Repository, place: Path) -> None:
 
 def _verify(repository: Repository, place: Path) -> None:
     if git(place, "rev-parse", "--show-toplevel").strip() != str(place):
-        raise CheckoutError(f"{place} is no repository. Remove the folder to have it cloned.")
+        raise CheckoutError(f"{place} is not a repository. Remove the folder, and it will be cloned.")
     revision = git(place, "rev-parse", "HEAD").strip()
     if revision != repository.revision:
         wanted = repository.revision
@@ -53,7 +53,7 @@ def _verify(repository: Repository, place: Path) -> None:
     if changes := git(place, "--no-optional-locks", "status", "--porcelain").splitlines():
         raise CheckoutError(
             f"{place} has {len(changes)} changed or untracked files ({changes[0].strip()} …)."
-            " Commit them elsewhere, or remove the folder to have it cloned anew."
+            " Commit them elsewhere, or remove the folder, and it will be cloned again."
         )
     if not (place / repository.folder).is_dir():
         raise CheckoutError(f"{place} has no folder {repository.folder}; correct repos.tsv.")

@@ -42,16 +42,18 @@ def markdown(results: Figures) -> str:
 
 
 _SIGNALS_NOTE = (
-    "What NDCG@10 changes by when a signal that counts is taken away, or one that does not is tried; in brackets the "
-    "change in the two halves of the questions; and how many questions were answered better and worse."
+    "What NDCG@10 changes by when a signal that counts is taken away, or one that does not is tried; in "
+    "brackets the change in the two halves of the questions; and how many questions were answered better and "
+    "worse."
 )
 
 
 def _conditions(results: Figures) -> str:
     given = results["conditions"]
     return (
-        f"# Retrieval\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn {given['cairn']}"
-        f" at {given['commit']}, {given['model']}; load {given['load']}, nice {given['nice']}."
+        f"# Retrieval\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn "
+        f"{given['cairn']} at {given['commit']}, {given['model']}; load {given['load']}, nice "
+        f"{given['nice']}."
     )
 
 

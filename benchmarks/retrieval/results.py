@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.place import git
 
 from retrieval.ablation import FULL, Variant
@@ -25,7 +25,7 @@ def results(
     models = {figures.get("model") for by_mode in measured.indexes.values() for figures in by_mode.values()}
     return {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "commit": commit(),
             "model": ", ".join(sorted(filter(None, models))),
         },

@@ -107,7 +107,7 @@ def _question(file: Path, repository: Repository, item: dict[str, Any]) -> Quest
         answerable = bool(item.get("answerable", True))
         question = Question(repository, item["query"], relevant, secondary, item["category"], answerable)
     except (KeyError, TypeError) as problem:
-        raise SetError(f"{file}: {item} is no question: {problem!r}") from problem
+        raise SetError(f"{file}: {item} is not a question: {problem!r}") from problem
     if bool(relevant) != answerable:
         if not answerable:
             raise SetError(f"{file}: something is relevant for {question.query!r}, which is not answerable")

@@ -138,8 +138,8 @@ def _long(asked: Asked, file: FileCandidate, text: str) -> float:
 
 def _coverage(asked: Asked, file: FileCandidate, text: str) -> float:
     """Return the share of the question's words in the shown chunk."""
-    held = text_stems(text)
-    return sum(stem in held for stem in asked.query.stems) / (len(asked.query.stems) or 1)
+    chunk_stems = text_stems(text)
+    return sum(stem in chunk_stems for stem in asked.query.stems) / (len(asked.query.stems) or 1)
 
 
 def _proximity(asked: Asked, file: FileCandidate, text: str) -> float:

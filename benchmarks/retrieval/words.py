@@ -22,7 +22,7 @@ if __name__ == "__main__" and not __package__:
     # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.index_file import opened
 from engine.place import kept_or_temporary
 from engine.ready import indexed
@@ -38,9 +38,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkouts", type=Path, nargs="+", metavar="CHECKOUT")
-    parser.add_argument("--words", type=int, default=30, help="of each kind of file in each checkout")
+    parser.add_argument(
+        "--words", type=int, default=30, help="number of words of each kind of file in each checkout"
+    )
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     places: defaultdict[str, list[int]] = defaultdict(list)
@@ -52,7 +54,7 @@ def main() -> None:
             for kind, of_kind in found.items():
                 places[kind] += of_kind
     every = {kind: _shares(of_kind) for kind, of_kind in sorted(places.items())}
-    result = {"conditions": surroundings(), "all": every, "by_checkout": by_checkout}
+    result = {"conditions": run_conditions(), "all": every, "by_checkout": by_checkout}
     print(json.dumps(every, indent=2))
     if options.output:
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -60,9 +60,17 @@ def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None)
     )
     process = psutil.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
     try:
-        told: dict[str, Any] = json.loads(process.stdout.readline())
-        token = Path(told["tokenFile"]).read_text(encoding="utf-8").strip()
-        yield Server(process, told["url"], told["api"], told["mcp"], told["lspHost"], told["lspPort"], token)
+        address: dict[str, Any] = json.loads(process.stdout.readline())
+        token = Path(address["tokenFile"]).read_text(encoding="utf-8").strip()
+        yield Server(
+            process,
+            address["url"],
+            address["api"],
+            address["mcp"],
+            address["lspHost"],
+            address["lspPort"],
+            token,
+        )
     finally:
         process.terminate()
         try:

@@ -37,7 +37,7 @@ from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 
 from cairn.errors import CairnError
 from cairn.index.postgres import access, schema
@@ -65,8 +65,8 @@ from team.wholeness import AN_AGE, look
 
 _GOAL_SECONDS = 5.0
 _QUESTIONS = (
-    "parse flags of a command", "completion script", "error handling", "read the configuration file", "default value of an option",
-    "prompt the user", "nested commands", "environment variables", "help text", "merge settings", "terminal width", "type conversion",
+    "parse flags of a command", "completion script", "error handling", "read the configuration file", "default value of an option",  # noqa: E501
+    "prompt the user", "nested commands", "environment variables", "help text", "merge settings", "terminal width", "type conversion",  # noqa: E501
 )  # fmt: skip
 READER = "ada"
 
@@ -149,22 +149,21 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
             process = runs.begin(what)
             runs.start()
             assert process.stdout is not None
-            told = ""
+            output = ""
             if in_writing:
                 for line in process.stdout:
-                    told = line.strip()
-                    if told.startswith("Writing") or told == "done":
+                    output = line.strip()
+                    if output.startswith("Writing") or output == "done":
                         break
                 time.sleep(rng.uniform(0, 0.25 * typical[what]))
             else:
                 time.sleep(rng.uniform(0, 1.1 * typical[what]))
             process.kill()
             rest, errors = process.communicate()
-            is_done = told == "done" or "done" in rest
-            last = [told, *rest.strip().split("\n")]
-            moments[
-                f"{what}: {'was through' if is_done else next((_stage(each) for each in reversed(last) if each), 'at the start')}"
-            ] += 1
+            is_done = output == "done" or "done" in rest
+            last = [output, *rest.strip().split("\n")]
+            stage = next((_stage(each) for each in reversed(last) if each), "at the start")
+            moments[f"{what}: {'was done' if is_done else stage}"] += 1
             if errors and not is_done:
                 problems.append(f"kill {number}: {errors[-300:]}")
             started = time.monotonic()
@@ -173,7 +172,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
             problems += [f"kill {number} ({what}): {each}" for each in now.problems]
             for name, answer in now.answers.items():
                 if name in known and known[name] != answer:
-                    problems.append(f"kill {number} ({what}): {name} answers otherwise than before")
+                    problems.append(f"kill {number} ({what}): {name} differs from before")
             if not {"main"} <= {name.split(" ")[1] for name in now.answers}:
                 problems.append(f"kill {number}: main is not there")
             known |= now.answers
@@ -217,7 +216,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
         "the run after the last kill": f"snapshot of {last.files} files, as in a new store: {not differing}",
         "locks left": locks and locks[0],
         "folders left": len(left),
-        "cleaned at the end": f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks",
+        "cleaned at the end": f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks",  # noqa: E501
         "seconds": round(time.monotonic() - began),
     }
 
@@ -247,8 +246,9 @@ def _ship(rng: random.Random, number: int) -> str:
     other = rng.randrange(80)
     return (
         f'"""Ship {number}."""\n\nfrom fleet.ship_{other} import sail_{other}\n\n\n'
-        f"def sail_{number}(tide):\n    return hoist(rope_{rng.randrange(9)}, tide * {rng.randrange(10**6)})\n\n\n"
-        f"class Berth{number}:\n    def anchor(self):\n        return sail_{other}({rng.randrange(10**6)})\n"
+        f"def sail_{number}(tide):\n    return hoist(rope_{rng.randrange(9)}, tide * "
+        f"{rng.randrange(10**6)})\n\n\nclass Berth{number}:\n    def anchor(self):\n        return "
+        f"sail_{other}({rng.randrange(10**6)})\n"
     )
 
 
@@ -358,7 +358,7 @@ class Load:
             longest = max(longest, *(after - before for before, after in itertools.pairwise(points)))
         return longest
 
-    def until_good(self, since: float, patience: float = 40.0) -> float:
+    def wait_until_good(self, since: float, patience: float = 40.0) -> float:
         """Return the seconds from a time until each server has given a good answer again."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
@@ -383,17 +383,17 @@ def _got(answer: Answer, began: float, server: int) -> Got:
     ended = time.monotonic()
     if answer.status != 200:
         return Got(began, ended, answer.status, answer.message, (), 0, server)
-    told = answer.json
-    retrieval = told["retrieval"]
+    reply = answer.json
+    retrieval = reply["retrieval"]
     message = (
         ""
         if retrieval["fallback"] in ("", "cache") and not retrieval["reason"]
         else f"{retrieval['fallback']}: {retrieval['reason']}"
     )
-    if told["brokenOff"]:
-        message += f" broken off {told['brokenOff']}"
-    commits = tuple(each["commit"] for each in told["index"]["revisions"])
-    return Got(began, ended, 200, message, commits, len(told["results"]), server)
+    if reply["brokenOff"]:
+        message += f" broken off {reply['brokenOff']}"
+    commits = tuple(each["commit"] for each in reply["index"]["revisions"])
+    return Got(began, ended, 200, message, commits, len(reply["results"]), server)
 
 
 def _plain(message: str) -> str:
@@ -411,7 +411,7 @@ def tried(work: Callable[[], Any]) -> str:
         outcome = "done"
     except CairnError as problem:
         outcome = _plain(f"{type(problem).__name__}: {problem}")
-    except Exception as problem:  # noqa: BLE001 - what it is, is to be told
+    except Exception as problem:  # noqa: BLE001 - the message is the result
         outcome = f"UNEXPLAINED {type(problem).__name__}: {problem}"
     return f"{outcome} ({time.monotonic() - began:.1f} s)"
 
@@ -446,7 +446,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
             write(
                 fleet.folder,
                 {
-                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"
+                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"  # noqa: E501
                 },
             )
             commit(fleet.folder, f"Berth {number}")
@@ -581,19 +581,19 @@ class Trouble:
         began = time.monotonic()
         breaks()
         broken = time.monotonic()
-        told = tried(meanwhile) if meanwhile is not None else None
+        reply = tried(meanwhile) if meanwhile is not None else None
         time.sleep(max(0.0, broken + seconds - time.monotonic()))
         ended = time.monotonic()
         figures = self.load.figures(began, ended)
         mends()
         since = time.monotonic()
-        figures["seconds until all is well after mending"] = round(self.load.until_good(since), 2)
+        figures["seconds until all is well after mending"] = round(self.load.wait_until_good(since), 2)
         # Requests that began during the fault and ended after it count, too.
         figures["longest answer, s"] = round(
             max((each.seconds for each in self.load.between(began, time.monotonic())), default=0.0), 2
         )
-        if told is not None:
-            figures["indexing meanwhile"] = told
+        if reply is not None:
+            figures["indexing meanwhile"] = reply
         self.figures[name] = figures
         print(name, json.dumps(figures), flush=True)
 
@@ -642,8 +642,13 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         trouble.row("restarted", lambda: server.restart(), lambda: None, 5)
         trouble.row("killed and started", lambda: (server.kill(), server.start()), lambda: None, 6)
         trouble.row("port closed", server.stop, server.start, 8, index_change)
-        trouble.row("hangs (SIGSTOP)", lambda: _signal_all(server, signal.SIGSTOP), lambda: _signal_all(server, signal.SIGCONT), 14,
-                    index_change)  # fmt: skip
+        trouble.row(
+            "hangs (SIGSTOP)",
+            lambda: _signal_all(server, signal.SIGSTOP),
+            lambda: _signal_all(server, signal.SIGCONT),
+            14,
+            index_change,
+        )
         trouble.row(
             "newer schema",
             lambda: _set_version(url, "99"),
@@ -685,7 +690,7 @@ def _go(number: int, change: int) -> str:
         f"\tropes = append(ropes, {number * 31 + n + change}) // rope {n} of berth {number}"
         for n in range(60)
     )
-    return f"package harbour\n\n// Berth{number} has ropes.\nfunc Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"
+    return f"package harbour\n\n// Berth{number} has ropes.\nfunc Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"  # noqa: E501
 
 
 def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
@@ -787,7 +792,7 @@ def _rename(server: LocalServer, name: str, other: str) -> None:
             except psycopg.errors.ObjectInUse:
                 continue
             return
-    raise RuntimeError("the database is always in use")
+    raise RuntimeError("could not rename the database: it is always in use")
 
 
 def _old_versions(url: str) -> Figures:
@@ -866,8 +871,8 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
             name: round(statistics.median(each[3:]) * 1000, 1) for name, each in times.items()
         }
         bob = served.client(tokens["bob"])
-        told = bob.ask("/api/v1/search?workspace=viper", {"query": "config"})
-        figures["who may not see it is told"] = told.message
+        reply = bob.ask("/api/v1/search?workspace=viper", {"query": "config"})
+        figures["error for a reader without access"] = reply.message
         figures["hits of it in a question of theirs about all"] = sum(
             "viper" in each
             for each in map(str, _places(bob.ask("/api/v1/search", {"query": "config viper"})))
@@ -900,7 +905,7 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
             mends()
             since = time.monotonic()
             figures[name]["seconds until all is well"] = round(
-                max(each.until_good(since) for each in (load, about, both)), 2
+                max(each.wait_until_good(since) for each in (load, about, both)), 2
             )
             print(name, json.dumps(figures[name]), flush=True)
         figures["errors in the server's log"] = _tracebacks([served])
@@ -946,7 +951,7 @@ def main() -> int:
     rows = json.loads(given.output.read_text()) if given.output and given.output.exists() else {}
     try:
         for name in given.only:
-            rows[name] = {"conditions": surroundings(), **PARTS[name](given, given.folder / name)}
+            rows[name] = {"conditions": run_conditions(), **PARTS[name](given, given.folder / name)}
             print(name, json.dumps(rows[name], indent=2), flush=True)
             if given.output:
                 given.output.write_text(json.dumps(rows, indent=2) + "\n")

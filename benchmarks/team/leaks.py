@@ -41,7 +41,7 @@ from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 
 from cairn.index.postgres import access
 from cairn.index.postgres.roles import role_name
@@ -55,7 +55,7 @@ from cairn.team.local_server import LocalServer
 from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of
 
 REPOSITORIES = (
-    "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",
+    "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",  # noqa: E501
 )  # fmt: skip
 ALICE, BOB, CAROL = "alice", "bob", "carol"
 GRANTS: Mapping[str, tuple[str, ...]] = {
@@ -101,7 +101,7 @@ class Known:
 def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
     row = owner.execute(
         """SELECT r.id, s.id, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
-           JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",
+           JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",  # noqa: E501
         (copy.name,),
     ).fetchone()
     assert row is not None
@@ -109,11 +109,13 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
     files = np.frombuffer(packed, np.int32).tolist()
     place = (shard, pool, files)
     chunks = owner.execute(
-        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s "
+        "AND file = ANY(%s)",
         place,
     ).fetchall()
     rows = owner.execute(
-        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) ORDER BY path",
+        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) "
+        "ORDER BY path",
         place,
     ).fetchall()
     collections: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -121,9 +123,9 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
         collections[collection][0] += 1
         collections[collection][1] += count
     return Known(
-        copy, number, snapshot, pool, commit, frozenset(copy.words() | {commit}), frozenset(each[1] for each in chunks),
+        copy, number, snapshot, pool, commit, frozenset(copy.words() | {commit}), frozenset(each[1] for each in chunks),  # noqa: E501
         frozenset(each[0] for each in chunks), frozenset(files), tuple(each[0] for each in rows),
-        tuple(sorted({each[2] for each in chunks if each[2]})), {name: (a, b) for name, (a, b) in collections.items()},
+        tuple(sorted({each[2] for each in chunks if each[2]})), {name: (a, b) for name, (a, b) in collections.items()},  # noqa: E501
     )  # fmt: skip
 
 
@@ -194,7 +196,7 @@ class Asked:
 
 
 _HOSTILE = (
-    "**", "../**", "!*", "/", "..", "*/../*", "%", "_", "'; SELECT name FROM cairn.repositories; --", "cairn-team:///", "\\", "[a-",
+    "**", "../**", "!*", "/", "..", "*/../*", "%", "_", "'; SELECT name FROM cairn.repositories; --", "cairn-team:///", "\\", "[a-",  # noqa: E501
     "' OR true --", "{a,b}", "\u202e", "a" * 3000, "$1", "%s", "\0",
 )  # fmt: skip
 _TYPES = ("code", "prose", "api", "config", "cmd")
@@ -211,9 +213,9 @@ class Asker:
 
     def next(self) -> Asked:
         kinds = [
-            (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),
+            (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),  # noqa: E501
             (4, self._context), (9, self._page), (3, self._collections), (4, self._status), (11, self._stage),
-            (10, self._mcp), (5, self._locate), (2, self._catalogue), (18, self._read), (3, self._change), (2, self._other),
+            (10, self._mcp), (5, self._locate), (2, self._catalogue), (18, self._read), (3, self._change), (2, self._other),  # noqa: E501
         ]  # fmt: skip
         return self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]()
 
@@ -420,15 +422,15 @@ class Asker:
         )
         name, given = self.rng.choice(
             (
-                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),
-                ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),
-                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),
-                ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),
-                ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),
-                ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),
-                ("members", [words[0], words, 10, only]), ("names_matching", [words[0][:3], f"%{words[0][:4]}%"]),
-                ("symbols_naming", [words, 10]), ("files_with_chunk", [self.rng.choice(sorted(other.hashes)[:500] or ["00"])]),
-                ("stems_starting", [words[0][:4], 2000.0]), ("keywords", [words, ColumnWeights(1.0, 2.0), 20, only]),
+                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),  # noqa: E501
+                ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),  # noqa: E501
+                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),  # noqa: E501
+                ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),  # noqa: E501
+                ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),  # noqa: E501
+                ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),  # noqa: E501
+                ("members", [words[0], words, 10, only]), ("names_matching", [words[0][:3], f"%{words[0][:4]}%"]),  # noqa: E501
+                ("symbols_naming", [words, 10]), ("files_with_chunk", [self.rng.choice(sorted(other.hashes)[:500] or ["00"])]),  # noqa: E501
+                ("stems_starting", [words[0][:4], 2000.0]), ("keywords", [words, ColumnWeights(1.0, 2.0), 20, only]),  # noqa: E501
                 ("leading_chunks", [paths, 2, only]), ("statistics", [words]), ("admitted", [only]),
                 ("dictionaries", []), ("select", ["SELECT * FROM files"]), (self.rng.choice(words), [1]),
             )
@@ -443,7 +445,7 @@ class Asker:
         name, params = self.rng.choice(
             (
                 ("reindex", {"path": self.path()}), ("pause", {}), ("resume", {}),
-                ("feedback", {"query": self.question(), "contentHash": self.rng.choice(sorted(self.repository().hashes)[:200]),
+                ("feedback", {"query": self.question(), "contentHash": self.rng.choice(sorted(self.repository().hashes)[:200]),  # noqa: E501
                               "action": "open", "path": self.path()}),
                 ("reset_feedback", {}),
             )
@@ -552,10 +554,10 @@ def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began:
         given = words_of(asked.text) | {word.lower() for word in re.findall(r"\w+", asked.text)}
         if asked.kind == "context":
             found -= sight.asked
-        told = {word for word in found if not any(word in each or each in word for each in given)}
-        if told:
+        exposed = {word for word in found if not any(word in each or each in word for each in given)}
+        if exposed:
             findings.leak(
-                sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}"
+                sight.reader, asked, f"words {sorted(exposed)[:8]} in {answer.status} {answer.body[:300]!r}"
             )
     findings.checks["answers searched for hidden words"] += 1
     if answer.status == 500:
@@ -570,8 +572,8 @@ def _check_counts(
 ) -> None:
     if asked.kind not in ("status", "collections"):
         return
-    told = answer.json["collections"] if asked.kind == "status" else answer.json
-    there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in told}
+    collections = answer.json["collections"] if asked.kind == "status" else answer.json
+    there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in collections}
     possible = [True] if was else [False, True] if may else [False]
     right = [
         {
@@ -618,7 +620,7 @@ def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, m
         ids = set(ids_of(asked.read, loads(answer.body)))
     allowed = of.files if asked.read in ("packed_tables", "symbols_naming") else of.chunks
     if ids - allowed:
-        findings.leak(sight.reader, asked, f"ids of others {sorted(ids - allowed)[:5]}")
+        findings.leak(sight.reader, asked, f"foreign ids {sorted(ids - allowed)[:5]}")
 
 
 def ids_of(read: str, value: Any) -> Iterable[int]:
@@ -709,7 +711,7 @@ def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str,
             _like(of.copy.name, rng),
         )
     return lambda name: Asked("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip
+        "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip  # noqa: E501
 
 
 def _like(text: str, rng: random.Random) -> str:
@@ -760,10 +762,13 @@ def _word_of(answer: Answer, word: str) -> Any:
     """Return how a question about one unknown word was interpreted: as found, or as a corrected word."""
     if answer.status != 200:
         return answer.status
-    told = answer.json
-    results = told.get("results", told.get("chunks", ()))
-    matched = {*told["verdict"]["matchedTerms"], *(term for each in results for term in each["matchedTerms"])}
-    return told.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
+    body = answer.json
+    results = body.get("results", body.get("chunks", ()))
+    matched = {
+        *body["verdict"]["matchedTerms"],
+        *(term for each in results for term in each["matchedTerms"]),
+    }
+    return body.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
 
 
 def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
@@ -772,11 +777,13 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
         relations = [
             name
             for (name,) in owner.execute(
-                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'cairn' AND c.relkind IN ('r','p','v','f','m','S') ORDER BY 1"
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
+                "n.nspname = 'cairn' AND c.relkind IN ('r','p','v','f','m','S') ORDER BY 1"
             )
         ]
         functions = owner.execute(
-            "SELECT p.proname, pg_get_function_identity_arguments(p.oid), p.pronargs FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
+            "SELECT p.proname, pg_get_function_identity_arguments(p.oid), p.pronargs FROM pg_proc p JOIN "
+            "pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
         ).fetchall()
     counts: Counter[str] = Counter()
     for sight in sights:
@@ -803,18 +810,18 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
                     counts[f"functions {'answered' if outcome is not None else 'refused'}"] += 1
                     if outcome and outcome[0][0] not in (None, ""):
                         findings.leak(sight.reader, f"{role} {name}", str(outcome[:2]))
-                for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",
-                                  "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",
-                                  "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",
+                for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",  # noqa: E501
+                                  "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",  # noqa: E501
+                                  "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",  # noqa: E501
                                   "SET row_security = off; SELECT * FROM cairn.files"):  # fmt: skip
                     if _tried(db, sql.SQL(statement)) is not None:
-                        findings.leak(sight.reader, f"{role} {statement}", "was allowed")
+                        findings.leak(sight.reader, f"{role} {statement}", "the statement was allowed")
                     counts["statements refused"] += 1
     return dict(counts) | {"relations": len(relations), "functions": len(functions)}
 
 
 def _ask_relation(
-    db: psycopg.Connection[Any], sight: Sight, role: str, relation: str, visible: Mapping[str, Known], hidden: frozenset[str],
+    db: psycopg.Connection[Any], sight: Sight, role: str, relation: str, visible: Mapping[str, Known], hidden: frozenset[str],  # noqa: E501
     findings: Findings, counts: Counter[str],
 ) -> None:  # fmt: skip
     name = sql.Identifier("cairn", relation)
@@ -827,14 +834,14 @@ def _ask_relation(
         findings.leak(sight.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
     if rows is not None and role == role_name(sight.reader):
         counts["rows seen"] += len(rows)
-        told = (
+        exposed = (
             words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes)))
             & hidden
         )
         if (
             relation == "repository_words"
         ):  # Stems, and words joined of several, are words of other repositories by chance.
-            told = {word for word in told if word.startswith("zq")}
+            exposed = {word for word in exposed if word.startswith("zq")}
         packed = set()
         if relation == "chunks":
             description = [
@@ -843,16 +850,16 @@ def _ask_relation(
             ]
             text, number = description.index("text"), description.index("content_hash")
             packed = {bytes(row[number]).hex() for row in rows} & hidden
-            told |= (
+            exposed |= (
                 words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows))
                 & hidden
             )
-        if told & sight.projects:
+        if exposed & sight.projects:
             findings.projects += 1
-            told -= sight.projects
-        if told or packed:
+            exposed -= sight.projects
+        if exposed or packed:
             findings.leak(
-                sight.reader, f"{role} {relation}", f"words {sorted(told)[:5]} hashes {sorted(packed)[:3]}"
+                sight.reader, f"{role} {relation}", f"words {sorted(exposed)[:5]} hashes {sorted(packed)[:3]}"
             )
         ids = {each.id for each in visible.values()}
         columns = [
@@ -876,12 +883,14 @@ def _ask_relation(
         )
     for each in tries:
         try:
-            told = words_of(str(db.execute(each).fetchall()))
+            exposed = words_of(str(db.execute(each).fetchall()))
         except psycopg.Error as error:
-            told = words_of(str(error)) - sight.projects
+            exposed = words_of(str(error)) - sight.projects
         counts["plans and errors searched"] += 1
-        if told & hidden:
-            findings.leak(sight.reader, f"{role} {each.as_string(db)}", f"words {sorted(told & hidden)[:5]}")
+        if exposed & hidden:
+            findings.leak(
+                sight.reader, f"{role} {each.as_string(db)}", f"words {sorted(exposed & hidden)[:5]}"
+            )
 
 
 def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] | None:
@@ -912,7 +921,7 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
          lambda: str(rng.randint(10**6, 10**7))),
         ("commit", lambda name: Asked("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
          lambda: f"{rng.getrandbits(160):040x}"),
-        ("word", lambda word: Asked("timed", "/api/v1/search", {"query": word}), lambda k: rng.choice(k.copy.markers[4:]),
+        ("word", lambda word: Asked("timed", "/api/v1/search", {"query": word}), lambda k: rng.choice(k.copy.markers[4:]),  # noqa: E501
          lambda: nowhere(rng)),
     ]  # fmt: skip
     for label, make, of_hidden, none in kinds:
@@ -1011,7 +1020,7 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
                 findings.leak(
                     sight.reader,
                     make(name),
-                    f"answers otherwise than {instead}: {difference(one, name, other, instead)}",
+                    f"answers differ from those about {instead}: {difference(one, name, other, instead)}",
                 )
             after = time.monotonic()
             check(sight, findings, make(name), one, before, after)
@@ -1107,7 +1116,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         " ".join(rng.choice(each.symbols) for _ in range(2)) for each in every.values() for _ in range(8)
     ]
     figures: Figures = {
-        "conditions": surroundings(),
+        "conditions": run_conditions(),
         "repositories": len(every),
         "pools with forks": 2,
         "chunks": sum(len(each.chunks) for each in every.values()),
@@ -1149,15 +1158,15 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         phase = _one_switches_off_for_others(served.port, tokens, findings)
         figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), sights[0], rng)
         log = served.log.read_text()
-        if told := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
-            findings.odd("-", "the log of cairn serve", f"has {sorted(told)[:6]}")
+        if exposed := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
+            findings.odd("-", "the log of cairn serve", f"has {sorted(exposed)[:6]}")
         if any(token in log for token in tokens.values()):
             findings.leak("-", "the log of cairn serve", "has a token")
     with serving([url], given.folder / "serving-fresh") as fresh:
         theirs = fixed_answers(fresh.port, tokens[CAROL], questions)
     changed = [question for question, one, other in zip(questions, mine, theirs, strict=True) if one != other]
     for question in changed[:5]:
-        findings.odd(CAROL, question, "answers otherwise than a fresh server")
+        findings.odd(CAROL, question, "answers differ from those of a fresh server")
     figures |= {
         "requests": sum(findings.statuses.values()),
         "requests a second": round(sum(findings.statuses.values()) / seconds, 1),
@@ -1166,7 +1175,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "by status": dict(findings.statuses.most_common()),
         "what 503 said": dict(findings.unavailable.most_common(5)),
         "checks": dict(findings.checks),
-        "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",
+        "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",  # noqa: E501
         "phase that one reader sets reaches others": phase,
         "answers and tables with the project name of a fork's pool": 0,
         "database": ask_database(url, owner_url, sights, findings),

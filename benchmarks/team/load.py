@@ -31,7 +31,7 @@ from attrs import define, field, frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import index_path
 
 from cairn.embedding.packaged import load_packaged
@@ -188,7 +188,7 @@ def main() -> int:
     )
     publication = published(given.store, name, folder)
     figures: Figures = {
-        "conditions": surroundings(),
+        "conditions": run_conditions(),
         "index": name,
         "chunks": publication.all_chunks,
         "queries": len(queries),

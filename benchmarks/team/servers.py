@@ -104,9 +104,9 @@ def copy_of(source: Path, name: str, folder: Path, secrets: Sequence[str]) -> Co
     write(
         place,
         {
-            f"handbook/{document}.md": f"# The {others[0]} of {owner}\n\nWhoever opens the {others[1]} needs the {others[2]}, "
+            f"handbook/{document}.md": f"# The {others[0]} of {owner}\n\nWhoever opens the {others[1]} needs the {others[2]}, "  # noqa: E501
             f"and closes it with the {others[3]}.\nSee `{function}`.\n",
-            f"tools/{module}.py": f'"""Opens the {others[1]}."""\n\n\nclass {owner.title()}:\n    """Keeps the {others[2]}."""\n\n'
+            f"tools/{module}.py": f'"""Opens the {others[1]}."""\n\n\nclass {owner.title()}:\n    """Keeps the {others[2]}."""\n\n'  # noqa: E501
             f"    def {function}(self, {others[3]}):\n        return {others[3]} + 1\n\n\n"
             f"def open_{function}():\n    return {owner.title()}().{function}(2)\n",
         },

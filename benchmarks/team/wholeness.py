@@ -27,24 +27,24 @@ _ALL = 1_000_000
 _PARTS = {"imports", "copies", "history", "subjects", "commits"}
 _ORPHANS = {
     "chunks without a file": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.files f
-        WHERE f.shard = c.shard AND f.pool = c.pool AND f.id = c.file)""",
+        WHERE f.shard = c.shard AND f.pool = c.pool AND f.id = c.file)""",  # noqa: E501
     "vectors without a chunk": """SELECT count(*) FROM cairn.vectors v WHERE NOT EXISTS (SELECT FROM cairn.chunks c
-        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",  # noqa: E501
     "chunks without a vector": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.vectors v
-        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",  # noqa: E501
     "definitions without a chunk": """SELECT count(*) FROM cairn.definitions d WHERE NOT EXISTS (SELECT FROM cairn.chunks c
-        WHERE c.shard = d.shard AND c.pool = d.pool AND c.id = d.chunk)""",
+        WHERE c.shard = d.shard AND c.pool = d.pool AND c.id = d.chunk)""",  # noqa: E501
     "terms of no segment": """SELECT count(*) FROM cairn.terms t WHERE NOT EXISTS (SELECT FROM cairn.segments s
         WHERE s.shard = t.shard AND s.repository = t.repository AND s.id = t.segment) AND NOT EXISTS (SELECT FROM
-        cairn.retired_lists r WHERE r.shard = t.shard AND r.repository = t.repository AND r.segment = t.segment)""",
+        cairn.retired_lists r WHERE r.shard = t.shard AND r.repository = t.repository AND r.segment = t.segment)""",  # noqa: E501
     "files of no repository": """SELECT count(*) FROM cairn.files f WHERE NOT EXISTS (SELECT FROM cairn.holdings h
-        WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",
+        WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",  # noqa: E501
     "parts of no snapshot": """SELECT count(*) FROM cairn.snapshot_parts p WHERE NOT EXISTS (SELECT FROM cairn.snapshots s
-        WHERE s.id = p.snapshot)""",
+        WHERE s.id = p.snapshot)""",  # noqa: E501
     "chunks that their file does not count": """SELECT count(*) FROM cairn.files f WHERE f.chunks <> (SELECT count(*)
-        FROM cairn.chunks c WHERE c.shard = f.shard AND c.pool = f.pool AND c.file = f.id)""",
+        FROM cairn.chunks c WHERE c.shard = f.shard AND c.pool = f.pool AND c.file = f.id)""",  # noqa: E501
     "shards whose chunks are miscounted": """SELECT count(*) FROM cairn.shards s WHERE s.chunks <> (SELECT count(*)
-        FROM cairn.chunks c WHERE c.shard = s.id)""",
+        FROM cairn.chunks c WHERE c.shard = s.id)""",  # noqa: E501
 }
 
 
@@ -66,7 +66,7 @@ def look(url: str, words: Iterable[str]) -> Whole:
         owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         refs = owner.execute(
             """SELECT r.name, f.ref, s.commit, s.id, s.repository, s.pool, s.shard, s.files FROM cairn.refs f
-               JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = s.repository ORDER BY 1, 2"""
+               JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = s.repository ORDER BY 1, 2"""  # noqa: E501
         ).fetchall()
         for name, ref, commit, *key, packed in refs:
             files = np.frombuffer(packed, np.int32).tolist()
@@ -107,12 +107,13 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
         found.append(f"{len(chunks)} of {sum(count for _, count in rows)} chunks are there")
     if counts["vectors"] != (len(chunks),):
         found.append(f"{counts['vectors']} vectors of {len(chunks)} chunks")
-    held = owner.execute(
-        "SELECT count(*) FROM cairn.holdings WHERE shard = %s AND pool = %s AND file = ANY(%s) AND repository = %s",
+    counted = owner.execute(
+        "SELECT count(*) FROM cairn.holdings WHERE shard = %s AND pool = %s AND file = ANY(%s) AND "
+        "repository = %s",
         (*place, key.repository),
     ).fetchone()
-    if held != (len(files),):
-        found.append(f"{held} of {len(files)} files are held")
+    if counted != (len(files),):
+        found.append(f"{counted} of {len(files)} files are counted")
     parts = {
         name
         for (name,) in owner.execute("SELECT name FROM cairn.snapshot_parts WHERE snapshot = %s", (key.id,))
@@ -138,13 +139,14 @@ def _list_problems(
         listed.update(columns.ids[np.isin(columns.files, np.array(sorted(files), np.int32))].tolist())
         standing: set[int] = set()
         for kind, dictionary, lists in owner.execute(
-            "SELECT kind, dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = %s",
+            "SELECT kind, dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND "
+            "segment = %s",
             (key.shard, key.repository, number),
         ):
             for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
                 here = set(each.postings.ids.tolist())
                 if here - (of_files if kind == NAMES else ids):
-                    found.append(f"segment {number} lists what it has not")
+                    found.append(f"segment {number} lists missing chunks")
                 if kind in (WORDS, OPERATORS):
                     standing |= here
         worded = set(columns.ids[columns.tokens > 0].tolist())
@@ -171,13 +173,13 @@ def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, 
     ids, vectors = reader.static_vectors(every)
     asked = list(words)
     return {
-        "pages": {path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page] for path, page in pages.items()},
+        "pages": {path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page] for path, page in pages.items()},  # noqa: E501
         "postings": {
-            word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))
+            word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))  # noqa: E501
             for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
         },
-        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))),
-        "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),
+        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))),  # noqa: E501
+        "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),  # noqa: E501
         "defining": sorted(hits(reader.defining(asked, _ALL, ChunkFilter()))),
         "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
         "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),

@@ -209,10 +209,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sources", type=Path, required=True, help="where the repositories are, or go")
-    parser.add_argument("--checkouts", type=Path, required=True, help="where the checkouts are made anew")
-    parser.add_argument("--sets", type=Path, required=True, help="where the questions go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--sources",
+        type=Path,
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
+    parser.add_argument(
+        "--checkouts", type=Path, required=True, help="folder in which the checkouts are made"
+    )
+    parser.add_argument("--sets", type=Path, required=True, help="output folder of the questions")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     return parser.parse_args()
 
 

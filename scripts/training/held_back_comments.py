@@ -36,7 +36,7 @@ _NO_QUESTION = re.compile(
     r"""^(?:[@:\[\-*<\\=] | \{@ | (?:todo|fixme|xxx|hack|note|nb|warning|deprecated|internal|private|see|same\s+as|like|
         overrid\w+|inherit\w*|ditto|cf|copyright|generated|param\w*|args?|returns?:|usage|examples?|e\.g|i\.e|eslint|istanbul|
         this\s+is\s+(?:a\s+)?(?:hack|ugly)|constructs?\s+(?:a\s+)?new|initiali[sz]es\s+a\s+new\s+instance|
-        creates?\s+a\s+new\s+instance|default\s+constructor|used\s+(?:for|in|by)\s+tests?|alias|(?:this\s+)?tests?|(?:un)?comment)\b)""",
+        creates?\s+a\s+new\s+instance|default\s+constructor|used\s+(?:for|in|by)\s+tests?|alias|(?:this\s+)?tests?|(?:un)?comment)\b)""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 _MARKUP = (
@@ -143,8 +143,8 @@ def question_of(sentence: str, chunk: Chunk) -> str:
         return ""
     words = _WORD.findall(text)
     named = {word for name in (chunk.symbol, chunk.parent) for word in identifier_words(name)}
-    telling = {word.lower() for word in words if not is_stopword(word.lower())}
-    new = {word for word in telling if not any(_alike(word, other) for other in named)}
+    content_words = {word.lower() for word in words if not is_stopword(word.lower())}
+    new = {word for word in content_words if not any(_alike(word, other) for other in named)}
     is_prose = len("".join(words)) > _PROSE * len(text.replace(" ", ""))
     if len(words) not in _WORDS or len(new) < _NEW_WORDS or not is_prose:
         return ""

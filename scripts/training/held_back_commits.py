@@ -25,7 +25,7 @@ _TARGETS = 3
 _CHANGED_FILES = 12
 """A commit that touches more files of any kind is about none of them."""
 _WORDS = range(4, 25)
-_TELLING_WORDS = 3
+_FEWEST_WORDS = 3
 _QUESTIONS_A_FILE = 5
 """The limit per file: a file that most commits touch would be a good answer to any question."""
 _CALLED_SHARE = 1 / 3
@@ -47,7 +47,7 @@ _ROUTINE = re.compile(
         release|snapshot|nightly|gemfile|gemspec|podspec|dockerfile|package\.json|cargo\.toml|go\.mod|
         version\s+(?:bump|number)|deprecations?|warnings?|code\s+style|cosmetic|tidy|tidying|clean-?ups?|cleaned|
         cherry|merge[sd]?|from\s+upstream|openbsd|revert(?:s|ed|ing)?|review|feedback|todos?|feature\s+branch|
-        \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
+        \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 """Subjects of maintenance, which does not change what the code does."""
@@ -67,12 +67,13 @@ _REFERENCE = re.compile(
 _WORD = re.compile(r"[A-Za-z][\w'-]*")
 _NAMES = re.compile(r"\w+")
 _GENERIC = frozenset(
-    "add adds added adding remove removes removed removing fix fixes fixed fixing update updates updated updating use uses"
-    " used using make makes made change changes changed changing improve improves improved allow allows allowed support"
-    " supports supported refactor refactors refactored refactoring move moves moved rename renames renamed handle handles"
-    " simplify simplified simplifies implement implements implemented introduce introduces avoid avoids ensure ensures"
-    " minor small some more new old better issue issues bug bugs error code class classes method methods function"
-    " functions file files set get don't doesn't not instead when only also now unused missing correct correctly".split()
+    "add adds added adding remove removes removed removing fix fixes fixed fixing update updates updated "
+    "updating use uses used using make makes made change changes changed changing improve improves improved "
+    "allow allows allowed support supports supported refactor refactors refactored refactoring move moves "
+    "moved rename renames renamed handle handles simplify simplified simplifies implement implements "
+    "implemented introduce introduces avoid avoids ensure ensures minor small some more new old better issue "
+    "issues bug bugs error code class classes method methods function"
+    " functions file files set get don't doesn't not instead when only also now unused missing correct correctly".split()  # noqa: E501
 )
 _BOT = re.compile(r"\[bot\]|\bbot\b|dependabot|renovate", re.IGNORECASE)
 _FIELD, _RECORD = "\x1f", "\x1e"
@@ -175,8 +176,8 @@ def question_of(subject: str) -> str:
     if _ROUTINE.search(text):
         return ""
     words = _WORD.findall(text)
-    telling = {word.lower() for word in words if not is_stopword(word.lower())} - _GENERIC
-    if len(words) not in _WORDS or len(telling) < _TELLING_WORDS or not text.isascii():
+    content_words = {word.lower() for word in words if not is_stopword(word.lower())} - _GENERIC
+    if len(words) not in _WORDS or len(content_words) < _FEWEST_WORDS or not text.isascii():
         return ""
     return text
 

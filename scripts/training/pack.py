@@ -55,11 +55,13 @@ def main() -> int:
     parser.add_argument("dest", type=Path)
     parser.add_argument("--pieces", type=int, default=40_000)
     parser.add_argument("--per-repository", type=int, default=12_000)
-    parser.add_argument("--leave-out", type=Path, help="a list as of held_back.py: what is not packed")
-    parser.add_argument("--vocabulary", type=Path, help="one that is there already")
+    parser.add_argument(
+        "--leave-out", type=Path, help="a list like held_back.tsv of repositories to leave out"
+    )
+    parser.add_argument("--vocabulary", type=Path, help="an existing vocabulary")
     options = parser.parse_args()
     options.dest.mkdir(parents=True, exist_ok=True)
-    left_out = _held_back(options.leave_out) if options.leave_out else set()
+    left_out = _excluded(options.leave_out) if options.leave_out else set()
     repositories = [p for p in sorted(options.pairs.glob("*.jsonl")) if p.stem.lower() not in left_out]
     if options.vocabulary:
         vocabulary = read_pieces(options.vocabulary)
@@ -73,11 +75,13 @@ def main() -> int:
     places: list[int] = []
     for number, path in enumerate(repositories):
         for source, query, text, body, _, place in _rows(path, options.per_repository):
-            asked = pieces.ids(query, _MESSAGE_TOKENS if Source[source] is Source.MESSAGE else _QUERY_TOKENS)
+            query_pieces = pieces.ids(
+                query, _MESSAGE_TOKENS if Source[source] is Source.MESSAGE else _QUERY_TOKENS
+            )
             ids = pieces.ids(text, _TEXT_TOKENS)
-            if len(asked) < 2 or len(ids) < 4:
+            if len(query_pieces) < 2 or len(ids) < 4:
                 continue
-            queries.add(asked)
+            queries.add(query_pieces)
             texts.add(ids)
             bodies.add(pieces.ids(body, BODY_TOKENS))
             origins.append((number, _SOURCES.index(Source[source])))
@@ -99,7 +103,7 @@ def main() -> int:
     return 0
 
 
-def _held_back(path: Path) -> set[str]:
+def _excluded(path: Path) -> set[str]:
     """Return the repositories whose addresses are a list's third column, named like files of pairs, in lower
     case."""
     lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
@@ -130,10 +134,10 @@ def _packed(
     `origins` are the numbers of each pair's repository and source, `places` those of its definition or
     section.
     """
-    asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
+    query_lengths, text_lengths, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
     query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
     where = np.array(origins, np.int32)
-    query_sketch, sketch = _sketches(query_ids, asked), _sketches(ids, told)
+    query_sketch, sketch = _sketches(query_ids, query_lengths), _sketches(ids, text_lengths)
     first_of_text: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     kept = np.zeros(len(where), bool)
@@ -144,10 +148,10 @@ def _packed(
             seen.add((one, two))
             kept[row] = True
     return {
-        "query_ids": _only(query_ids, asked, kept),
-        "query_lengths": asked[kept].astype(np.uint8),
-        "ids": _only(ids, told, kept),
-        "lengths": told[kept].astype(np.uint8),
+        "query_ids": _only(query_ids, query_lengths, kept),
+        "query_lengths": query_lengths[kept].astype(np.uint8),
+        "ids": _only(ids, text_lengths, kept),
+        "lengths": text_lengths[kept].astype(np.uint8),
         "body_ids": _only(body_ids, below, kept),
         "body_lengths": below[kept].astype(np.uint8),
         "query_sketch": query_sketch[kept],

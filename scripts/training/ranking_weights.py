@@ -174,8 +174,8 @@ def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats
     This is projected gradient descent with momentum over sizes relative to the present weights, none below 0.
     The result has the scale of the present ones, since a ranking has no scale.
     """
-    told = [each for each in candidates if each.answers.any() and not each.answers.all()]
-    loss = _Loss(told, present, hold)
+    informative = [each for each in candidates if each.answers.any() and not each.answers.all()]
+    loss = _Loss(informative, present, hold)
     sizes = ahead = np.ones(len(present))
     step, momentum = 1.0, 1.0
     for _ in range(_STEPS):
@@ -197,12 +197,12 @@ class _Loss:
     """The mean of −log of the softmax share of the files that answer, plus the pull towards the present
     weights. Each set counts the same."""
 
-    def __init__(self, told: Sequence[Candidate], present: Floats, hold: float) -> None:
-        self._values = np.concatenate([each.values * present for each in told])
-        self._answers = np.concatenate([each.answers for each in told])
-        self._lengths = np.array([len(each.answers) for each in told])
+    def __init__(self, informative: Sequence[Candidate], present: Floats, hold: float) -> None:
+        self._values = np.concatenate([each.values * present for each in informative])
+        self._answers = np.concatenate([each.answers for each in informative])
+        self._lengths = np.array([len(each.answers) for each in informative])
         self._starts = np.cumsum(self._lengths) - self._lengths
-        sets = [each.set for each in told]
+        sets = [each.set for each in informative]
         counts = np.array([1 / sets.count(name) for name in sets])
         self._counts = counts / counts.sum()
         self._hold = hold
@@ -282,7 +282,8 @@ def _markdown(report: dict[str, dict[str, dict[str, object]]], present: Floats) 
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
     lines += [
         "",
-        "| held by | set | questions | present | fitted without its repository | difference | all first, present | fitted |",
+        "| held by | set | questions | present | fitted without its repository | difference | all first, "
+        "present | fitted |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for hold, each in report.items():
@@ -303,12 +304,14 @@ def _arguments() -> argparse.Namespace:
         "--set", dest="sets", type=models.question_set, action="append", default=[],
         metavar="NAME=SETS,CHECKOUTS,MODE",
     )  # fmt: skip
-    parser.add_argument("--issues", type=Path, help="a set of issues instead")
+    parser.add_argument("--issues", type=Path, help="a set of issues, instead of --set")
     parser.add_argument("--clones", type=Path, help="a folder with a clone of each of their repositories")
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+        "--every", type=int, default=1, metavar="N", help="only every Nth issue of each repository"
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
     parser.add_argument("--table", type=Path, help="a static table instead of the one that comes with Cairn")
     parser.add_argument("--output", type=Path, help="write JSON here")
     return parser.parse_args()

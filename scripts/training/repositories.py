@@ -62,8 +62,8 @@ class Repository:
     def licence(self) -> str | None:
         """Return the permissive licence that the repository's own files state; None for any other."""
         names = self._git("ls-tree", "--name-only", self.revision).splitlines()
-        held = filter(LICENCE_FILE.fullmatch, names)
-        return licence_of(self._git("show", f"{self.revision}:{name}") for name in held)
+        licence_files = filter(LICENCE_FILE.fullmatch, names)
+        return licence_of(self._git("show", f"{self.revision}:{name}") for name in licence_files)
 
     def files(self) -> dict[str, int]:
         """Return paths and sizes, in bytes, of the files that may be used."""

@@ -59,8 +59,8 @@ def block_loss(
     """Return the mean loss of both directions over blocks of `size` rows. Two rows that share a number in
     `right`, int64[rows, n], are not wrong answers to each other."""
     blocks = len(queries) // size
-    asked, told = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
-    products = torch.bmm(asked, told.transpose(1, 2)) / temperature
+    query_blocks, text_blocks = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
+    products = torch.bmm(query_blocks, text_blocks.transpose(1, 2)) / temperature
     numbers = right.view(blocks, size, -1)
     alike = (numbers[:, :, None] == numbers[:, None, :]).any(-1) & ~torch.eye(size, dtype=torch.bool)
     products = products.masked_fill(alike, -1e4)
@@ -88,7 +88,7 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
     for step in range(options.steps):
         rows = packed.batch(random, options.blocks, options.block)
         queries = packed.queries.take(rows).dropped(random, options.dropout)
-        queries = packed.asked(queries, random, options.asked)
+        queries = packed.query_blocks(queries, random, options.query_blocks)
         texts = packed.texts.take(rows).dropped(random, options.dropout)
         bodies = packed.bodies.take(rows).dropped(random, options.body_dropout)
         # Fewer tokens of a body are drawn, to save time, with a higher weight each.
@@ -139,7 +139,7 @@ def main() -> int:
     parser.add_argument("--temperature", type=float, default=_TEMPERATURE)
     parser.add_argument("--text-tokens", type=int, default=96)
     parser.add_argument("--without", default="", help="sources, separated by commas")
-    parser.add_argument("--repeat", default="", help="sources that are drawn more often, as MESSAGE=3")
+    parser.add_argument("--repeat", default="", help="sources to draw more often, as MESSAGE=3")
     parser.add_argument("--start", type=Path, help="another model's vectors of the pieces, float[pieces, n]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

@@ -39,8 +39,8 @@ def test_trace_counts_question_calls_and_answers() -> None:
     trace = follow(QUESTION, [step("x" * 40), step("MAX_LENGTH = 30\nmoor(ship)"), step("never asked")])
     assert trace.spent == (14.0, 14.0 + 1 + 26 / 4)
     assert trace.have == ((False, False), (True, True))
-    assert trace.tokens_until(0.8, 100.0) == pytest.approx(121.5)
-    assert trace.calls_until(0.8, 100.0) == 2
+    assert trace.tokens_to(0.8, 100.0) == pytest.approx(121.5)
+    assert trace.calls_to(0.8, 100.0) == 2
     assert trace.share_within(121.0, 100.0) == 0.0
     assert trace.share_within(121.5, 100.0) == 1.0
 
@@ -48,8 +48,8 @@ def test_trace_counts_question_calls_and_answers() -> None:
 def test_facts_add_up_over_answers() -> None:
     trace = follow(QUESTION, [step("at most 30 m"), step("moor(ship)")])
     assert [trace.share(each) for each in range(2)] == [0.5, 1.0]
-    assert trace.calls_until(0.5, 0.0) == 1
-    assert trace.calls_until(0.8, 0.0) == 2
+    assert trace.calls_to(0.5, 0.0) == 1
+    assert trace.calls_to(0.8, 0.0) == 2
 
 
 def test_loop_ends_at_its_caps() -> None:
@@ -63,11 +63,11 @@ def test_loop_ends_at_its_caps() -> None:
 
 def test_facts_beyond_the_cap_do_not_count() -> None:
     trace = Trace(QUESTION, (TOKEN_CAP - 10.0,), ((True, True),))
-    assert trace.tokens_until(0.8, 5.0) == TOKEN_CAP - 5
-    assert trace.tokens_until(0.8, 50.0) is None
+    assert trace.tokens_to(0.8, 5.0) == TOKEN_CAP - 5
+    assert trace.tokens_to(0.8, 50.0) is None
 
 
-def test_facts_are_found_in_what_json_says() -> None:
+def test_facts_are_found_in_unescaped_json() -> None:
     trace = follow(QUESTION, [Step("call", '"MAX_LENGTH =\\n30"', "MAX_LENGTH =\n30")])
     assert trace.have == ((True, False),)
 
@@ -165,13 +165,13 @@ def traces(*spent: float | None) -> list[Trace]:
     ]
 
 
-def test_summary_has_curve_and_tokens_until_shares() -> None:
+def test_summary_has_curve_and_tokens_to_shares() -> None:
     figures = summary(traces(900.0, 2_900.0, None), 100.0)
     assert figures["facts_within"]["1000"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["facts_within"]["60000"] == pytest.approx(2 / 3, abs=1e-4)
-    until = figures["until"]["80%"]
-    assert (until["reached"], until["tokens"]) == (2, {"mean": 2_000, "median": 2_000})
-    assert until["tokens_with_cap"]["median"] == 3_000
+    costs = figures["until"]["80%"]
+    assert (costs["reached"], costs["tokens"]) == (2, {"mean": 2_000, "median": 2_000})
+    assert costs["tokens_with_cap"]["median"] == 3_000
 
 
 def test_systems_are_compared_where_both_reach_and_with_the_cap() -> None:

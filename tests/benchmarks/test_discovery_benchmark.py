@@ -111,7 +111,7 @@ def test_questions_without_evidence_have_no_share_that_stands() -> None:
     assert "|  |" in table({"quay": figures([nothing])})
 
 
-def test_latencies_stand_beside_the_targets() -> None:
+def test_latencies_are_shown_beside_the_targets() -> None:
     stages = dict.fromkeys(("filter_collections", "broad_discovery"), 0.002)
     whole = [latency.Timed("q", 0.1, 1, stages), latency.Timed("what is q", 0.3, 8, stages)]
     streamed = [latency.Timed("q", 0.12, 1, stages, first_part=0.004, first_passages=0.05)]
@@ -125,11 +125,9 @@ def test_latencies_stand_beside_the_targets() -> None:
     assert "| `filter_collections` | 2 | 2 | 2 | 2 | < 5 | < 10 |" in shown_table
 
 
-def test_partial_results_are_kept_by_the_request_whose_token_they_have(
-    workspace: Path, bare_data_dir: Path
-) -> None:
+def test_partial_results_belong_to_the_request_with_their_token(workspace: Path, bare_data_dir: Path) -> None:
     with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(settled, 60)
+        daemon.wait_until(settled, 60)
         plain = daemon.send("cairn/discover", {"query": "moor a ship"})
         streamed = daemon.send("cairn/discover", {"query": "moor a ship", "partialResultToken": "part"})
         answers = [plain.result(), streamed.result()]
@@ -158,9 +156,9 @@ def test_every_question_of_the_sets_asks_for_places_with_an_excerpt() -> None:
         assert all(1 <= place.first <= place.last and 0 < len(place.text) <= 60 for place in places)
 
 
-def test_a_file_that_is_no_set_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match="no question sets"):
         read_projects(tmp_path)
     (tmp_path / "quay.json").write_text(json.dumps({"name": "quay", "questions": []}), encoding="utf-8")
-    with pytest.raises(ProjectError, match=r"quay\.json is no question set"):
+    with pytest.raises(ProjectError, match=r"quay\.json is not a question set"):
         read_projects(tmp_path)

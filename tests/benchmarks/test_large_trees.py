@@ -74,7 +74,7 @@ def test_a_set_that_cannot_be_scored_is_refused(tmp_path: Path, ids: tuple[str, 
         (Target("pilot.c"), [RIGHT], None),
     ],
 )
-def test_the_place_is_that_of_the_first_result_in_the_very_file_and_lines(
+def test_rank_is_that_of_the_first_result_in_the_exact_file_and_lines(
     target: Target, results: list[Result], place: int | None
 ) -> None:
     asked = evolve(question(), relevant=(target,))
@@ -113,7 +113,7 @@ def test_answers_are_grouped_by_kind_and_as_a_whole() -> None:
     }
 
 
-def test_lines_say_what_came_before_and_a_later_run_is_compared_with_them(tmp_path: Path) -> None:
+def test_lines_have_earlier_results_and_later_runs_compare_with_them(tmp_path: Path) -> None:
     before = Answer(question(), (WRONG, RIGHT), 1.0)
     write_lines([before], tmp_path / "before.jsonl")
     (line,) = map(json.loads, (tmp_path / "before.jsonl").read_text().splitlines())
@@ -146,7 +146,7 @@ def test_files_of_a_folder_are_in_one_half() -> None:
     assert {sampling.half_of(f"drivers/{number}/a.c") for number in range(40)} == {TUNED, KEPT}
 
 
-def test_only_names_that_nothing_else_has_are_asked() -> None:
+def test_only_unique_names_become_questions() -> None:
     found = [
         Definition("berth_of", "function", "a.c", 1),
         Definition("moor_all", "function", "a.c", 3),
@@ -163,7 +163,7 @@ def test_only_names_that_nothing_else_has_are_asked() -> None:
     assert [each.name for each in symbols.defined_once(found)] == ["Mooring", "berth_of"]
 
 
-def test_types_of_c_are_asked_in_both_ways() -> None:
+def test_c_types_become_two_questions() -> None:
     drawn = [
         Definition("berth_plan", "struct", "port/berth.h", 4),
         Definition("moor_all", "function", "a.c", 1),
@@ -225,7 +225,7 @@ public abstract class Roster<T extends Tug> implements Plan {
         ("port/Roster.java", JAVADOC, "Roster", "Decides which of several Tug s goes out to a ship"),
     ],
 )
-def test_the_first_sentence_asks_and_is_taken_out_line_by_line(
+def test_first_sentence_is_the_question_and_is_removed_by_line(
     path: str, text: str, name: str, sentence: str
 ) -> None:
     (found,) = doc_sentences.doc_sentences(path, text)
@@ -239,7 +239,7 @@ def test_the_first_sentence_asks_and_is_taken_out_line_by_line(
     assert ("It may take long." in left) == ("It may take long." in text)
 
 
-def test_a_file_that_is_not_utf8_is_written_as_it_was_read(tmp_path: Path) -> None:
+def test_file_that_is_not_utf8_keeps_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "old.c").write_bytes(b"/* J\xf6rg */\r\n")
 
     assert doc_sentences.encoded(doc_sentences.read_text(tmp_path / "old.c")) == b"/* J\xf6rg */\r\n"
@@ -257,20 +257,20 @@ def test_a_sentence_that_two_definitions_share_is_not_drawn(tmp_path: Path) -> N
 # --- copies, indexes and branches -------------------------------------------------------------------
 
 
-def test_a_copy_shares_what_stays_and_an_index_is_taken_over(tmp_path: Path) -> None:
+def test_copy_shares_unchanged_files_and_the_index_is_reused(tmp_path: Path) -> None:
     tree, data = tmp_path / "tree", tmp_path / "data"
     (tree / "port").mkdir(parents=True)
     (tree / "port" / "berth.c").write_text("int berth_find(void)\n{\n\treturn quayside_of(1);\n}\n")
     (tree / "port" / "rope.c").write_text("int splice(void)\n{\n\treturn 2;\n}\n")
     data.mkdir()
     with Daemon(tree, data, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(all_files_indexed, PATIENCE_SECONDS)
+        daemon.wait_until(all_files_indexed, PATIENCE_SECONDS)
 
     copy = tmp_path / "copy"
     linked_copy(tree, copy, {"port/rope.c": b"int unlay(void)\n{\n\treturn 2;\n}\n"})
     take_index(data, copy, tmp_path / "taken")
     with Daemon(copy, tmp_path / "taken", {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(lambda _: bool(daemon.search("unlay")["results"]), PATIENCE_SECONDS)
+        daemon.wait_until(lambda _: bool(daemon.search("unlay")["results"]), PATIENCE_SECONDS)
 
     assert (tree / "port" / "rope.c").read_text().startswith("int splice")
     assert (copy / "port" / "berth.c").samefile(tree / "port" / "berth.c")
@@ -290,7 +290,7 @@ def test_search_settings_are_laid_over_the_defaults() -> None:
         search_settings('{"candidate": 7}')
 
 
-def test_branches_differ_in_as_many_files_as_are_asked_for(tmp_path: Path) -> None:
+def test_branches_differ_in_the_requested_number_of_files(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"{number}.c").write_text(f"int berth_{number};\n")
     (tmp_path / "notes.txt").write_text("ropes\n")

@@ -35,9 +35,7 @@ def test_a_missing_repository_is_cloned_at_its_revision_and_found_again(
     assert checkout(repository, tmp_path / "checkouts") == place
 
 
-def test_another_revision_is_refused_with_the_command_that_helps(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_another_revision_is_refused_with_the_command_to_run(repository: Repository, tmp_path: Path) -> None:
     place = checkout(repository, tmp_path)
     git(place, "checkout", "--quiet", "--detach", "origin/HEAD")
     with pytest.raises(CheckoutError, match=f"checkout --detach {repository.revision}"):
@@ -51,10 +49,10 @@ def test_changed_and_untracked_files_are_refused(repository: Repository, tmp_pat
         checkout(repository, tmp_path)
 
 
-def test_a_folder_inside_another_repository_is_no_checkout(repository: Repository, tmp_path: Path) -> None:
+def test_folder_inside_another_repository_is_not_a_checkout(repository: Repository, tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "quay").mkdir()
-    with pytest.raises(CheckoutError, match="no repository"):
+    with pytest.raises(CheckoutError, match="not a repository"):
         checkout(repository, tmp_path)
 
 
@@ -93,7 +91,7 @@ def test_the_halves_are_the_same_everywhere(tmp_path: Path, query: str, half: st
     assert (question.half_of_questions, question.half_of_repositories) == (half, "b")
 
 
-def test_what_cannot_be_answered_has_nothing_relevant(tmp_path: Path) -> None:
+def test_unanswerable_questions_have_no_relevant_targets(tmp_path: Path) -> None:
     _write_set(tmp_path, relevant=[], answerable=False)
     (question,) = read_sets([tmp_path / "dev"])
     assert not question.answerable

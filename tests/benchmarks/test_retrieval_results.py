@@ -39,12 +39,12 @@ FIRST, SECOND, THIRD = 1.0, 0.6309, 0.5
 
 def test_means_over_questions_and_over_repositories() -> None:
     given = [asked(QUAY, "one", 1, 1.0), asked(QUAY, "two", 1, 2.0), asked(PIER, "three", 3, 30.0)]
-    told = summary(given)
-    assert told["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
-    assert told["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
-    assert {name: part["questions"] for name, part in told["by_language"].items()} == {"python": 2, "go": 1}
-    assert told["by_language"]["go"]["mrr"] == pytest.approx(1 / 3, abs=1e-4)
-    assert told["ms"] == {"p50": 2.0, "p95": 30.0}
+    means = summary(given)
+    assert means["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
+    assert means["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
+    assert {name: part["questions"] for name, part in means["by_language"].items()} == {"python": 2, "go": 1}
+    assert means["by_language"]["go"]["mrr"] == pytest.approx(1 / 3, abs=1e-4)
+    assert means["ms"] == {"p50": 2.0, "p95": 30.0}
 
 
 def measured() -> Measured:
@@ -59,7 +59,7 @@ def measured() -> Measured:
     )
 
 
-def test_a_signal_is_worth_what_is_lost_without_it() -> None:
+def test_effect_of_a_signal_is_the_loss_without_it() -> None:
     kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
     effect = kept["modes"]["folder"]["signals"][WITHOUT_NAME.name]
     assert effect["change"] == pytest.approx((SECOND - FIRST) / 2, abs=1e-4)
@@ -67,7 +67,7 @@ def test_a_signal_is_worth_what_is_lost_without_it() -> None:
     assert (effect["questions_better"], effect["questions_worse"]) == (0, 1)
 
 
-def test_what_is_not_available_is_said_and_not_plotted() -> None:
+def test_unavailable_systems_are_reported_and_not_plotted() -> None:
     kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
     assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(kept)
     assert [(point.system, point.mode) for point in plot.points(kept)] == [("cairn", "folder")]
@@ -75,7 +75,7 @@ def test_what_is_not_available_is_said_and_not_plotted() -> None:
     assert {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")} >= {"cairn", "folder"}
 
 
-def test_every_signal_is_left_out_once_and_those_of_the_past_are_tried() -> None:
+def test_ablations_omit_each_signal_once_and_add_tried_ones() -> None:
     without = [variant for variant in signals() if not variant.is_tried]
     assert [variant.weights for variant in without] == [{signal.name: 0.0} for signal in SIGNALS]
     tried = {variant.name: variant.weights for variant in signals() if variant.is_tried}

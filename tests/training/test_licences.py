@@ -35,7 +35,7 @@ def test_another_licence_refuses_the_whole_repository(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["Copyright 2019 The Harbour Authors. All rights reserved."]])
-def test_no_licence_is_no_permission(texts: list[str]) -> None:
+def test_missing_licence_is_not_permission(texts: list[str]) -> None:
     assert licence_of(texts) is None
 
 

@@ -72,7 +72,7 @@ def test_a_pair_comes_back_as_it_was_packed(tmp_path: Path, monkeypatch: pytest.
     assert texts(packed.bodies.take(chosen)) == [rows[number][3] for number in chosen]
 
 
-def test_a_text_of_another_repository_is_packed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_of_another_repository_is_packed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = row(100, text=row(0)[2])
     pairs = {"a+first": [row(0), row(1)], "b+copies": [copy, row(2)]}
     found = counts(run_pack(monkeypatch, tmp_path, pairs))
@@ -88,7 +88,7 @@ def test_one_repository_may_ask_in_several_ways_but_not_twice_in_one(
     assert found["by source"] == {Source.COMMIT.value: 1, Source.COMMENT.value: 1}
 
 
-def test_what_shares_question_text_or_place_is_known_as_such(
+def test_pairs_that_share_question_text_or_place_are_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [row(number) for number in range(66)]
@@ -101,7 +101,7 @@ def test_what_shares_question_text_or_place_is_known_as_such(
     assert [np.flatnonzero(shared[number]).tolist() for number in (0, 4, 6)] == [[0, 1, 2, 3], [4], [6]]
 
 
-def test_a_source_is_drawn_as_often_as_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_are_drawn_as_often_as_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(number) for number in range(70)]
     rows[7] = row(7, Source.MESSAGE)
     packed = Packed.read(run_pack(monkeypatch, tmp_path, {"a+first": rows}), 96, "", "MESSAGE=3")
@@ -109,19 +109,19 @@ def test_a_source_is_drawn_as_often_as_it_is_told_to(tmp_path: Path, monkeypatch
     assert packed.bounds.tolist() == [0, 72]
 
 
-def test_what_has_too_few_known_words_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_with_too_few_known_words_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = ["COMMENT", "xyz", row(5)[2], "", "a.py", ""]
     empty = ["COMMENT", row(6)[1], "bao", "", "a.py", ""]
     assert counts(run_pack(monkeypatch, tmp_path, {"a+first": [silent, row(0), empty]}))["pairs"] == 1
 
 
-def test_held_back_repositories_are_left_out_however_they_are_spelled(
+def test_listed_repositories_are_left_out_in_any_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held_back = tmp_path / "held_back.tsv"
-    held_back.write_text("tide\tc\thttps://example.org/Harbour/Tide.git\t0123abc\t.\n\n", encoding="utf-8")
+    excluded = tmp_path / "held_back.tsv"
+    excluded.write_text("tide\tc\thttps://example.org/Harbour/Tide.git\t0123abc\t.\n\n", encoding="utf-8")
     pairs = {"harbour+tide": [row(0)], "harbour+quay": [row(1)], "other+tide": [row(2)]}
-    packed = run_pack(monkeypatch, tmp_path, pairs, "--leave-out", str(held_back))
+    packed = run_pack(monkeypatch, tmp_path, pairs, "--leave-out", str(excluded))
     assert set(counts(packed)["by repository"]) == {"harbour/quay", "other/tide"}
 
 
@@ -150,7 +150,7 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packed:
     return Packed.read(run_pack(monkeypatch, tmp_path, pairs), 96)
 
 
-def test_each_block_of_a_batch_is_of_one_repository_with_enough_pairs(packed: Packed) -> None:
+def test_blocks_of_a_batch_have_one_repository_with_enough_pairs(packed: Packed) -> None:
     blocks = packed.batch(np.random.default_rng(1), 12, 30).reshape(12, 30)
     numbers = np.repeat([0, 1, 2], [80, 20, 120])[blocks]
     assert (numbers == numbers[:, :1]).all()
