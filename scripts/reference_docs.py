@@ -18,13 +18,13 @@ import attrs
 from cairn.engine.methods import METHODS, STAGES, Method
 from cairn.http.errors import CODES
 from cairn.schema.json_schema import DEFS, Describer
-from cairn.settings.marks import ADDS_UP, USER_ONLY, is_marked
+from cairn.settings.marks import JOINED, USER_ONLY, is_marked
 from cairn.settings.shown import settings_schema
 from cairn.settings.tree import Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 Schema = Mapping[str, Any]
-_MARKS = ((ADDS_UP, "Joined."), (USER_ONLY, "User only."))
+_MARKS = ((JOINED, "Joined."), (USER_ONLY, "User only."))
 
 _SETTINGS_HEAD = """\
 # Settings
@@ -200,7 +200,8 @@ def _shape(name: str, described: Schema) -> str:
             default = (
                 "" if field in required else f"`{json.dumps(shape['default'])}`" if "default" in shape else ""
             )
-            lines.append(f"| `{field}` | {_type(shape)} | {default} | {shape.get('description', '')} |")
+            text = shape.get("description", "")
+            lines.append(f"| `{field}` | {_type(shape)} | {default} | {text} |")
         lines.append("")
     return "\n".join(lines)
 

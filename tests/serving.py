@@ -17,16 +17,16 @@ import psutil
 from attrs import frozen
 
 PATIENCE_SECONDS = 120
-"""For a state to come about, on a machine that is busy with other things."""
+"""Timeout for a state to be reached on a busy machine."""
 
 
 @frozen
 class Answer:
-    """What came back."""
+    """The response to a request."""
 
     status: int
     headers: dict[str, str]
-    """By their names in lower case."""
+    """The headers, by their names in lower case."""
     body: bytes
 
     @property
@@ -56,7 +56,7 @@ class Served:
         body: bytes | None = None,
         token: str | None = None,
     ) -> Answer:
-        """Ask with the right token and headers, but for those that are given."""
+        """Send a request with the right token and headers, except for the given ones."""
         data = json.dumps(params).encode() if params is not None else body
         sent = {"Authorization": f"Bearer {self.token if token is None else token}"}
         if data is not None:
@@ -72,13 +72,13 @@ class Served:
             connection.close()
 
     def call(self, name: str, params: Any, **more: Any) -> Any:
-        """The answer of a method."""
+        """Call a method and return its answer."""
         answer = self.ask(f"/api/v1/{name}", params, **more)
         assert answer.status == 200, answer
         return answer.json
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Tell it to end; its exit code."""
+        """Send a signal and return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(PATIENCE_SECONDS)
 
@@ -89,7 +89,7 @@ def serve_command(*arguments: str) -> list[str]:
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[Served]:
-    """Start it; it must end when it is told to, and leave no process behind."""
+    """Start a server, and assert that it ends at SIGTERM and leaves no process behind."""
     process = subprocess.Popen(serve_command(*arguments), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -99,11 +99,10 @@ def serving(*arguments: str) -> Iterator[Served]:
         token = Path(addresses["tokenFile"]).read_text(encoding="ascii")
         served = Served(process, addresses, token)
         yield served
-        children = []
         if process.poll() is None:
             children = psutil.Process(process.pid).children(recursive=True)
             assert served.end() == 0
-        assert not [child for child in children if child.is_running()]
+            assert not [child for child in children if child.is_running()]
     finally:
         if process.poll() is None:
             process.kill()
@@ -113,16 +112,16 @@ def serving(*arguments: str) -> Iterator[Served]:
 
 
 def until(holds: Callable[[], Any]) -> Any:
-    """Look again until it holds; what it was then."""
+    """Wait until `holds()` is true, and return its value."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not (found := holds()):
-        assert time.monotonic() < deadline, "it did not come true"
+        assert time.monotonic() < deadline, "the state was not reached"
         time.sleep(0.02)
     return found
 
 
 def events_of(body: bytes) -> list[tuple[str, Any]]:
-    """The name and the JSON of each server-sent event in a body; comments are left out."""
+    """Return the name and the JSON of each server-sent event in a body, without comments."""
     events = []
     for block in body.decode("utf-8").split("\n\n")[:-1]:
         lines = [line.partition(": ") for line in block.split("\n") if not line.startswith(":")]

@@ -37,7 +37,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol import Verdict
 from cairn.retrieval.meaning import StaticMeaning
-from cairn.retrieval.passages.further import passages_of_results
+from cairn.retrieval.passages.further_passages import passages_of_results
 from cairn.retrieval.passages.ranking import rank_passages
 from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import Query, understand

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import FileCandidate, Floats
-from cairn.retrieval.scores import Asked, Family, Signal, Value, top
+from cairn.retrieval.scores import Family, Signal, SignalInputs, Value, top
 from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 
@@ -78,27 +78,27 @@ def _often(facts: _Facts) -> float:
     return math.log1p(facts.commits)
 
 
-def _words_in_path(asked: Asked) -> Floats:
+def _words_in_path(inputs: SignalInputs) -> Floats:
     """Return the signal: a factor of 1.4 for each word of the question in the path, and of 1.2 more if a
     folder has one."""
-    words = [word for word in asked.query.text.lower().split() if len(word) > 3]
+    words = [word for word in inputs.query.text.lower().split() if len(word) > 3]
 
     def value(file: FileCandidate) -> float:
         path = file.path.lower()
         folders = path.rpartition("/")[0]
         return sum(math.log(1.4) * (word in path) + math.log(1.2) * (word in folders) for word in words)
 
-    return asked.each(value)
+    return inputs.each(value)
 
 
-def _density(asked: Asked, file: FileCandidate, text: str) -> float:
+def _density(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     """Return a tenth for each word of the question in the text, up to half."""
     text = text.lower()
-    words = [word for word in asked.query.text.lower().split() if len(word) > 3]
+    words = [word for word in inputs.query.text.lower().split() if len(word) > 3]
     return math.log(min(1.5, 1 + 0.1 * sum(word in text for word in words)))
 
 
-def _patterns(asked: Asked, file: FileCandidate, text: str) -> float:
+def _patterns(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     factor = 1.0
     if _IMPLEMENTATION.search(text) and _TYPE_DEFINITION.search(text):
         factor *= 1.3
@@ -113,7 +113,7 @@ def _patterns(asked: Asked, file: FileCandidate, text: str) -> float:
     return math.log(factor)
 
 
-def _documents_by_content(asked: Asked, file: FileCandidate, text: str) -> float:
+def _documents_by_content(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     """Penalise documents by content, where 1 removes a document: specifications, READMEs, then texts without
     code."""
     if file.kind != FileKind.DOCS:
@@ -125,27 +125,27 @@ def _documents_by_content(asked: Asked, file: FileCandidate, text: str) -> float
     return 0.7 if "```" in text else 0.6 if "## API" in text or "### Methods" in text else 0.9
 
 
-def _whole_question(asked: Asked, file: FileCandidate, text: str) -> float:
+def _whole_question(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     """Return the factors of the whole question in the text and in its first three lines."""
-    text, question = text.lower(), asked.query.text.lower()
+    text, question = text.lower(), inputs.query.text.lower()
     beginning = "\n".join(text.splitlines()[:3])
     return math.log(1.2) * (question in text) + math.log(1.1) * (question in beginning)
 
 
-def _long(asked: Asked, file: FileCandidate, text: str) -> float:
+def _long(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     return float(text.count("\n") > 150)
 
 
-def _coverage(asked: Asked, file: FileCandidate, text: str) -> float:
+def _coverage(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     """Return the share of the question's words in the shown chunk."""
     chunk_stems = text_stems(text)
-    return sum(stem in chunk_stems for stem in asked.query.stems) / (len(asked.query.stems) or 1)
+    return sum(stem in chunk_stems for stem in inputs.query.stems) / (len(inputs.query.stems) or 1)
 
 
-def _proximity(asked: Asked, file: FileCandidate, text: str) -> float:
+def _proximity(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
     """Return how close together two different words of the question are in the text, nearest pair."""
     words = re.findall(r"\w+", text.lower())
-    places = [(place, word) for place, word in enumerate(words) if word in asked.query.terms]
+    places = [(place, word) for place, word in enumerate(words) if word in inputs.query.terms]
     gaps = [b - a for (a, x), (b, y) in itertools.pairwise(places) if x != y]
     return 1 / min(gaps) if gaps else 0.0
 
@@ -173,14 +173,15 @@ TRIAL_WEIGHTS: Mapping[str, float] = {
 def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
     """Return the signals, without weight, for one index; some read the text of a file's best chunk there."""
 
-    def of_text(value: Callable[[Asked, FileCandidate, str], float]) -> Value:
-        def values(asked: Asked) -> Floats:
-            chunks = asked.candidates
+    def of_text(value: Callable[[SignalInputs, FileCandidate, str], float]) -> Value:
+        def values(inputs: SignalInputs) -> Floats:
+            chunks = inputs.candidates
             best = chunks.ordered(chunks.keyword)[chunks.places() == 0].tolist()
             stored = reader.chunks(chunks.outlines[place].id for place in best)
             texts = [stored[chunks.outlines[place].id].chunk.text for place in best]
             return np.array(
-                [value(asked, file, text) for file, text in zip(chunks.files, texts, strict=True)], np.float64
+                [value(inputs, file, text) for file, text in zip(chunks.files, texts, strict=True)],
+                np.float64,
             )
 
         return values
@@ -188,10 +189,10 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
     known = _facts(reader)
 
     def of_facts(value: Callable[[_Facts], float]) -> Value:
-        return lambda asked: asked.each(lambda file: value(known.get(file.path, _Facts())))
+        return lambda inputs: inputs.each(lambda file: value(known.get(file.path, _Facts())))
 
     return (
-        Signal("shallow path", 0.0, Family.FILE, lambda asked: asked.each(_shallow)),
+        Signal("shallow path", 0.0, Family.FILE, lambda inputs: inputs.each(_shallow)),
         Signal("not tiny", 0.0, Family.FILE, of_facts(_not_tiny)),
         Signal("words in the path", 0.0, Family.KEYWORD, _words_in_path),
         Signal("words in the text", 0.0, Family.KEYWORD, of_text(_density)),

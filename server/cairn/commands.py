@@ -30,15 +30,15 @@ def lsp() -> None:
     sys.stdout = sys.stderr  # A stray print would break the protocol.
     first, answered = answer_initialize(sys.stdin.buffer, stdout)
 
-    from cairn.lsp.kept_bytecode import kept_bytecode
-    from cairn.startup.interpreter import made_to_last
+    from cairn.lsp.bytecode_cache import cached_bytecode
+    from cairn.startup.interpreter import exempt_from_collection
 
-    with made_to_last(), kept_bytecode("server"):
+    with exempt_from_collection(), cached_bytecode("server"):
         from cairn.lsp.server import serve_stdio
 
     def share(engine: Engine) -> Callable[[], None]:
         from cairn.attach.records import EDITOR
-        from cairn.serve.sharing import shared
+        from cairn.serve.shared_engine import shared
 
         return shared(EDITOR, engine.host)
 

@@ -1,4 +1,4 @@
-"""Arguments as models write them: what is taken, and what an error teaches."""
+"""Arguments in the forms that models write, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.arguments import arguments_of, taught
+from cairn.agents.arguments import arguments_of, error_with_usage
 from cairn.agents.cursor import cursor_of, steps_of
 from cairn.agents.discover import DiscoverArguments
 from cairn.agents.places import Place, place_named
@@ -29,23 +29,23 @@ from cairn.errors import InvalidRequestError
         ({"caseSensitive": True}, "case_sensitive", True),
     ],
 )
-def test_arguments_are_taken_however_models_write_them(given: dict[str, Any], name: str, value: Any) -> None:
+def test_arguments_are_accepted_in_any_form(given: dict[str, Any], name: str, value: Any) -> None:
     assert getattr(arguments_of({"query": "x", **given}, SearchArguments), name) == value
 
 
-def test_the_filter_of_the_protocol_limits_a_search() -> None:
+def test_filter_of_the_protocol_limits_a_search() -> None:
     given = {"query": "x", "filter": {"type": ["code"], "path": ["src"], "language": "go"}}
     wanted = arguments_of(given, SearchArguments).wanted
     assert (wanted.type, wanted.path, wanted.language) == (("code",), ("src",), ("go",))
 
 
-def test_the_budget_of_the_protocol_bounds_a_discovery() -> None:
+def test_config_of_the_protocol_limits_a_discovery() -> None:
     given = {"query": "x", "config": {"render": {"maxPromptTokens": 1500}}}
     assert arguments_of(given, DiscoverArguments).tokens_wanted() == 1_500
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({}, "query: is required"),
         ({"query": " "}, "query: is empty"),
@@ -55,19 +55,15 @@ def test_the_budget_of_the_protocol_bounds_a_discovery() -> None:
         ({"query": "x", "limit": "many"}, "limit: expected a whole number"),
         ({"query": "x", "type": ["novel"]}, "type: expected one of prose, code"),
         ({"query": "x", "filter": {"type": ["novel"]}}, "type: expected one of prose, code"),
-        ({"query": "x", "cursor": "next"}, "cursor: 'next' is none; copy it from the line `more:`"),
+        ({"query": "x", "cursor": "next"}, "cursor: 'next' is not a cursor; copy it from the line `more:`"),
     ],
 )
-def test_an_error_says_what_is_wrong_what_is_meant_and_gives_an_example(
-    arguments: dict[str, Any], said: str
-) -> None:
+def test_error_names_the_mistake_and_gives_an_example(arguments: dict[str, Any], message: str) -> None:
     tool = TOOLS["search"]
     with pytest.raises(InvalidRequestError) as refused:
         steps_of(arguments_of(arguments, SearchArguments).cursor)
-    text = str(taught(refused.value, tool.name, tool.input_schema, arguments, tool.example))
-    assert said in text
-    assert "query (required)" in text
-    assert tool.example in text
+    text = str(error_with_usage(refused.value, tool.name, tool.input_schema, arguments, tool.example))
+    assert [part for part in (message, "query (required)", tool.example) if part not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -85,17 +81,17 @@ def test_an_error_says_what_is_wrong_what_is_meant_and_gives_an_example(
         ("Berth.moor_ship", Place("Berth.moor_ship")),
     ],
 )
-def test_places_are_read_as_everybody_writes_them(given: str, place: Place) -> None:
+def test_places_are_parsed_in_all_usual_forms(given: str, place: Place) -> None:
     assert place_named(given) == place
 
 
 @pytest.mark.parametrize("given", ["src/a.py:0", "src/a.py:40-10"])
-def test_lines_that_no_file_has_are_refused(given: str) -> None:
+def test_impossible_lines_are_refused(given: str) -> None:
     with pytest.raises(InvalidRequestError, match="lines count from 1"):
         place_named(given)
 
 
-def test_a_cursor_is_small_and_of_one_question() -> None:
+def test_cursor_is_short_and_valid_for_one_question() -> None:
     cursor = cursor_of(((1500, 9), (3000, 0)), "how", ["src"])
     assert len(cursor) < 20
     assert steps_of(cursor, "how", ["src"]) == ((1500, 9), (3000, 0))

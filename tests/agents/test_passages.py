@@ -1,25 +1,36 @@
-"""How a result reads: its head, and which of its lines are shown."""
+"""The text of a result: its head, and which of its lines are shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from cairn import protocol
-from cairn.agents.passages import Shown, shown
+from cairn.agents.passages import ResultText, result_text
 from cairn.agents.places import Paths
 from cairn.protocol import whole_lines
 from tests.search_results import search_result
 
 ALONE = Paths({}, True)
 BODY = "".join(f"    step_{number}()\n" for number in range(29))
+LONG = {
+    "snippet": f"def moor_ship():\n{BODY}",
+    "range": whole_lines(11, 41),
+    "best_lines": whole_lines(31, 34),
+}
 
 
-def result(**fields: Any) -> Shown:
-    options = {name: fields.pop(name) for name in ("by_name", "related") if name in fields}
-    return shown(search_result(**fields), ALONE, **{"by_name": False, **options})
+def result(**fields: Any) -> ResultText:
+    options = {name: fields.pop(name) for name in ("by_name", "related", "best_score") if name in fields}
+    return result_text(search_result(**fields), ALONE, **options)
 
 
-def test_a_result_names_its_place_what_it_is_and_why_it_is_there() -> None:
+def lines(text: str) -> list[str]:
+    return [line for line in text.split("\n")[1:] if not line.startswith("also")]
+
+
+def test_result_has_place_name_reasons_and_lines() -> None:
     assert result().written(5).split("\n") == [
         "src/berths.py:12-20  Berth.moor_ship (method) — defines it; has moor",
         "12:def moor_ship(self):",
@@ -27,7 +38,7 @@ def test_a_result_names_its_place_what_it_is_and_why_it_is_there() -> None:
     ]
 
 
-def test_headings_stand_for_the_name_of_a_text() -> None:
+def test_headings_replace_the_name_of_a_text() -> None:
     text = result(symbol="", header_path="Guide > Berths > Mooring", reasons=(), matched_terms=())
     assert text.head == "src/berths.py:12-20  Berths > Mooring"
 
@@ -36,11 +47,11 @@ LEAVE = protocol.FilePassage(whole_lines(39, 41), "def leave():\n    go()\n", "l
 FREE = protocol.FilePassage(whole_lines(59, 60), "free = True\n", "", "", 0.5)
 
 
-def test_further_passages_are_named_in_one_line() -> None:
+def test_further_passages_without_room_are_named_on_one_line() -> None:
     assert result(passages=(LEAVE, FREE)).written(5).split("\n")[-1] == "also 40-41 Berth.leave, 60"
 
 
-def test_further_passages_are_shown_with_their_lines_where_there_is_room() -> None:
+def test_further_passages_with_room_have_lines() -> None:
     assert result(passages=(LEAVE, FREE)).written(5, 1).split("\n")[-4:] == [
         "also 40-41 Berth.leave",
         "40:def leave():",
@@ -49,20 +60,13 @@ def test_further_passages_are_shown_with_their_lines_where_there_is_room() -> No
     ]
 
 
-def test_results_of_one_of_several_folders_begin_with_its_name() -> None:
+def test_results_in_several_folders_begin_with_the_folders_name() -> None:
     paths = Paths({"file:///harbour": "harbour", "file:///tide": "tide"}, False)
-    assert shown(search_result(), paths, by_name=False).head.startswith("harbour/src/berths.py:12-20 ")
+    assert result_text(search_result(), paths).head.startswith("harbour/src/berths.py:12-20 ")
 
 
-def lines(text: str) -> list[str]:
-    return [line for line in text.split("\n")[1:] if not line.startswith("also")]
-
-
-def test_a_long_result_shows_its_head_and_the_lines_that_answer_best() -> None:
-    long = result(
-        snippet=f"def moor_ship():\n{BODY}", range=whole_lines(11, 41), best_lines=whole_lines(31, 34)
-    )
-    assert lines(long.written(4)) == [
+def test_long_result_shows_its_head_and_best_lines() -> None:
+    assert lines(result(**LONG).written(4)) == [
         "12:def moor_ship():",
         "…",
         "32:    step_19()",
@@ -71,14 +75,14 @@ def test_a_long_result_shows_its_head_and_the_lines_that_answer_best() -> None:
     ]
 
 
-def test_without_best_lines_those_with_the_most_words_of_the_question_are_shown() -> None:
+def test_result_without_best_lines_shows_lines_with_most_terms() -> None:
     snippet = f"def go():\n{BODY}    moor(ship)\n"
     long = result(snippet=snippet, range=whole_lines(11, 42), matched_terms=("mooring", "ship"))
     assert "42:    moor(ship)" in lines(long.written(4))
     assert len(long.written(4).split("\n")) <= 6
 
 
-def test_a_definition_that_was_asked_for_by_name_is_read_from_its_head_on() -> None:
+def test_definition_found_by_name_is_shown_from_its_head() -> None:
     long = result(
         snippet=f"# before\ndef moor_ship():\n{BODY}",
         range=whole_lines(10, 41),
@@ -88,19 +92,23 @@ def test_a_definition_that_was_asked_for_by_name_is_read_from_its_head_on() -> N
     assert lines(long.written(3)) == ["12:def moor_ship():", "13:    step_0()", "14:    step_1()"]
 
 
-def test_what_is_not_the_definition_asked_for_takes_few_lines() -> None:
-    aside = result(
-        snippet=f"def go():\n{BODY}", range=whole_lines(11, 41), reasons=("file name",), by_name=True
-    )
-    assert len(lines(aside.written(16))) <= 4
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"reasons": ("file name",), "by_name": True}, id="not the named definition"),
+        pytest.param({"score": 0.2, "best_score": 0.9}, id="a far weaker result"),
+    ],
+)
+def test_aside_has_few_lines(fields: dict[str, Any]) -> None:
+    assert len(lines(result(**LONG, **fields).written(16))) <= 4
 
 
-def test_no_line_is_cut_but_one_that_machines_make_is_only_counted() -> None:
+def test_very_long_line_is_replaced_by_its_length() -> None:
     text = result(snippet="x" * 5_000).written(3)
     assert "12: (a line of 5,000 characters)" in text
 
 
-def test_what_is_related_says_how_and_shows_from_where_it_relates() -> None:
+def test_related_result_is_shown_from_the_related_line() -> None:
     call = result(
         snippet=f"def go():\n{BODY}",
         range=whole_lines(11, 41),
@@ -112,7 +120,7 @@ def test_what_is_related_says_how_and_shows_from_where_it_relates() -> None:
     assert lines(call.written(2)) == ["21:    step_8()", "22:    step_9()"]
 
 
-def test_the_head_of_a_definition_below_its_comment_stands_in_one_part_with_it() -> None:
+def test_head_below_its_comment_is_shown_in_one_part_with_it() -> None:
     comment = "".join(f" * line {number}\n" for number in range(8))
     long = result(
         snippet=f"{comment}def moor_ship():\n{BODY}",
@@ -124,8 +132,3 @@ def test_the_head_of_a_definition_below_its_comment_stands_in_one_part_with_it()
     assert text[-1] == "9:def moor_ship():"
     assert "…" not in text
     assert len(text) == len(set(text)) == 8
-
-
-def test_a_far_weaker_result_takes_few_lines() -> None:
-    weak = shown(search_result(snippet=BODY, range=whole_lines(11, 40), score=0.2), ALONE, best_score=0.9)
-    assert len(lines(weak.written(16))) <= 4

@@ -1,4 +1,4 @@
-"""What an answer says of what it lacks: one line, with what to do, and never to index anything."""
+"""Remarks on what an answer lacks: one line with what to do, never with advice to index."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from cairn import protocol
-from cairn.agents import state
-from cairn.agents.state import NOTHING_TO_DO, for_agents, freshness, lacking
+from cairn.agents.state import NOTHING_TO_DO, freshness, lacking, without_index_advice
+from cairn.engine.status import NOT_BEING_INDEXED
 
 
 class StillIndexing:
-    """As an engine whose index lacks files and vectors."""
+    """An engine whose index lacks files and vectors."""
 
     def __init__(self, complete: bool = False, **status: Any) -> None:
         self._complete = complete
@@ -45,37 +45,35 @@ def staged_status(monkeypatch: pytest.MonkeyPatch) -> None:
 DONE: Any = StillIndexing(complete=True)
 
 
-def test_a_complete_index_says_nothing() -> None:
+def test_complete_index_gives_no_remark() -> None:
     assert freshness(DONE) == ""
     assert lacking(DONE, protocol.AnsweredIn(), protocol.IndexState(1, True)) == ""
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "message"),
     [
         ({}, "120 of 400 files read; 30 of 900 passages have vectors. Ask again in some seconds"),
         ({"seconds_left": 41.0}, "Ask again in about 40 s"),
-        ({"paused": True}, "It stays so for now"),
-        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. For what is not found"),
+        ({"paused": True}, "It will stay so for now"),
+        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full. Use your own search"),
         ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),
     ],
 )
-def test_an_incomplete_index_says_what_is_missing_and_what_to_do(status: dict[str, Any], said: str) -> None:
+def test_incomplete_index_is_described_with_what_to_do(status: dict[str, Any], message: str) -> None:
     text = freshness(StillIndexing(**status))  # type: ignore[arg-type]
-    assert said in text
+    assert message in text
     assert "\n" not in text
     assert "your own search" in text
 
 
-def test_an_index_that_nobody_keeps_gives_no_advice_to_index_it() -> None:
-    from cairn.engine.status import _NOBODY_INDEXES
-
-    text = freshness(StillIndexing(state="degraded", last_error=_NOBODY_INDEXES))  # type: ignore[arg-type]
+def test_index_without_an_indexer_gives_no_advice_to_index() -> None:
+    text = freshness(StillIndexing(state="degraded", last_error=NOT_BEING_INDEXED))  # type: ignore[arg-type]
     assert "cairn index" not in text
     assert "your own search" in text
 
 
-def test_an_answer_made_without_vectors_says_so_and_why() -> None:
+def test_answer_without_vectors_says_why() -> None:
     lowered = protocol.AnsweredIn(2, 3, "", "searches took too long")
     text = lacking(DONE, lowered, protocol.IndexState(1, True))
     assert text == "Answered from keywords alone (searches took too long)."
@@ -85,18 +83,14 @@ def test_an_answer_made_without_vectors_says_so_and_why() -> None:
     ("text", "left"),
     [
         ("The disk is full.", "The disk is full."),
-        ("The index is incomplete and nobody is indexing. Run `cairn index`.", "The index is incomplete and nobody is indexing."),
+        ("The index is incomplete. Run `cairn index`.", "The index is incomplete."),
         ("Run `cairn reindex`.", NOTHING_TO_DO),
+        ("Vectors are missing. Run `cairn resume`.", "Vectors are missing."),
+        ("Vectors are missing. Run `cairn model install`.", "Vectors are missing."),
         ("not read yet; `cairn index` reads it, and so does an editor", "not read yet"),
-        ("The index is damaged (x). It is made anew once Cairn indexes the folder.", "The index is damaged (x)."),
+        ("It is damaged (x). It is made anew once Cairn indexes the folder.", "It is damaged (x)."),
         ("", ""),
     ],
-)  # fmt: skip
-def test_advice_for_people_is_left_out(text: str, left: str) -> None:
-    assert for_agents(text) == left
-
-
-def test_every_remedy_of_the_status_loses_its_advice() -> None:
-    """Whatever is added there, and begins a sentence with a command that indexes."""
-    for command in ("index", "reindex", "resume", "model install"):
-        assert state.for_agents(f"Vectors are missing. Run `cairn {command}`.") == "Vectors are missing."
+)
+def test_advice_to_index_is_left_out(text: str, left: str) -> None:
+    assert without_index_advice(text) == left

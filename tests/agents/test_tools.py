@@ -1,4 +1,4 @@
-"""The tools that agents are shown: names, manuals, schemas, and how little of a context they take."""
+"""The listed tools: names, manuals, schemas, and how few tokens they take in a context."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: too
 STAGE_NAMES = [snake_case(name) for name in STAGES]
 
 
-def names_of(tools: tuple[Tool, ...]) -> list[str]:
-    return [tool.name for tool in tools]
-
-
-def shown(tool: Tool) -> dict[str, Any]:
-    """As `tools/list` has it."""
+def as_listed(tool: Tool) -> dict[str, Any]:
+    """Return the tool as in `tools/list`."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -34,17 +30,18 @@ def shown(tool: Tool) -> dict[str, Any]:
     }
 
 
-def test_there_is_a_tool_for_every_question_and_every_stage() -> None:
+def test_tools_cover_every_question_and_stage() -> None:
     assert [*TOOLS] == [*DEFAULT, "related", *STAGE_NAMES]
+    assert [*AgentTool] == [*DEFAULT, "related", "stages", "all"]
 
 
-def test_the_usual_tools_take_little_of_a_context() -> None:
-    assert len(json.dumps([shown(tool) for tool in listed(())])) < 3_500
+def test_default_tools_and_instructions_are_short() -> None:
+    assert len(json.dumps([as_listed(tool) for tool in listed(())])) < 3_500
     assert len(INSTRUCTIONS) <= 500
 
 
 @pytest.mark.parametrize(
-    ("asked", "names"),
+    ("given", "names"),
     [
         ((), [*DEFAULT]),
         (("read", "search"), ["search", "read"]),
@@ -54,16 +51,12 @@ def test_the_usual_tools_take_little_of_a_context() -> None:
         (("all",), [*TOOLS]),
     ],
 )
-def test_tools_are_listed_by_name_and_by_group(asked: tuple[str, ...], names: list[str]) -> None:
-    assert names_of(listed(asked)) == names
-
-
-def test_settings_name_every_tool_but_the_single_stages() -> None:
-    assert [*AgentTool] == [*DEFAULT, "related", "stages", "all"]
+def test_tools_are_listed_by_name_and_group(given: tuple[str, ...], names: list[str]) -> None:
+    assert [tool.name for tool in listed(given)] == names
 
 
 @pytest.mark.parametrize(("given", "meant"), [("serch", "search"), ("stage", "stages"), ("al", "all")])
-def test_a_slip_among_the_names_to_list_is_named_with_what_is_meant(given: str, meant: str) -> None:
+def test_listing_suggests_the_nearest_name(given: str, meant: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"did you mean {meant}"):
         listed((given,))
 
@@ -79,36 +72,37 @@ def test_a_slip_among_the_names_to_list_is_named_with_what_is_meant(given: str, 
         ("buildAnswerPlan", "build_answer_plan"),
     ],
 )
-def test_tools_are_called_by_their_former_names(former: str, name: str) -> None:
+def test_tools_can_be_called_by_former_names(former: str, name: str) -> None:
     assert tool_named(former).name == name
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("cairn_serch", "search"), ("refrences", "references"), ("fetchpages", "read")]
+    ("given", "message"),
+    [
+        ("cairn_serch", "did you mean search"),
+        ("refrences", "did you mean references"),
+        ("fetchpages", "did you mean read"),
+        ("zzzzzz", ", ".join(TOOLS)),
+    ],
 )
-def test_a_tool_with_a_slip_in_its_name_is_named_with_the_one_that_is_meant(given: str, meant: str) -> None:
-    with pytest.raises(InvalidRequestError, match=f"did you mean {meant}"):
+def test_call_suggests_the_nearest_name_or_all(given: str, message: str) -> None:
+    with pytest.raises(InvalidRequestError, match=message):
         tool_named(given)
 
 
-def test_a_name_that_is_nothing_like_a_tool_gets_the_list_of_all() -> None:
-    with pytest.raises(InvalidRequestError, match=", ".join(TOOLS)):
-        tool_named("zzzzzz")
-
-
 @each_tool
-def test_a_manual_is_short(tool: Tool) -> None:
-    # What Azure's OpenAI refuses beyond, and older models everywhere. Claude Code cuts off at 2,048.
+def test_manual_is_short(tool: Tool) -> None:
+    # Azure's OpenAI and older models refuse longer ones. Claude Code cuts off at 2,048.
     assert len(tool.description) <= 1_024
 
 
-def test_manuals_say_when_grep_is_better() -> None:
+def test_manuals_say_when_to_use_grep() -> None:
     assert "grep" in TOOLS["search"].description
     assert "grep" in INSTRUCTIONS
 
 
 @pytest.mark.parametrize("name", [name for name in MANUALS if name != "status"])
-def test_a_manual_teaches_by_examples_of_several_kinds(name: str) -> None:
+def test_manual_has_examples_of_several_kinds(name: str) -> None:
     examples = MANUALS[name].examples
     assert len({tuple(sorted(each)) for each in examples}) >= 2 or len(examples) >= 2
     for arguments in examples:
@@ -117,7 +111,7 @@ def test_a_manual_teaches_by_examples_of_several_kinds(name: str) -> None:
 
 
 def values_of(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """The schemas of all values in a schema, each with its place."""
+    """Yield the schemas of all values in a schema, each with its place."""
     yield place, schema
     for name, inner in schema.get("properties", {}).items():
         yield from values_of(inner, f"{place}.{name}")
@@ -125,15 +119,15 @@ def values_of(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield from values_of(schema["items"], f"{place}[]")
 
 
-PLAIN = {
-    "type", "properties", "required", "additionalProperties", "items", "enum", "description", "default", "minimum",
-    "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format",
-}  # fmt: skip
-"""What the APIs of the large models and the clients in front of them take, or leave out without harm."""
+PLAIN = set(
+    "type properties required additionalProperties items enum description default minimum maximum minItems "
+    "maxItems minLength maxLength pattern format".split()
+)
+"""Keywords that the APIs of the large models and the clients before them accept, or ignore without harm."""
 
 
 @each_tool
-def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
+def test_arguments_have_one_type_and_no_alternatives(tool: Tool) -> None:
     for place, schema in values_of(tool.input_schema, tool.name):
         assert isinstance(schema.get("type"), str), place
         assert set(schema) <= PLAIN, place
@@ -141,9 +135,6 @@ def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
         assert schema["type"] != "array" or "items" in schema, place
 
 
-REINDEXING = re.compile(r"cairn index|re-?index|index (?:it|again|anew)", re.IGNORECASE)
-
-
 @pytest.mark.parametrize("text", [INSTRUCTIONS, *(tool.description for tool in TOOLS.values())])
-def test_no_manual_sends_an_agent_to_index(text: str) -> None:
-    assert not REINDEXING.search(text)
+def test_manuals_never_advise_to_index(text: str) -> None:
+    assert not re.search(r"cairn index|re-?index|index (?:it|again|anew)", text, re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The relay between an agent's client and engines that come and go."""
+"""The relay between an agent's client and engines that start and end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,7 +32,7 @@ INITIALIZED = {"method": "notifications/initialized"}
 
 
 class Engine:
-    """The other end of a channel: what the relay sent to it, and what it sends."""
+    """The engine's end of a channel to the relay."""
 
     def __init__(self) -> None:
         mine, other = socket.socketpair()
@@ -51,7 +51,7 @@ class Engine:
 
 
 class Session:
-    """A client of a relay, and the engines that it attaches to, one after the other."""
+    """A client of a relay, and the engines to which the relay attaches."""
 
     def __init__(self, greeting: Greeting | None = None) -> None:
         self._engines: list[Engine | AttachError] = []
@@ -74,7 +74,7 @@ class Session:
         return engine.channel
 
     def engine(self) -> Engine:
-        """The next engine that the relay finds."""
+        """Let the relay find a new engine."""
         engine = Engine()
         self._engines.append(engine)
         self._attached.release()
@@ -105,21 +105,19 @@ class Session:
         assert not self._thread.is_alive()
 
 
+GREETING = Greeting(
+    ["2024-11-05", "2025-06-18"], {"serverInfo": {"name": "cairn"}}, {"tools": [{"name": "search"}]}
+)
+
+
 @pytest.fixture
-def session() -> Iterator[Callable[..., Session]]:
-    made: list[Session] = []
-
-    def make(*arguments: Any) -> Session:
-        made.append(Session(*arguments))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
+def client(request: pytest.FixtureRequest) -> Iterator[Session]:
+    session = Session(getattr(request, "param", None))
+    yield session
+    session.end()
 
 
-def test_another_engine_is_told_and_asked_what_the_first_one_knew(session: Callable[..., Session]) -> None:
-    client = session()
+def test_second_engine_gets_initialization_and_open_requests(client: Session) -> None:
     first = client.engine()
     client.send(**INITIALIZE)
     assert first.receive()["method"] == "initialize"
@@ -134,19 +132,15 @@ def test_another_engine_is_told_and_asked_what_the_first_one_knew(session: Calla
     first.die()
 
     second = client.engine()
-    assert [second.receive()["method"] for _ in range(3)] == [
-        "initialize",
-        INITIALIZED["method"],
-        "tools/call",
-    ]
+    methods = [second.receive()["method"] for _ in range(3)]
+    assert methods == ["initialize", INITIALIZED["method"], "tools/call"]
     second.send(id=0, result={"from": "second"})
     second.send(id="2", result={"from": "second"})
-    answer = client.receive()
-    assert (answer["id"], answer["result"]) == ("2", {"from": "second"})  # Not `initialize` once more.
+    answer = client.receive()  # The client does not get a second answer to `initialize`.
+    assert (answer["id"], answer["result"]) == ("2", {"from": "second"})
 
 
-def test_a_cancelled_request_is_not_asked_again(session: Callable[..., Session]) -> None:
-    client = session()
+def test_cancelled_request_is_not_repeated(client: Session) -> None:
     first = client.engine()
     for number in (1, 2):
         client.send(id=number, method="tools/call")
@@ -157,8 +151,7 @@ def test_a_cancelled_request_is_not_asked_again(session: Callable[..., Session])
     assert client.engine().receive()["id"] == 2
 
 
-def test_a_request_over_which_engines_end_is_given_up(session: Callable[..., Session]) -> None:
-    client = session()
+def test_request_fails_after_three_engines_have_ended(client: Session) -> None:
     engine = client.engine()
     client.send(id=7, method="tools/call")
     for attempt in range(3):
@@ -172,10 +165,9 @@ def test_a_request_over_which_engines_end_is_given_up(session: Callable[..., Ses
     assert engine.receive()["id"] == 8
 
 
-def test_no_engine_means_an_answer_that_says_why(session: Callable[..., Session]) -> None:
-    client = session()
+def test_missing_engine_is_an_error_with_the_reason(client: Session) -> None:
     client.send(id=1, method="ping")
-    while not client.relay._requests:  # The refusal is of what waits then.
+    while not client.relay._requests:  # Only waiting requests are refused.
         pass
     client.no_engine("the disk is full")
     assert "the disk is full" in client.receive()["error"]["message"]
@@ -183,8 +175,7 @@ def test_no_engine_means_an_answer_that_says_why(session: Callable[..., Session]
     assert client.engine().receive()["id"] == 2
 
 
-def test_an_answer_to_an_engine_that_is_gone_does_not_reach_the_next(session: Callable[..., Session]) -> None:
-    client = session()
+def test_answer_to_an_ended_engine_does_not_reach_the_next(client: Session) -> None:
     first = client.engine()
     first.send(id=0, method="roots/list")
     assert client.receive()["method"] == "roots/list"
@@ -200,8 +191,7 @@ def test_an_answer_to_an_engine_that_is_gone_does_not_reach_the_next(session: Ca
 
 
 @pytest.mark.parametrize("method", ["notifications/cancelled", "notifications/initialized", "no/such/method"])
-def test_a_request_of_any_name_gets_its_answer(session: Callable[..., Session], method: str) -> None:
-    client = session()
+def test_request_with_any_name_is_answered(client: Session, method: str) -> None:
     engine = client.engine()
     client.send(id=5, method=method, params={})
     assert engine.receive()["id"] == 5
@@ -209,8 +199,7 @@ def test_a_request_of_any_name_gets_its_answer(session: Callable[..., Session], 
     assert client.receive()["error"]["code"] == -32601
 
 
-def test_an_engine_sends_the_relay_to_that_of_other_folders(session: Callable[..., Session]) -> None:
-    client = session()
+def test_engine_sends_the_relay_to_other_folders(client: Session) -> None:
     first = client.engine()
     client.send(**INITIALIZE)
     first.receive()
@@ -219,16 +208,13 @@ def test_an_engine_sends_the_relay_to_that_of_other_folders(session: Callable[..
     assert client.folders[:2] == [[], ["/harbour"]]
 
 
-def test_the_client_is_greeted_without_an_engine(session: Callable[..., Session]) -> None:
-    told = Greeting(
-        ["2024-11-05", "2025-06-18"], {"serverInfo": {"name": "cairn"}}, {"tools": [{"name": "search"}]}
-    )
-    client = session(told)
+@pytest.mark.parametrize("client", [GREETING], indirect=True)
+def test_relay_greets_the_client_without_an_engine(client: Session) -> None:
     client.send(**INITIALIZE)
     assert client.receive()["result"] == {"serverInfo": {"name": "cairn"}, "protocolVersion": "2025-06-18"}
     client.send(**INITIALIZED)
     client.send(id=1, method="tools/list")
-    assert client.receive()["result"] == told.tools
+    assert client.receive()["result"] == GREETING.tools
     client.send(id=2, method="ping")
     engine = client.engine()
     assert [engine.receive()["method"] for _ in range(3)] == ["initialize", INITIALIZED["method"], "ping"]
@@ -238,7 +224,7 @@ def test_the_client_is_greeted_without_an_engine(session: Callable[..., Session]
 
 
 class Pieces(io.RawIOBase):
-    """A stream that yields the given pieces, one a read."""
+    """A stream that returns one of the given pieces per read."""
 
     def __init__(self, *pieces: bytes) -> None:
         self._pieces = [piece for piece in pieces if piece]
@@ -253,7 +239,7 @@ class Pieces(io.RawIOBase):
 
 
 @given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
-def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: int) -> None:
+def test_lines_are_independent_of_reads(pieces: list[bytes], longest: int) -> None:
     whole = b"".join(pieces)
     expected = [line.removesuffix(b"\n") for line in io.BytesIO(whole)]
     assert list(lines(io.BufferedReader(Pieces(*pieces)), longest)) == [
@@ -261,8 +247,7 @@ def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: in
     ]
 
 
-def test_what_was_asked_before_the_input_ended_is_answered(session: Callable[..., Session]) -> None:
-    client = session()
+def test_requests_are_answered_after_the_end_of_the_input(client: Session) -> None:
     client.send(id=1, method="tools/call")
     client.end_input()
     engine = client.engine()

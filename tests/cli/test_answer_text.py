@@ -1,4 +1,4 @@
-"""How answers look on a terminal, and in a pipe."""
+"""The look of answers on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.search_results import search_result
 
 from cairn import protocol
 from cairn.cli import answer_text
-from cairn.cli.output import look
+from cairn.cli.output import display
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
 from cairn.protocol.places import whole_lines
 from cairn.protocol.search import FilePassage
@@ -49,15 +49,12 @@ VERDICT = protocol.Verdict("answer", "", (), 1.0, ())
 INDEX = protocol.IndexState(1, True)
 
 
-def discovery(*excerpts: Excerpt, prompt: str = "# Context\n", plan: AnswerPlan = PLAN) -> Any:
+def discovery(*excerpts: Excerpt, prompt: str = "# Context\n") -> Any:
     metrics = DiscoveryMetrics(final_prompt_tokens=1234)
-    bullets = tuple(bullet for section in plan.sections for bullet in section.bullets)
-    return protocol.DiscoverAnswer(prompt, plan, bullets, (), VERDICT, metrics, INDEX, excerpts)
+    return protocol.DiscoverAnswer(prompt, PLAN, (BULLET,), (), VERDICT, metrics, INDEX, excerpts)
 
 
-def test_discovery_shows_excerpts_as_numbered_lines_below_their_citation(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_discovery_shows_numbered_lines_below_citations(capsys: pytest.CaptureFixture[str]) -> None:
     other = evolve(EXCERPT, citation="src/tides.py#L1-L1", text="x = 1", range=whole_lines(0, 1))
     answer_text.print_discovery(discovery(EXCERPT, other), limit=2)
     assert capsys.readouterr().out.splitlines() == [
@@ -73,28 +70,33 @@ def test_discovery_shows_excerpts_as_numbered_lines_below_their_citation(
     ]
 
 
-def test_excerpts_beyond_the_limit_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    answer_text.print_discovery(discovery(EXCERPT, EXCERPT, EXCERPT), limit=1)
+@pytest.mark.parametrize(
+    ("count", "line"), [(3, "2 more excerpts: -n 3 shows them."), (2, "1 more excerpt: -n 2 shows them.")]
+)
+def test_discovery_counts_excerpts_beyond_the_limit(
+    capsys: pytest.CaptureFixture[str], count: int, line: str
+) -> None:
+    answer_text.print_discovery(discovery(*[EXCERPT] * count), limit=1)
     shown = capsys.readouterr().out
     assert shown.count("class Berth:") == 1
-    assert "2 more excerpts: -n 3 shows them." in shown
+    assert line in shown
 
 
 @pytest.mark.parametrize("language", ["python", "no such language"])
-def test_colour_changes_nothing_but_the_colour_of_an_excerpt(
+def test_excerpt_in_colour_has_the_same_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     answer = discovery(evolve(EXCERPT, language=language))
     answer_text.print_discovery(answer, limit=2)
     plain = capsys.readouterr().out
-    monkeypatch.setattr(look, "color", "always")
+    monkeypatch.setattr(display, "color", "always")
     answer_text.print_discovery(answer, limit=2)
     coloured = capsys.readouterr().out
     assert ESCAPE.sub("", coloured) == plain
     assert re.search(r"\x1b\[[\d;]+mclass\x1b", coloured)
 
 
-def test_evidence_comes_first_where_the_prompt_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_evidence_comes_first_if_the_prompt_has_it(capsys: pytest.CaptureFixture[str]) -> None:
     answer_text.print_discovery(discovery(EXCERPT), limit=2)
     assert "A berth holds one ship." not in capsys.readouterr().out
     for answer in (discovery(), discovery(EXCERPT, prompt="## Definition\nA berth holds one ship.")):
@@ -105,7 +107,7 @@ def test_evidence_comes_first_where_the_prompt_has_it(capsys: pytest.CaptureFixt
     assert shown.index("one ship") < shown.index("Excerpts ──") < shown.index("class Berth")
 
 
-def test_the_prompt_is_printed_alone_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prompt_is_printed_exactly(capsys: pytest.CaptureFixture[str]) -> None:
     answer_text.print_prompt(discovery(EXCERPT, prompt="# [bold]Context[/]\n\tx"))
     assert capsys.readouterr().out == "# [bold]Context[/]\n\tx\n"
     answer_text.print_prompt(discovery(prompt=""))
@@ -114,7 +116,7 @@ def test_the_prompt_is_printed_alone_as_it_is(capsys: pytest.CaptureFixture[str]
     assert "no evidence was found" in nothing.err
 
 
-def test_further_passages_stand_below_the_heading_of_their_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_further_passages_are_below_their_file(capsys: pytest.CaptureFixture[str]) -> None:
     further = (
         FilePassage(whole_lines(39, 52), "def leave(self):\n    pass", "leave", "Berth > leave", 0.6),
         FilePassage(whole_lines(69, 70), "x = 1", "", "", 0.5),
@@ -135,7 +137,7 @@ def test_further_passages_stand_below_the_heading_of_their_file(capsys: pytest.C
     ]
 
 
-def test_a_related_passage_is_shown_from_the_line_that_relates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_related_passage_is_shown_from_the_related_line(capsys: pytest.CaptureFixture[str]) -> None:
     body = "".join(f"    ship_{n} = None\n" for n in range(7))
     result = evolve(
         RESULT,
@@ -168,7 +170,7 @@ def test_a_related_passage_is_shown_from_the_line_that_relates(capsys: pytest.Ca
         (protocol.Verdict("answer", "The evidence is weak.", (), 0.0, ()), "The evidence is weak."),
     ],
 )
-def test_what_the_verdict_says_comes_before_the_excerpts(
+def test_verdict_comes_before_the_excerpts(
     capsys: pytest.CaptureFixture[str], verdict: protocol.Verdict, begins: str
 ) -> None:
     answer_text.print_discovery(evolve(discovery(EXCERPT), verdict=verdict), limit=2)

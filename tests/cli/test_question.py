@@ -1,10 +1,10 @@
-"""Questions of the command line, and who answers them."""
+"""Which commands an engine in another process can answer."""
 
 from __future__ import annotations
 
-from cairn.attach.commands import ASKING
+from cairn.attach.commands import QUERY_COMMANDS
 from cairn.cli.remote import COMMANDS
 
 
-def test_an_engine_knows_every_command_that_is_sent_to_it() -> None:
-    assert set(COMMANDS) == ASKING
+def test_engine_accepts_every_command_that_is_sent_to_it() -> None:
+    assert set(COMMANDS) == QUERY_COMMANDS

@@ -1,4 +1,4 @@
-"""How callers and callees look on a terminal, and in a pipe."""
+"""The look of callers and callees on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ def printed(
     return capsys.readouterr().out.splitlines()
 
 
-def test_callers_are_a_tree_with_the_lines_of_one_function_together(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_callers_are_a_tree_grouped_by_function(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(
         capsys,
         reference(9, "moor(a)", "open_port"),
@@ -89,7 +87,7 @@ def test_callers_are_a_tree_with_the_lines_of_one_function_together(
     ]
 
 
-def test_callees_name_what_they_lead_to_and_stay_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_callees_show_their_definition_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     leave = defined("leave", 20, path="src/ships.py")
     shown = printed(
         capsys,
@@ -108,12 +106,12 @@ def test_callees_name_what_they_lead_to_and_stay_in_order(capsys: pytest.Capture
     ]
 
 
-def test_what_there_is_not_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_and_omitted_references_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys)[-1] == "No callers were found."
     assert printed(capsys, direction="callees")[-1] == "No callees were found."
     unknown = printed(capsys, definitions=(), message="Nothing is called moor. Did you mean moor_ship?")
     assert unknown == ["Nothing is called moor. Did you mean moor_ship?"]
     cut = printed(capsys, reference(9, "moor(a)", "open_port"), complete=False)
-    assert cut[-1] == "These are not all; a larger -n shows more."
+    assert cut[-1] == "There are more; a larger -n shows them."
     many = tuple(defined("moor", line) for line in range(7))
     assert "… 2 more definitions of that name" in printed(capsys, definitions=many)

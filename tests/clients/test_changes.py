@@ -1,4 +1,4 @@
-"""What is planned and written for each client, and taken away again."""
+"""The changes that are planned and written for each client, and undone again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from cairn.cli.main import cli
 from cairn.clients.applying import NotWrittenError, apply
 from cairn.clients.planning import Change, Request, plan_install, plan_uninstall
 from cairn.clients.table import BY_NAME, CLIENTS, Client, Machine, Scope
@@ -36,21 +38,24 @@ EXISTING = {
         "\n",
         '# mine\nmodel = "x" # kept\n',
         '\ufeffmodel = "x"\r\n\r\n[CONTAINER.other]\r\ncommand = "x"\r\n',
-        '[CONTAINER.other]\ncommand = "x"\n[projects."/p"]\ntrust_level = "trusted"\n[CONTAINER.more]\ncommand = "y"',
+        (
+            '[CONTAINER.other]\ncommand = "x"\n[projects."/p"]\ntrust_level = '
+            '"trusted"\n[CONTAINER.more]\ncommand = "y"'
+        ),
     ],
 }
 
 
 @pytest.fixture(autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where Cairn remembers what it made."""
+    """The folder of Cairn's own record of changes."""
     folder = tmp_path_factory.mktemp("data")
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
 
 
 def request_for(folder: Path, client: str, scope: Scope = "user", **more: Any) -> Request:
-    """What is wanted in a home without any client's command."""
+    """Return a request for a home without any client's command."""
     home, project = folder / "home", folder / "project"
     home.mkdir(exist_ok=True)
     project.mkdir(exist_ok=True)
@@ -64,7 +69,7 @@ def file_of(request: Request) -> Path:
 
 
 def done(changes: list[Change], machine: Machine) -> list[str]:
-    """The states, when all is written."""
+    """Write all changes, and return their states."""
     for change in changes:
         apply(change, machine)
     return [change.state for change in changes]
@@ -93,7 +98,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("client", "scope", "existing"), CASES)
-def test_an_uninstall_after_an_install_leaves_every_byte(
+def test_uninstall_after_install_leaves_every_byte(
     client: Client, scope: Scope, existing: str | None, tmp_path: Path
 ) -> None:
     request = request_for(tmp_path, client.name, scope)
@@ -112,7 +117,7 @@ def test_an_uninstall_after_an_install_leaves_every_byte(
 
 
 @pytest.mark.parametrize("client", [client for client in CLIENTS if client.project_files])
-def test_nothing_is_left_in_a_project_that_had_no_settings(client: Client, tmp_path: Path) -> None:
+def test_nothing_remains_in_a_project_without_settings(client: Client, tmp_path: Path) -> None:
     request = request_for(tmp_path, client.name, "project")
     assert install(request, instruct=True) == ["added", "added"]
     assert (request.folder / ("AGENTS.md" if client.else_agents_md else client.instructions)).exists()
@@ -120,14 +125,14 @@ def test_nothing_is_left_in_a_project_that_had_no_settings(client: Client, tmp_p
     assert [*request.folder.iterdir()] == []
 
 
-def test_a_server_of_another_place_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_server_of_another_installation_is_updated(tmp_path: Path) -> None:
     request = request_for(tmp_path, "cursor")
     install(request, "/old/bin/cairn")
     assert install(request, "cairn") == ["updated"]
     assert settings_in(file_of(request))["mcpServers"]["cairn"]["command"] == "cairn"
 
 
-def test_what_a_client_or_a_user_added_to_the_entry_stays(tmp_path: Path) -> None:
+def test_additions_to_the_entry_are_kept(tmp_path: Path) -> None:
     request = request_for(tmp_path, "codex")
     install(request, "/old/bin/cairn")
     path = file_of(request)
@@ -140,7 +145,7 @@ def test_what_a_client_or_a_user_added_to_the_entry_stays(tmp_path: Path) -> Non
     }
 
 
-def test_an_entry_of_an_older_version_gets_what_it_lacks_and_keeps_what_a_user_set(tmp_path: Path) -> None:
+def test_entry_of_an_older_version_is_completed(tmp_path: Path) -> None:
     request = request_for(tmp_path, "claude", "project")
     path = file_of(request)
     older = '{"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp"], "env": {}}}}'
@@ -152,9 +157,7 @@ def test_an_entry_of_an_older_version_gets_what_it_lacks_and_keeps_what_a_user_s
 
 
 @pytest.mark.parametrize("entry", [{"command": "other"}, {"url": "http://127.0.0.1:7420/mcp"}, "x", []])
-def test_a_server_of_somebody_else_is_replaced_and_removed_by_force_only(
-    entry: object, tmp_path: Path
-) -> None:
+def test_foreign_server_is_changed_by_force_only(entry: object, tmp_path: Path) -> None:
     request = request_for(tmp_path, "gemini")
     path = file_of(request)
     path.parent.mkdir()
@@ -187,7 +190,7 @@ def test_keys_of_other_servers_are_not_shown(tmp_path: Path) -> None:
     assert "secret" not in change.message
 
 
-def test_what_a_user_added_to_a_file_that_cairn_made_stays(tmp_path: Path) -> None:
+def test_additions_to_a_file_made_by_cairn_are_kept(tmp_path: Path) -> None:
     request = request_for(tmp_path, "cursor")
     install(request)
     path = file_of(request)
@@ -196,7 +199,7 @@ def test_what_a_user_added_to_a_file_that_cairn_made_stays(tmp_path: Path) -> No
     assert settings_in(path) == {"empty": {}}
 
 
-def test_windsurf_s_one_server_keeps_its_folder(tmp_path: Path) -> None:
+def test_single_server_of_windsurf_keeps_its_folder(tmp_path: Path) -> None:
     request = request_for(tmp_path, "windsurf")
     install(request)
     other = Request(request.clients, "user", tmp_path / "other", request.machine)
@@ -215,9 +218,7 @@ def test_windsurf_s_one_server_keeps_its_folder(tmp_path: Path) -> None:
         ("codex", b"mcp_servers = {}\n", "mcp_servers"),
     ],
 )
-def test_a_file_that_cannot_be_edited_is_left_alone(
-    client: str, text: bytes, line: str, tmp_path: Path
-) -> None:
+def test_file_that_cannot_be_edited_is_unchanged(client: str, text: bytes, line: str, tmp_path: Path) -> None:
     request = request_for(tmp_path, client)
     path = file_of(request)
     path.parent.mkdir(parents=True)
@@ -230,7 +231,7 @@ def test_a_file_that_cannot_be_edited_is_left_alone(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
-def test_a_link_is_written_through_and_the_mode_stays(tmp_path: Path) -> None:
+def test_write_follows_links_and_keeps_the_mode(tmp_path: Path) -> None:
     request = request_for(tmp_path, "zed")
     path = file_of(request)
     path.parent.mkdir(parents=True)
@@ -248,7 +249,7 @@ def test_a_link_is_written_through_and_the_mode_stays(tmp_path: Path) -> None:
     assert [*real.parent.iterdir()] == [real]
 
 
-def test_a_file_that_changed_after_it_was_shown_is_not_written(tmp_path: Path) -> None:
+def test_file_that_changed_after_planning_is_not_written(tmp_path: Path) -> None:
     request = request_for(tmp_path, "cursor")
     changes = plan_install(request, "cairn")
     file_of(request).parent.mkdir()
@@ -258,7 +259,7 @@ def test_a_file_that_changed_after_it_was_shown_is_not_written(tmp_path: Path) -
     assert file_of(request).read_text() == "{}"
 
 
-def test_without_what_is_remembered_the_entry_alone_is_removed(tmp_path: Path, data_folder: Path) -> None:
+def test_without_a_record_only_the_entry_is_removed(tmp_path: Path, data_folder: Path) -> None:
     request = request_for(tmp_path, "cursor")
     install(request)
     (data_folder / "clients.json").write_text("damaged")
@@ -286,7 +287,7 @@ json.dump(settings, open(path, "w"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a script")
-def test_claude_code_writes_its_user_s_settings_itself(tmp_path: Path) -> None:
+def test_claude_code_writes_its_user_settings_itself(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     command = programs / "claude"
@@ -313,9 +314,7 @@ def test_claude_code_writes_its_user_s_settings_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("existing", [None, "", "# Rules\n", "# Rules\r\n\r\nBe kind.", "\n\n# Rules\n\n\n"])
-def test_the_paragraph_is_written_once_and_removed_without_a_trace(
-    existing: str | None, tmp_path: Path
-) -> None:
+def test_paragraph_is_written_once_and_removed_completely(existing: str | None, tmp_path: Path) -> None:
     request = request_for(tmp_path, "codex")
     path = request.folder / "AGENTS.md"
     if existing is not None:
@@ -327,7 +326,7 @@ def test_the_paragraph_is_written_once_and_removed_without_a_trace(
     assert (path.read_bytes().decode() if path.exists() else None) == existing
 
 
-def test_a_paragraph_of_another_version_is_brought_up_to_date_in_its_place(tmp_path: Path) -> None:
+def test_paragraph_of_another_version_is_updated_in_place(tmp_path: Path) -> None:
     request = request_for(tmp_path, "opencode")
     path = request.folder / "AGENTS.md"
     path.write_text("# A\n\n<!-- cairn: by an older version -->\nold words\n<!-- /cairn -->\n\n# B\n")
@@ -347,7 +346,7 @@ def test_a_paragraph_of_another_version_is_brought_up_to_date_in_its_place(tmp_p
         ({"CLAUDE.md": "mail me @AGENTS.md\n"}, ["CLAUDE.md", "AGENTS.md", "GEMINI.md"]),
     ],
 )
-def test_a_client_s_own_file_is_written_unless_it_leads_to_agents_md(
+def test_paragraph_is_in_a_clients_own_file_unless_that_imports_agents_md(
     files: Mapping[str, str], expected: list[str], tmp_path: Path
 ) -> None:
     for name, text in files.items():
@@ -358,7 +357,7 @@ def test_a_client_s_own_file_is_written_unless_it_leads_to_agents_md(
     assert [change.path.name for change in changes if change.path and not change.client] == expected
 
 
-def test_the_paragraph_is_found_where_the_client_reads_another_file_by_now(tmp_path: Path) -> None:
+def test_paragraph_is_removed_though_the_client_reads_another_file(tmp_path: Path) -> None:
     request = request_for(tmp_path, "claude", "project")
     install(request, instruct=True)
     (request.folder / "CLAUDE.md").write_text("Be kind.\n")
@@ -369,94 +368,73 @@ def test_the_paragraph_is_found_where_the_client_reads_another_file_by_now(tmp_p
 # --- the command -----------------------------------------------------------------------------------
 
 
-def cairn(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs the command in a project, with a home that has Cursor's and Codex's settings folders."""
-    home, project = folder / "home", folder / "project"
-    for made in (home / ".cursor", home / ".codex", project):
-        made.mkdir(parents=True, exist_ok=True)
-    variables = {
-        "HOME": str(home),
-        "USERPROFILE": str(home),
-        "PATH": "",
-        "CAIRN_DATA_DIR": str(folder / "data"),
-    }
-    kept = {name: os.environ[name] for name in ("PYTHONPATH", "SYSTEMROOT") if name in os.environ}
-    ran = subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments],
-        cwd=project,
-        env=kept | variables | {"PYTHONUTF8": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert ran.returncode == code, ran.stderr
-    return ran
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with the settings folders of Cursor and Codex; the current folder is a project."""
+    for made in ("home/.cursor", "home/.codex", "project"):
+        (tmp_path / made).mkdir(parents=True)
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "home"
 
 
-def test_the_command_shows_asks_writes_and_removes(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    shown = cairn(tmp_path, "install", "--dry-run").stdout
+def cairn(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_command_shows_asks_writes_and_removes(home: Path) -> None:
+    shown = cairn("install", "--dry-run").stdout
     assert '+    "cairn": {' in shown
     assert "+[mcp_servers.cairn]" in shown
-    asked = cairn(tmp_path, "install", code=1)
-    assert "--yes" in asked.stderr
+    assert "--yes" in str(cairn("install", code=1).exception)
     assert not (home / ".cursor" / "mcp.json").exists()
-    cairn(tmp_path, "install", "--yes")
-    again = json.loads(cairn(tmp_path, "install", "--json").stdout)
-    assert [(each["client"], each["state"]) for each in again["changes"]] == [
-        ("codex", "present"),
-        ("cursor", "present"),
-    ]
+    cairn("install", "--yes")
+    again = json.loads(cairn("install", "--json").stdout)
+    states = [(each["client"], each["state"]) for each in again["changes"]]
+    assert states == [("codex", "present"), ("cursor", "present")]
     assert again["written"] is False
-    cairn(tmp_path, "uninstall", "cursor", "--yes")
+    cairn("uninstall", "cursor", "--yes")
     assert not (home / ".cursor" / "mcp.json").exists()
-    cairn(tmp_path, "install", "--uninstall", "--yes")
+    cairn("install", "--uninstall", "--yes")
     assert [*(home / ".codex").iterdir()] == []
-    assert "nothing of Cairn" in cairn(tmp_path, "uninstall").stdout
+    assert "nothing by Cairn" in cairn("uninstall").stdout
 
 
-def test_the_command_names_the_clients_that_it_knows(tmp_path: Path) -> None:
-    problem = cairn(tmp_path, "install", "cursr", code=2).stderr
-    assert "did you mean cursor?" in problem
+def test_command_suggests_the_nearest_client(home: Path) -> None:
+    assert "did you mean cursor?" in cairn("install", "cursr", code=2).stderr
 
 
-def test_the_command_fails_where_a_file_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "home" / ".cursor").mkdir(parents=True)
-    (tmp_path / "home" / ".cursor" / "mcp.json").write_text("{")
-    said = cairn(tmp_path, "install", "--yes", code=1).stdout
-    assert "line 1" in said
-    assert (tmp_path / "home" / ".codex" / "config.toml").exists()
+def test_command_fails_if_a_file_is_left_alone(home: Path) -> None:
+    (home / ".cursor" / "mcp.json").write_text("{")
+    assert "line 1" in cairn("install", "--yes", code=1).stdout
+    assert (home / ".codex" / "config.toml").exists()
 
 
-def test_the_command_tells_of_the_other_scope(tmp_path: Path) -> None:
-    cairn(tmp_path, "install", "cursor", "--scope", "project", "--yes")
-    removed = cairn(tmp_path, "uninstall", "--yes")
-    assert "nothing of Cairn" in removed.stdout
-    assert "--scope project removes it there" in removed.stderr
-    cairn(tmp_path, "uninstall", "--scope", "project", "--yes")
-    assert [*(tmp_path / "project").iterdir()] == []
+def test_command_reports_the_other_scope(home: Path) -> None:
+    cairn("install", "cursor", "--scope", "project", "--yes")
+    removed = cairn("uninstall", "--yes")
+    assert "nothing by Cairn" in removed.stdout
+    assert "to remove it there, use --scope project" in removed.stderr
+    cairn("uninstall", "--scope", "project", "--yes")
+    assert [*Path().iterdir()] == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
 @pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
-def test_the_command_asks_on_a_terminal(answer: str, code: int, tmp_path: Path) -> None:
+def test_command_asks_on_a_terminal(answer: str, code: int, home: Path) -> None:
     import pty
 
-    (tmp_path / ".cursor").mkdir()
     terminal, stdin = pty.openpty()
     os.write(terminal, f"{answer}\n".encode())
-    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    ran = subprocess.run(
-        [sys.executable, "-m", "cairn", "install"],
-        cwd=tmp_path,
-        env=kept | {"HOME": str(tmp_path), "PATH": "", "CAIRN_DATA_DIR": str(tmp_path / "data")},
-        stdin=stdin,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    command = [sys.executable, "-m", "cairn", "install"]
+    ran = subprocess.run(command, stdin=stdin, capture_output=True, encoding="utf-8")
     os.close(terminal)
     os.close(stdin)
     assert ran.returncode == code, ran.stderr
     assert '+    "cairn": {' in ran.stdout
     assert "Write this? [Y/n]" in ran.stderr
-    assert (tmp_path / ".cursor" / "mcp.json").exists() == (answer == "y")
+    assert (home / ".cursor" / "mcp.json").exists() == (answer == "y")

@@ -1,4 +1,4 @@
-"""Edits of JSON with comments change nothing but the entry."""
+"""Edits of JSON with comments, which change nothing but the entry."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ ENTRY = {"command": "cairn", "args": ["mcp"]}
     [
         (
             "",
-            '{\n  "mcpServers": {\n    "cairn": {\n      "command": "cairn",\n      "args": ["mcp"]\n    }\n  }\n}\n',
+            (
+                '{\n  "mcpServers": {\n    "cairn": {\n      "command": "cairn",\n      "args": ["mcp"]\n  '
+                "  }\n  }\n}\n"
+            ),
         ),
         (
             '{\n    // servers\n    "mcpServers": {\n        "x": {"command": "x"}, // mine\n    },\n}\n',
-            '{\n    // servers\n    "mcpServers": {\n        "x": {"command": "x"}, // mine\n        "cairn": {\n'
-            '            "command": "cairn",\n            "args": ["mcp"]\n        },\n    },\n}\n',
+            '{\n    // servers\n    "mcpServers": {\n        "x": {"command": "x"}, // mine\n        '
+            '"cairn": {\n            "command": "cairn",\n            "args": ["mcp"]\n        },\n    '
+            "},\n}\n",
         ),
         (
             '{\n\t"mcpServers": {\n\t\t"x": {} // mine\n\t}\n}',
@@ -45,13 +49,13 @@ ENTRY = {"command": "cairn", "args": ["mcp"]}
         ),
         (
             '{\n  "mcpServers": {\n    "cairn": {"command": "old"}, // here\n    "y": {}\n  }\n}',
-            '{\n  "mcpServers": {\n    "cairn": {\n      "command": "cairn",\n      "args": ["mcp"]\n    }, // here\n'
-            '    "y": {}\n  }\n}',
+            '{\n  "mcpServers": {\n    "cairn": {\n      "command": "cairn",\n      "args": ["mcp"]\n    '
+            '}, // here\n    "y": {}\n  }\n}',
         ),
     ],
     ids=["blank", "trailing-comma", "comment", "one-line", "crlf", "replaced"],
 )
-def test_an_entry_is_written_as_the_file_is(before: str, after: str) -> None:
+def test_entry_is_written_in_the_files_style(before: str, after: str) -> None:
     assert EDITOR.set(before, KEYS, ENTRY, {}) == after
 
 
@@ -65,17 +69,17 @@ def test_an_entry_is_written_as_the_file_is(before: str, after: str) -> None:
         ("{}\n{}", 2),
     ],
 )
-def test_a_text_that_is_no_settings_is_refused_with_its_line(text: str, line: int) -> None:
+def test_invalid_text_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(UnreadableSettingsError, match=f"line {line}"):
         EDITOR.set(text, KEYS, ENTRY, {})
 
 
-def test_a_container_that_is_no_object_is_left_alone() -> None:
+def test_container_that_is_not_an_object_is_left_alone() -> None:
     with pytest.raises(UneditableSettingsError, match='line 2: "mcpServers" is not an object'):
         EDITOR.set('{\n  "mcpServers": []\n}', KEYS, ENTRY, {})
 
 
-def test_what_somebody_put_beside_the_entry_stays() -> None:
+def test_additions_beside_the_entry_are_kept() -> None:
     hollows = EDITOR.hollows("{ }", KEYS)
     changed = EDITOR.set(EDITOR.set("{ }", KEYS, ENTRY, {}), ("mcpServers", "y"), {}, {})
     restored = EDITOR.restore(EDITOR.remove(changed, KEYS), hollows, {})
@@ -83,7 +87,7 @@ def test_what_somebody_put_beside_the_entry_stays() -> None:
     assert json.loads(restored) == {"mcpServers": {"y": {}}}
 
 
-def test_a_comment_that_somebody_wrote_beside_the_entry_stays() -> None:
+def test_comment_beside_the_entry_is_kept() -> None:
     text = EDITOR.set("", KEYS, ENTRY, {}).replace('"cairn":', '// kept\n    "cairn":')
     restored = EDITOR.restore(EDITOR.remove(text, KEYS), {"": None}, {})
     assert restored is not None
@@ -104,30 +108,14 @@ _values = st.recursive(
 
 @st.composite
 def _blanks(draw: Any, newline: str) -> str:
-    """White space and comments."""
-    parts = draw(
-        st.lists(
-            st.sampled_from(
-                [
-                    " ",
-                    "  ",
-                    newline,
-                    "\t",
-                    f'// a, "b" }} {newline}',
-                    f"//x  {newline}",
-                    "/* { */",
-                    f"/*{newline}*/",
-                ]
-            ),
-            max_size=3,
-        )
-    )
-    return "".join(parts)
+    """Draw white space and comments."""
+    comments = [f'// a, "b" }} {newline}', f"//x  {newline}", "/* { */", f"/*{newline}*/"]
+    return "".join(draw(st.lists(st.sampled_from([" ", "  ", newline, "\t", *comments]), max_size=3)))
 
 
 @st.composite
 def _text_of(draw: Any, value: Any, newline: str) -> str:
-    """A JSON text with blanks, comments and trailing commas wherever they may stand."""
+    """Draw a JSON text with blanks, comments and trailing commas in all valid places."""
     between = _blanks(newline)
     if not isinstance(value, dict | list) or not value:
         opened = {dict: "{}", list: "[]"}.get(type(value))
@@ -147,7 +135,7 @@ def _text_of(draw: Any, value: Any, newline: str) -> str:
 
 @st.composite
 def documents(draw: Any) -> str:
-    """Settings with and without servers of others, of every look."""
+    """Draw settings with and without other servers."""
     settings = draw(st.dictionaries(_words, _values, max_size=2))
     servers = draw(st.none() | st.dictionaries(_words, st.just({"command": "x"}), max_size=2))
     if servers is not None:
@@ -157,7 +145,7 @@ def documents(draw: Any) -> str:
 
 
 @given(documents())
-def test_an_entry_that_is_added_and_removed_leaves_every_character(text: str) -> None:
+def test_adding_and_removing_an_entry_keeps_every_character(text: str) -> None:
     before = EDITOR.parse(text)
     hollows = EDITOR.hollows(text, KEYS)
     added = EDITOR.set(text, KEYS, ENTRY, {"$schema": "x"})
@@ -167,7 +155,7 @@ def test_an_entry_that_is_added_and_removed_leaves_every_character(text: str) ->
 
 
 @given(documents())
-def test_an_entry_is_replaced_in_its_place(text: str) -> None:
+def test_entry_is_replaced_in_its_place(text: str) -> None:
     once = EDITOR.set(text, KEYS, ENTRY, {})
     other = {"command": "elsewhere/cairn", "args": ["mcp"]}
     replaced = EDITOR.set(once, KEYS, other, {})

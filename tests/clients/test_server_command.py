@@ -1,4 +1,4 @@
-"""Clients start this installation's `cairn`, by its name where that is enough."""
+"""The command with which clients start this installation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are sc
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """The command of an installation in an environment."""
     return program(tmp_path / "venv" / "bin")
 
 
@@ -31,7 +30,7 @@ def on_path(*folders: Path, **variables: str) -> Machine:
     return Machine("linux", Path("home"), {"PATH": ":".join(map(str, folders)), **variables})
 
 
-def test_a_command_on_the_path_is_started_by_its_name(own: Path, tmp_path: Path) -> None:
+def test_command_on_the_path_is_started_by_name(own: Path, tmp_path: Path) -> None:
     link = tmp_path / "local" / "bin"
     link.mkdir(parents=True)
     (link / "cairn").symlink_to(own)
@@ -40,12 +39,12 @@ def test_a_command_on_the_path_is_started_by_its_name(own: Path, tmp_path: Path)
     assert server_command(on_path(link), str(link / "cairn")) == "cairn"
 
 
-def test_a_command_elsewhere_is_started_by_its_whole_path(own: Path, tmp_path: Path) -> None:
+def test_command_elsewhere_is_started_by_its_full_path(own: Path, tmp_path: Path) -> None:
     other = program(tmp_path / "other")
     assert server_command(on_path(), str(own)) == str(own)
     assert server_command(on_path(other.parent, own.parent), str(own)) == str(own)
 
 
-def test_an_activated_environment_does_not_count(own: Path) -> None:
+def test_activated_environment_does_not_count(own: Path) -> None:
     activated = on_path(own.parent, VIRTUAL_ENV=str(own.parent.parent))
     assert server_command(activated, str(own)) == str(own)

@@ -1,4 +1,4 @@
-"""Where each client keeps its servers, by platform, and what is written there."""
+"""The settings files of each client by platform, and the entries for them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ APP_DATA = {"APPDATA": str(HOME / "AppData" / "Roaming")}
 @pytest.mark.parametrize(
     ("client", "linux", "darwin", "win32"),
     [
-        ("claude", ".claude.json", ".claude.json", ".claude.json"),
-        ("codex", ".codex/config.toml", ".codex/config.toml", ".codex/config.toml"),
-        ("gemini", ".gemini/settings.json", ".gemini/settings.json", ".gemini/settings.json"),
-        ("cursor", ".cursor/mcp.json", ".cursor/mcp.json", ".cursor/mcp.json"),
+        ("claude", *[".claude.json"] * 3),
+        ("codex", *[".codex/config.toml"] * 3),
+        ("gemini", *[".gemini/settings.json"] * 3),
+        ("cursor", *[".cursor/mcp.json"] * 3),
         (
             "vscode",
             ".config/Code/User/mcp.json",
@@ -26,21 +26,14 @@ APP_DATA = {"APPDATA": str(HOME / "AppData" / "Roaming")}
             "AppData/Roaming/Code/User/mcp.json",
         ),
         ("windsurf", *[".codeium/windsurf/mcp_config.json"] * 3),
-        (
-            "zed",
-            ".config/zed/settings.json",
-            ".config/zed/settings.json",
-            "AppData/Roaming/Zed/settings.json",
-        ),
+        ("zed", *[".config/zed/settings.json"] * 2, "AppData/Roaming/Zed/settings.json"),
         ("opencode", *[".config/opencode/opencode.json"] * 3),
     ],
 )
-def test_each_client_has_its_settings_by_platform(client: str, linux: str, darwin: str, win32: str) -> None:
-    found = [
-        BY_NAME[client].user_file(Machine(platform, HOME, APP_DATA))
-        for platform in ("linux", "darwin", "win32")
-    ]
-    assert found == [HOME / linux, HOME / darwin, HOME / win32]
+def test_clients_have_their_settings_by_platform(client: str, linux: str, darwin: str, win32: str) -> None:
+    platforms = {"linux": linux, "darwin": darwin, "win32": win32}
+    found = {each: BY_NAME[client].user_file(Machine(each, HOME, APP_DATA)) for each in platforms}
+    assert found == {each: HOME / path for each, path in platforms.items()}
 
 
 @pytest.mark.parametrize(
@@ -54,11 +47,11 @@ def test_each_client_has_its_settings_by_platform(client: str, linux: str, darwi
         ("opencode", {"XDG_CONFIG_HOME": "x"}, "x/opencode/opencode.json"),
     ],
 )
-def test_a_client_s_variable_moves_its_settings(client: str, variables: dict[str, str], file: str) -> None:
+def test_variable_of_a_client_moves_its_settings(client: str, variables: dict[str, str], file: str) -> None:
     assert BY_NAME[client].user_file(Machine("linux", HOME, variables)) == Path(file)
 
 
-def test_a_client_is_installed_by_its_command_or_its_settings(tmp_path: Path) -> None:
+def test_client_is_installed_if_its_command_or_settings_exist(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "opencode").write_text("#!/bin/sh\n")
@@ -77,7 +70,7 @@ def test_every_entry_starts_cairn_mcp(client: str, scope: str) -> None:
     assert command_line(entry) == ["/bin/cairn", "mcp", *expected]
 
 
-def test_opencode_s_settings_may_have_either_ending(tmp_path: Path) -> None:
+def test_opencode_settings_may_have_either_ending(tmp_path: Path) -> None:
     machine = Machine("linux", tmp_path, {})
     opencode = BY_NAME["opencode"]
     (tmp_path / ".config" / "opencode").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Edits of TOML change nothing but the table of the entry."""
+"""Edits of TOML, which change nothing but the table of the entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLE = '[mcp_servers.cairn]\ncommand = "C:\\\\bin\\\\cairn.exe"\nargs = ["mcp",
     ],
     ids=["blank", "end", "no-newline", "crlf", "replaced"],
 )
-def test_a_table_is_written_at_the_end_or_in_its_place(before: str, after: str) -> None:
+def test_table_is_written_at_the_end_or_in_its_place(before: str, after: str) -> None:
     assert EDITOR.set(before, KEYS, ENTRY, {}) == after
 
 
@@ -45,65 +45,57 @@ def test_a_table_is_written_at_the_end_or_in_its_place(before: str, after: str) 
         '[mcp_servers."cairn.x"]\ncommand = "x"\n',
     ],
 )
-def test_what_only_looks_like_a_table_is_none(text: str) -> None:
+def test_lookalikes_of_tables_are_kept(text: str) -> None:
     added = EDITOR.set(text, KEYS, ENTRY, {})
     assert EDITOR.remove(added, KEYS) == text
 
 
-def test_tables_that_a_client_added_to_the_entry_go_with_it() -> None:
+def test_tables_inside_the_entry_are_removed_with_it() -> None:
     text = EDITOR.set("a = 1\n", KEYS, ENTRY, {})
     text += '\n[mcp_servers.cairn.tools.search]\napproval_mode = "approve"\n\n# mine\n[b]\nc = 1\n'
     assert EDITOR.remove(text, KEYS) == "a = 1\n\n# mine\n[b]\nc = 1\n"
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = {}\n", 'mcp_servers = { x = { command = "x" } }\n'])
-def test_servers_that_are_no_tables_are_left_alone(text: str) -> None:
+def test_servers_that_are_not_tables_are_left_alone(text: str) -> None:
     with pytest.raises(UneditableSettingsError, match="mcp_servers"):
         EDITOR.set(text, KEYS, ENTRY, {})
-
-
-def test_an_entry_that_is_no_table_is_left_alone() -> None:
     with pytest.raises(UneditableSettingsError, match="by hand"):
         EDITOR.remove('mcp_servers.cairn.command = "cairn"\n', KEYS)
 
 
-def test_a_text_that_is_no_toml_is_refused_with_its_line() -> None:
+def test_invalid_text_is_refused_with_its_line() -> None:
     with pytest.raises(UnreadableSettingsError, match="line 2"):
         EDITOR.set("a = 1\nb = \n", KEYS, ENTRY, {})
 
 
-_lines = st.sampled_from(
-    [
-        "# a comment  ",
-        "",
-        "   ",
-        "# [mcp_servers.cairn]",
-        "a = 1",
-        "b.c = 'x' # with [a]",
-        's = """',
-        "#x",
-        '"""',
-        "l = [",
-        "[1],",
-        "]",
-        "[t]",
-        '["q.r"] # q',
-        "[[u]]",
-        "[mcp_servers.x]",
-        "  [mcp_servers.y]",
-        'command = "x"',
-        "[mcp_servers.y.env]",
-    ]
-)
+_LINES = '''# a comment\x20\x20
+
+\x20\x20\x20
+# [mcp_servers.cairn]
+a = 1
+b.c = 'x' # with [a]
+s = """
+#x
+"""
+l = [
+[1],
+]
+[t]
+["q.r"] # q
+[[u]]
+[mcp_servers.x]
+  [mcp_servers.y]
+command = "x"
+[mcp_servers.y.env]'''.split("\n")
 
 
 @st.composite
 def documents(draw: Any) -> str:
-    """Texts of lines that may be a document."""
+    """Draw lines that may form a document."""
     newline = draw(st.sampled_from(["\n", "\r\n"]))
-    text = newline.join(draw(st.lists(_lines, max_size=8, unique=True))) + draw(
-        st.sampled_from(["", newline])
-    )
+    lines = draw(st.lists(st.sampled_from(_LINES), max_size=8, unique=True))
+    text = newline.join(lines) + draw(st.sampled_from(["", newline]))
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -112,7 +104,7 @@ def documents(draw: Any) -> str:
 
 
 @given(documents())
-def test_a_table_that_is_added_and_removed_leaves_every_character(text: str) -> None:
+def test_adding_and_removing_a_table_keeps_every_character(text: str) -> None:
     before = EDITOR.parse(text)
     hollows = EDITOR.hollows(text, KEYS)
     added = EDITOR.set(text, KEYS, ENTRY, {})

@@ -1,4 +1,4 @@
-"""What a project is, from its index."""
+"""The core concepts of a project, from its index."""
 
 from __future__ import annotations
 
@@ -30,23 +30,21 @@ def concepts(base: Path, files: Mapping[str, str], path: str, *terms: str) -> tu
     return items
 
 
-def test_the_readme_speaks_in_its_first_words_that_are_no_badges(tmp_path: Path) -> None:
-    items = concepts(tmp_path, {"README.md": BADGES + ABOUT + "\nMore.\n", "a.py": "x = 1\n"}, "a.py")
-    readme = items[-1]
+def test_introduction_is_the_readmes_first_running_text(tmp_path: Path) -> None:
+    readme = concepts(tmp_path, {"README.md": BADGES + ABOUT + "\nMore.\n", "a.py": "x = 1\n"}, "a.py")[-1]
     assert readme.text == ABOUT
-    assert (tmp_path / "port" / "README.md").read_text().splitlines()[readme.lines[0] : readme.lines[1]] == [  # type: ignore[index]
-        "Harbour schedules ships into the berths",
-        "of a port.",
-    ]
+    assert readme.lines is not None
+    first, last = readme.lines
+    assert (tmp_path / "port/README.md").read_text().splitlines()[first:last] == ABOUT.splitlines()
     assert readme.quoted
 
 
-def test_a_readme_in_restructured_text(tmp_path: Path) -> None:
+def test_introduction_may_be_in_restructured_text(tmp_path: Path) -> None:
     text = "=======\nHarbour\n=======\n\n.. image:: logo.png\n   :alt: a logo of the harbour\n\n" + ABOUT
     assert concepts(tmp_path, {"Readme.rst": text}, "Readme.rst")[-1].text == ABOUT
 
 
-def test_terms_and_the_project_come_before_the_readme(tmp_path: Path) -> None:
+def test_terms_and_project_come_before_the_readme(tmp_path: Path) -> None:
     files = {"pyproject.toml": '[project]\nname = "harbour"\n', "README.md": ABOUT, "src/a.py": "x = 1\n"}
     terms, project, readme = concepts(tmp_path, files, "src/a.py", "berth", "tide", "berth")
     assert terms.text == "- Terms: `berth`, `tide`"
@@ -55,7 +53,7 @@ def test_terms_and_the_project_come_before_the_readme(tmp_path: Path) -> None:
     assert terms.score > project.score > readme.score
 
 
-def test_the_nearest_readme_comes_before_that_of_the_folder(tmp_path: Path) -> None:
+def test_nearest_readme_comes_before_the_folders(tmp_path: Path) -> None:
     files = {
         "README.md": "All the packages of the port together.\n",
         "packages/cranes/README.md": "Cranes lift what ships have brought.\n",
@@ -69,16 +67,16 @@ def test_the_nearest_readme_comes_before_that_of_the_folder(tmp_path: Path) -> N
     assert readmes_above(readmes, "untitled") == ("README.md",)
 
 
-def test_a_folder_without_a_readme_has_its_name(tmp_path: Path) -> None:
+def test_folder_without_a_readme_has_its_name(tmp_path: Path) -> None:
     (project,) = concepts(tmp_path, {"a.py": "x = 1\n", "README.md": "# Port\n"}, "a.py")
     assert project.title == "port"
 
 
-def test_an_empty_index_has_no_concepts(tmp_path: Path) -> None:
+def test_empty_index_has_no_concepts(tmp_path: Path) -> None:
     assert concepts(tmp_path, {}, "") == ()
 
 
-def test_a_readme_that_is_typed_counts(tmp_path: Path) -> None:
+def test_unsaved_readme_counts(tmp_path: Path) -> None:
     folder = IndexedFolder(tmp_path, {"a.py": "x = 1\n"})
     folder.type("README.md", ABOUT)
     assert readme_paths(folder.reader, PATTERNS) == ["README.md"]

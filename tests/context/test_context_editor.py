@@ -1,4 +1,4 @@
-"""What the editor shows becomes lines of a context."""
+"""The editor's state as items of a context."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def best_first(items: tuple[Item, ...]) -> list[str]:
     return [item.title for item in sorted(items, key=lambda item: -item.score)]
 
 
-def test_the_place_comes_first_then_open_documents_then_the_passage() -> None:
+def test_place_comes_first_then_documents_then_the_passage() -> None:
     opened = ["src/berths.py", *(f"open{n}.py" for n in range(7)), "open0.py"]
     items = editor_items(SHOWN, opened)
     assert items[0].text == "- Cursor: `src/berths.py`, line 6, in `Berth > moor`"
@@ -32,19 +32,19 @@ def test_the_place_comes_first_then_open_documents_then_the_passage() -> None:
     assert (passage.citation, passage.focus) == ("src/berths.py#L5-L6", 1)
 
 
-def test_a_selection_is_called_one() -> None:
+def test_selection_is_named_as_such() -> None:
     selected = CursorPassage("a.md", "Text\n", (2, 3), cursor=2, selected=True, title="Tides")
     place, passage = editor_items(selected, [])
     assert place.text == "- Selection: `a.md`, lines 3 to 3, in `Tides`"
     assert passage.title == "selected"
 
 
-def test_an_empty_document_has_a_place_and_no_passage() -> None:
+def test_empty_document_has_a_place_and_no_passage() -> None:
     (place,) = editor_items(CursorPassage("new.py", "", (0, 0), 0), [])
     assert place.text == "- Cursor: `new.py`, line 1"
 
 
-def test_the_worst_diagnostics_come_first_then_the_nearest() -> None:
+def test_severe_diagnostics_come_first_then_near_ones() -> None:
     problems = [
         Problem(50, 51, 1, "far error"),
         Problem(4, 5, 4, "hint at the cursor"),
@@ -57,7 +57,7 @@ def test_the_worst_diagnostics_come_first_then_the_nearest() -> None:
     assert items[0].text == "- Error, `a.py#L10-L12` (ruff F821): near error"
 
 
-def test_a_message_stays_in_its_list_item() -> None:
+def test_message_stays_in_its_list_item() -> None:
     (item,) = diagnostic_items("a.py", [Problem(0, 1, 2, "no such name\n\n```\n# Heading")], cursor=0)
     assert item.text == "- Warning, `a.py#L1-L1`: no such name\n  ```\n  # Heading"
     (empty,) = diagnostic_items("a.py", [Problem(0, 1, 3, "")], cursor=0)

@@ -1,4 +1,4 @@
-"""Which passages belong to a place, by group."""
+"""The passages for a place, by group."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.related import (
-    DEFINES,
-    IMPORTED,
-    SIMILAR,
-    USES,
-    ChunkRange,
-    Related,
-    relate,
-)
+from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, ChunkRange, Related, relate
 from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 from cairn.settings.discovery import ReadmePromotionConfig
@@ -41,7 +33,7 @@ def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
 
 
 def related(folder: IndexedFolder, values: Mapping[str, Mapping[str, float]]) -> list[Related]:
-    """The first chunks of files, as related as told."""
+    """Return the first chunks of files, with the given relations."""
     return [Related(0, folder.reader.page(path)[0], of_file) for path, of_file in values.items()]
 
 
@@ -53,7 +45,7 @@ def cranes(count: int) -> dict[str, dict[str, float]]:
     return {f"port/crane{n}.py": {DEFINES: 0.9 - n / 100, IMPORTED: 1.0} for n in range(count)}
 
 
-def test_documents_get_a_chance_beside_code_that_scores_higher(folder: IndexedFolder) -> None:
+def test_documents_get_places_beside_code_with_higher_scores(folder: IndexedFolder) -> None:
     documents = {f"docs/ships{n}.md": {SIMILAR: 0.5 + n / 100} for n in range(4)}
     found = related(folder, {**cranes(12), **documents, "README.md": {SIMILAR: 0.4}})
     shown = paths(related_passages(found, 10, PATTERNS))
@@ -62,7 +54,7 @@ def test_documents_get_a_chance_beside_code_that_scores_higher(folder: IndexedFo
     assert shown["readme"] == ["README.md"]
 
 
-def test_places_that_a_group_does_not_need_are_for_the_others(folder: IndexedFolder) -> None:
+def test_unused_places_of_a_group_go_to_the_others(folder: IndexedFolder) -> None:
     found = related(folder, {**cranes(12), "docs/ships1.md": {SIMILAR: 0.5}})
     shown = paths(related_passages(found, 10, PATTERNS))
     assert (len(shown["code"]), shown["documents"]) == (9, ["docs/ships1.md"])
@@ -70,7 +62,7 @@ def test_places_that_a_group_does_not_need_are_for_the_others(folder: IndexedFol
     assert len(related_passages(only_documents, 10, PATTERNS)) == 4
 
 
-def test_documents_that_hardly_concern_the_place_are_left_out(folder: IndexedFolder) -> None:
+def test_documents_with_weak_relations_are_left_out(folder: IndexedFolder) -> None:
     found = related(
         folder,
         {
@@ -88,9 +80,7 @@ def test_documents_that_hardly_concern_the_place_are_left_out(folder: IndexedFol
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
-def test_there_are_never_more_than_asked_for_and_the_best_come_first(
-    folder: IndexedFolder, limit: int
-) -> None:
+def test_best_passages_come_first_up_to_the_limit(folder: IndexedFolder, limit: int) -> None:
     documents = {f"docs/ships{n}.md": {SIMILAR: 0.5} for n in range(4)}
     found = related_passages(related(folder, {**cranes(5), **documents}), limit, PATTERNS)
     assert len(found) == limit
@@ -98,7 +88,7 @@ def test_there_are_never_more_than_asked_for_and_the_best_come_first(
     assert scores == sorted(scores, reverse=True)
 
 
-def test_reasons_are_named_the_strongest_first(folder: IndexedFolder) -> None:
+def test_strongest_reason_comes_first(folder: IndexedFolder) -> None:
     (only,) = related_passages(
         related(folder, {"port/crane1.py": {IMPORTED: 1.0, SIMILAR: 0.9}}), 10, PATTERNS
     )
@@ -107,7 +97,7 @@ def test_reasons_are_named_the_strongest_first(folder: IndexedFolder) -> None:
     assert (item.note, item.citation) == (f"Why: {SIMILAR}, {IMPORTED}", "port/crane1.py#L1-L2")
 
 
-def test_the_best_that_a_query_found_comes_first_and_both_take_turns(folder: IndexedFolder) -> None:
+def test_query_leads_and_then_alternates_with_relations(folder: IndexedFolder) -> None:
     near = related_passages(related(folder, cranes(4)), 10, PATTERNS)
     found: list[Ranked] = rank_related(
         related(folder, {f"port/crane{n}.py": {SIMILAR: 1 - n / 100} for n in (11, 10, 9, 8, 7, 6, 0)}), 10
@@ -117,11 +107,11 @@ def test_the_best_that_a_query_found_comes_first_and_both_take_turns(folder: Ind
     names = [each.ranked.stored.path.removeprefix("port/crane").removesuffix(".py") for each in fused]
     assert names == ["6", "7", "8", "9", "0", "10", "1", "11"]
     assert fused[0].reasons == (FOUND,)
-    assert fused[4].reasons == (FOUND, DEFINES, IMPORTED)  # both have it
+    assert fused[4].reasons == (FOUND, DEFINES, IMPORTED)  # in both lists
     assert all(0 < each.ranked.score <= 1 for each in fused)
 
 
-def test_what_a_query_found_is_shown_where_it_is_related(folder: IndexedFolder) -> None:
+def test_passage_in_both_lists_has_the_related_lines(folder: IndexedFolder) -> None:
     (near,) = related_passages(related(folder, cranes(1)), 10, PATTERNS)
     near = evolve(near, ranked=evolve(near.ranked, lines=(1, 2)))
     found = rank_related(related(folder, {f"port/crane{n}.py": {SIMILAR: 1.0} for n in (0, 1)}), 10)
@@ -129,7 +119,7 @@ def test_what_a_query_found_is_shown_where_it_is_related(folder: IndexedFolder) 
     assert lines == {"port/crane0.py": (1, 2), "port/crane1.py": None}
 
 
-def test_documents_are_looked_for_where_nearer_code_would_hide_them(tmp_path: Path) -> None:
+def test_filter_finds_documents_behind_nearer_code(tmp_path: Path) -> None:
     code = {
         f"port/ship{n}.py": f"def ship_{n}(vessel):\n    boat = ship = {n}\n    return vessel\n"
         for n in range(80)

@@ -22,7 +22,7 @@ def collection(name: str, **fields: Any) -> CollectionRef:
 def chunk(
     content: str, score: float = 0.8, path: str = "docs/guide.md", index: int = 0, **fields: Any
 ) -> ScoredChunk:
-    """A chunk that starts on line 10 of its file; `fields` are the metadata's, or `collection`."""
+    """Return a chunk that starts on line 10 of its file; `fields` are the metadata's, or `collection`."""
     collection_name = fields.pop("collection", "demo-docs")
     fields.setdefault("file_extension", path.rpartition(".")[2])
     fields.setdefault("line_range", (10, 10 + len(re.split(r"\r\n|\r|\n", content))))
@@ -50,21 +50,21 @@ def bullet(
 
 @attrs.define
 class FixedSearcher:
-    """Answers every query with the chunks of the asked collections; remembers what it was asked."""
+    """Answers every query with the chunks of the given collections, and records its queries."""
 
     chunks: Sequence[ScoredChunk]
     ranked: Sequence[Passage] = ()
     """The passages, best first."""
     about: Sequence[str] = ()
     """The collections of the package that every question is about."""
-    asked: list[tuple[tuple[str, ...], tuple[str, ...], int]] = attrs.field(factory=list)
+    searches: list[tuple[tuple[str, ...], tuple[str, ...], int]] = attrs.field(factory=list)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        self.asked.append((tuple(queries), tuple(collections), k))
+        self.searches.append((tuple(queries), tuple(collections), k))
         hits = sorted((c for c in self.chunks if c.collection in collections), key=lambda c: -c.score)
         return [hits[:k] for _ in queries]
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
         return {name: 0.5 for name in collections if name in self.about}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:

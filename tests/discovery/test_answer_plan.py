@@ -18,7 +18,7 @@ TITLES = {
 }
 
 
-def test_each_category_has_its_section_in_the_order_of_s1():
+def test_categories_have_sections_in_order():
     bullets = [bullet(category=category) for category in reversed(BulletCategory)]
     plan = build_answer_plan(bullets, AnswerPlanConfig())
     assert [section.title for section in plan.sections] == list(TITLES.values())
@@ -26,16 +26,14 @@ def test_each_category_has_its_section_in_the_order_of_s1():
     assert [section.priority for section in plan.sections] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_sections_without_bullets_are_left_out_and_priorities_have_no_gaps():
+def test_empty_sections_are_left_out_and_priorities_have_no_gaps():
     bullets = [bullet(category=BulletCategory.USE_CASE), bullet(category=BulletCategory.FEATURE)]
     plan = build_answer_plan(bullets, AnswerPlanConfig())
-    assert [(s.section_type, s.priority) for s in plan.sections] == [
-        (SectionType.FEATURES, 1),
-        (SectionType.USE_CASES, 2),
-    ]
+    found = [(section.section_type, section.priority) for section in plan.sections]
+    assert found == [(SectionType.FEATURES, 1), (SectionType.USE_CASES, 2)]
 
 
-def test_a_section_keeps_its_best_bullets_and_the_rest_is_further_evidence():
+def test_section_keeps_its_best_bullets_and_the_rest_is_further_evidence():
     bullets = [bullet(f"b{i}", score=i / 10, category=BulletCategory.FEATURE) for i in range(8)]
     features, other = build_answer_plan(bullets, AnswerPlanConfig(max_bullets_per_section=3)).sections
     assert [b.text for b in features.bullets] == ["b7", "b6", "b5"]
@@ -44,7 +42,7 @@ def test_a_section_keeps_its_best_bullets_and_the_rest_is_further_evidence():
 
 
 @pytest.mark.parametrize(("minimum", "features", "others"), [(0, 2, 1), (1, 2, 1), (2, 2, 1), (3, 0, 3)])
-def test_a_section_below_its_minimum_becomes_further_evidence(minimum, features, others):
+def test_section_below_its_minimum_becomes_further_evidence(minimum, features, others):
     bullets = [bullet(category=BulletCategory.FEATURE), bullet(category=BulletCategory.FEATURE), bullet()]
     plan = build_answer_plan(bullets, AnswerPlanConfig(min_bullets_per_section=minimum))
     sizes = {section.section_type: len(section.bullets) for section in plan.sections}
@@ -52,7 +50,7 @@ def test_a_section_below_its_minimum_becomes_further_evidence(minimum, features,
     assert sizes[SectionType.OTHER] == others
 
 
-def test_without_the_section_for_further_evidence_the_rest_is_left_out():
+def test_without_further_evidence_the_rest_is_left_out():
     bullets = [bullet(f"b{i}", score=i / 10, category=BulletCategory.FEATURE) for i in range(8)]
     config = AnswerPlanConfig(sections=(SectionType.FEATURES,), max_bullets_per_section=3)
     plan = build_answer_plan(bullets, config)
@@ -60,14 +58,14 @@ def test_without_the_section_for_further_evidence_the_rest_is_left_out():
     assert plan.total_bullets == 8
 
 
-def test_the_configured_sections_are_used_in_their_order():
+def test_configured_sections_are_used_in_their_order():
     bullets = [bullet(category=category) for category in BulletCategory]
     config = AnswerPlanConfig(sections=(SectionType.OTHER, SectionType.DEFINITION, SectionType.OTHER))
     plan = build_answer_plan(bullets, config)
     assert [s.section_type for s in plan.sections] == [SectionType.OTHER, SectionType.DEFINITION]
 
 
-def test_sources_stand_once_in_order_of_first_use_and_none_is_lost():
+def test_sources_are_listed_once_in_order_of_first_use():
     bullets = [
         bullet(source_id="c#3", category=BulletCategory.FEATURE),
         bullet(source_id="c#1", category=BulletCategory.DEFINITION),

@@ -1,4 +1,4 @@
-"""What is quoted from code: heads with their documentation, documentation alone, heads alone."""
+"""Quotations of code: heads with their documentation, documentation alone, heads alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def quotes(code, path="src/app.py", signature="", language="python", chunk_type=
     return {b.text: (b.lines[0] - 10, b.lines[1] - 10) for b in bullets}
 
 
-def test_a_python_head_is_quoted_with_the_first_sentence_of_its_docstring():
+def test_python_head_is_quoted_with_its_docstrings_first_sentence():
     code = '''
         @decorated
         def match(self, request: Request) -> Rule:
@@ -34,7 +34,7 @@ def test_a_python_head_is_quoted_with_the_first_sentence_of_its_docstring():
     }
 
 
-def test_the_closing_quotes_belong_to_a_docstring_of_one_line():
+def test_closing_quotes_belong_to_a_docstring_of_one_line():
     code = '''
         def size(self) -> int:
             """Bytes of all files in this folder."""
@@ -44,7 +44,7 @@ def test_the_closing_quotes_belong_to_a_docstring_of_one_line():
     ]
 
 
-def test_a_head_over_several_lines_and_a_docstring_that_starts_below_its_quotes():
+def test_head_and_docstring_may_span_several_lines():
     code = '''
         def merge_url(
             self,
@@ -61,7 +61,7 @@ def test_a_head_over_several_lines_and_a_docstring_that_starts_below_its_quotes(
     }
 
 
-def test_a_comment_is_read_on_into_the_head_below_it():
+def test_comment_is_joined_with_the_head_below():
     code = """
         // HasFlags checks if the command
         // contains persistent flags.
@@ -74,7 +74,7 @@ def test_a_comment_is_read_on_into_the_head_below_it():
     assert found == {text: (0, 3)}
 
 
-def test_a_comment_too_long_to_join_the_head_is_quoted_alone():
+def test_long_comment_is_quoted_alone():
     code = """
         /// Reads the whole file into memory and checks that it is valid text, which takes a while.
         ///
@@ -88,7 +88,7 @@ def test_a_comment_too_long_to_join_the_head_is_quoted_alone():
     }
 
 
-def test_only_the_first_sentence_of_a_comment_goes_with_the_head():
+def test_only_the_first_sentence_of_a_comment_is_joined():
     code = """
         // Start begins a run.
         // Call it once for each of the names.
@@ -100,7 +100,7 @@ def test_only_the_first_sentence_of_a_comment_goes_with_the_head():
     }
 
 
-def test_a_block_comment_is_quoted_without_its_marks():
+def test_block_comment_is_quoted_without_its_marks():
     code = """
         /**
          * Calls the function for each interceptor that has
@@ -110,38 +110,36 @@ def test_a_block_comment_is_quoted_without_its_marks():
          */
         forEach(fn) {
     """
+    head = "Calls the function for each interceptor that has not been removed from the list. … forEach(fn)"
     assert quotes(code, path="core.js", signature="forEach(fn)", language="javascript") == {
-        "Calls the function for each interceptor that has not been removed from the list. … forEach(fn)": (
-            1,
-            7,
-        ),
+        head: (1, 7),
         "@param {Function} fn what to call with each of the interceptors in turn": (4, 5),
     }
 
 
 HEADS = {
-    "jsdoc": ("js", "/**\n * Adds a route.\n * @param {string} path\n */\napp.use = function use(path) {", "Adds a route. … app.use = function use(path)"),
-    "one line of jsdoc": ("ts", "/** Parses input. */\nexport const parse = async (input: string): Promise<T> => {", "Parses input. export const parse = async (input: string): Promise<T>"),
-    "interface of typescript": ("ts", "  /** Called before a render. */\n  _diff?(vnode: VNode): void;", "Called before a render. _diff?(vnode: VNode): void"),
-    "attributes of rust": ("rs", "/// A router.\n#[derive(Debug, Clone)]\n#[must_use]\npub struct Router<S = ()> {", "A router. … pub struct Router<S = ()>"),
-    "annotations of java": ("java", "  /**\n   * Reads a value. And more.\n   */\n  @Override\n  @SuppressWarnings({\"a\", \"b\"}) // why\n  public <T> T read(Reader in)\n      throws IOException {", "Reads a value. … public <T> T read(Reader in) throws IOException"),
-    "c": ("c", "/* Closes the handle. */\nstatic int\nuv__close(uv_handle_t* handle) {", "Closes the handle. static int uv__close(uv_handle_t* handle)"),
-    "prototype of c": ("h", "// Closes it.\nUV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb);", "Closes it. UV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb)"),
-    "ruby": ("rb", "  # Adds a filter.\n  def before(path = /./, &block)\n    add path", "Adds a filter. def before(path = /./, &block)"),
-    "csharp": ("cs", "    /// <summary>\n    /// Construct a <see cref=\"Logger\"/> now.\n    /// </summary>\n    /// <param name=\"x\">What.</param>\n    [Obsolete(\"no\")]\n    public Logger(int x)\n    {", "Construct a `Logger` now. … public Logger(int x)"),
-    "php": ("php", "    /**\n     * Add a route.\n     */\n    #[Pure]\n    public function map(array $methods, string $p): Route\n    {", "Add a route. … public function map(array $methods, string $p): Route"),
-    "kotlin": ("kt", "/**\n * Installs a plugin.\n */\n@KtorDsl\npublic fun <T : Any> Pipe<*>.install(plugin: T): Unit =\n    go()", "Installs a plugin. … public fun <T : Any> Pipe<*>.install(plugin: T): Unit"),
-    "swift": ("swift", "    /// Creates a request.\n    ///\n    /// - Parameter url: The URL.\n    @discardableResult\n    open func request(_ url: URL,\n                      to: String = \"\") -> Request {", "Creates a request. … open func request(_ url: URL, to: String = \"\") -> Request"),
-    "elixir": ("ex", "  @doc \"\"\"\n  Starts it.\n  \"\"\"\n  @doc since: \"1.0\"\n  @spec start(map()) :: :ok\n  def start(opts) when is_map(opts) do", "Starts it. … def start(opts) when is_map(opts)"),
-    "module of elixir": ("ex", "defmodule Oban.Job do\n  @moduledoc \"\"\"\n  A job.\n  \"\"\"", "defmodule Oban.Job … A job."),
-    "decorated python": ("py", "@cached\n@app.route('/x')\nasync def f(\n    *args,\n    key=1,\n) -> None:\n    r\"\"\"Does **it**. And more.\"\"\"", "async def f( *args, key=1, ) -> None: r\"\"\"Does it."),
-    "comment over python": ("py", "# Counts the files.\ndef count(files):", "Counts the files. def count(files)"),
-    "macro of c": ("h", "/* The larger one. */\n#define MAX(a, b) \\\n  ((a) > (b))", "The larger one. #define MAX(a, b)"),
+    "jsdoc": ("js", "/**\n * Adds a route.\n * @param {string} path\n */\napp.use = function use(path) {", "Adds a route. … app.use = function use(path)"),  # noqa: E501
+    "one line of jsdoc": ("ts", "/** Parses input. */\nexport const parse = async (input: string): Promise<T> => {", "Parses input. export const parse = async (input: string): Promise<T>"),  # noqa: E501
+    "interface of typescript": ("ts", "  /** Called before a render. */\n  _diff?(vnode: VNode): void;", "Called before a render. _diff?(vnode: VNode): void"),  # noqa: E501
+    "attributes of rust": ("rs", "/// A router.\n#[derive(Debug, Clone)]\n#[must_use]\npub struct Router<S = ()> {", "A router. … pub struct Router<S = ()>"),  # noqa: E501
+    "annotations of java": ("java", "  /**\n   * Reads a value. And more.\n   */\n  @Override\n  @SuppressWarnings({\"a\", \"b\"}) // why\n  public <T> T read(Reader in)\n      throws IOException {", "Reads a value. … public <T> T read(Reader in) throws IOException"),  # noqa: E501
+    "c": ("c", "/* Closes the handle. */\nstatic int\nuv__close(uv_handle_t* handle) {", "Closes the handle. static int uv__close(uv_handle_t* handle)"),  # noqa: E501
+    "prototype of c": ("h", "// Closes it.\nUV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb);", "Closes it. UV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb)"),  # noqa: E501
+    "ruby": ("rb", "  # Adds a filter.\n  def before(path = /./, &block)\n    add path", "Adds a filter. def before(path = /./, &block)"),  # noqa: E501
+    "csharp": ("cs", "    /// <summary>\n    /// Construct a <see cref=\"Logger\"/> now.\n    /// </summary>\n    /// <param name=\"x\">What.</param>\n    [Obsolete(\"no\")]\n    public Logger(int x)\n    {", "Construct a `Logger` now. … public Logger(int x)"),  # noqa: E501
+    "php": ("php", "    /**\n     * Add a route.\n     */\n    #[Pure]\n    public function map(array $methods, string $p): Route\n    {", "Add a route. … public function map(array $methods, string $p): Route"),  # noqa: E501
+    "kotlin": ("kt", "/**\n * Installs a plugin.\n */\n@KtorDsl\npublic fun <T : Any> Pipe<*>.install(plugin: T): Unit =\n    go()", "Installs a plugin. … public fun <T : Any> Pipe<*>.install(plugin: T): Unit"),  # noqa: E501
+    "swift": ("swift", "    /// Creates a request.\n    ///\n    /// - Parameter url: The URL.\n    @discardableResult\n    open func request(_ url: URL,\n                      to: String = \"\") -> Request {", "Creates a request. … open func request(_ url: URL, to: String = \"\") -> Request"),  # noqa: E501
+    "elixir": ("ex", "  @doc \"\"\"\n  Starts it.\n  \"\"\"\n  @doc since: \"1.0\"\n  @spec start(map()) :: :ok\n  def start(opts) when is_map(opts) do", "Starts it. … def start(opts) when is_map(opts)"),  # noqa: E501
+    "module of elixir": ("ex", "defmodule Oban.Job do\n  @moduledoc \"\"\"\n  A job.\n  \"\"\"", "defmodule Oban.Job … A job."),  # noqa: E501
+    "decorated python": ("py", "@cached\n@app.route('/x')\nasync def f(\n    *args,\n    key=1,\n) -> None:\n    r\"\"\"Does **it**. And more.\"\"\"", "async def f( *args, key=1, ) -> None: r\"\"\"Does it."),  # noqa: E501
+    "comment over python": ("py", "# Counts the files.\ndef count(files):", "Counts the files. def count(files)"),  # noqa: E501
+    "macro of c": ("h", "/* The larger one. */\n#define MAX(a, b) \\\n  ((a) > (b))", "The larger one. #define MAX(a, b)"),  # noqa: E501
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("extension", "code", "expected"), HEADS.values(), ids=HEADS.keys())
-def test_a_head_is_quoted_with_the_first_sentence_of_its_documentation(extension, code, expected):
+def test_heads_of_many_languages_are_quoted_with_their_documentation(extension, code, expected):
     found = quotes(code, path=f"a.{extension}", language="", min_sentence_words=2)
     assert expected in found
     assert stands_in(expected, code.split("\n")[slice(*found[expected])])
@@ -163,10 +161,9 @@ def test_a_head_is_quoted_with_the_first_sentence_of_its_documentation(extension
         ("ts", "// Run it only once.\nexport function run(\n  a: string,"),
     ],
 )
-def test_a_comment_over_something_else_stays_alone(extension, code):
-    assert list(quotes(code, path=f"a.{extension}", language="", min_sentence_words=2)) == [
-        "Run it only once."
-    ]
+def test_comment_above_other_code_is_quoted_alone(extension, code):
+    found = quotes(code, path=f"a.{extension}", language="", min_sentence_words=2)
+    assert list(found) == ["Run it only once."]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +178,7 @@ def test_a_comment_over_something_else_stays_alone(extension, code):
         (
             "def f(a: int, b: int, c: int, d: int, e: int, g: int):",
             "a.py",
-            "def f(a: int, b: int, c: int, d: int, e: int,",
+            "def f(a: int, b: int, c: int, d: int,",
         ),
         ("x = 1", "a.py", "def f(a: int, b: int, c: int, d: int, e: int) -> None"),
         (
@@ -197,11 +194,11 @@ def test_a_comment_over_something_else_stays_alone(extension, code):
         ("int a = b\n  % c and this is not a comment in any way", "a.c", ""),
     ],
 )
-def test_what_is_no_evidence_in_code(code, path, signature):
+def test_other_code_is_not_evidence(code, path, signature):
     assert quotes(code, path=path, signature=signature) == {}
 
 
-def test_a_head_alone_must_fill_the_word_window():
+def test_head_alone_must_have_enough_words_but_not_too_many():
     code = "def f(a: int, b: int, c: int, d: int) -> dict[str, int]:\n    return {}"
     assert quotes(code, signature=code.split("\n")[0]) == {
         "def f(a: int, b: int, c: int, d: int) -> dict[str, int]": (0, 1)
@@ -209,13 +206,13 @@ def test_a_head_alone_must_fill_the_word_window():
     assert quotes(code, signature=code.split("\n")[0], max_sentence_words=9) == {}
 
 
-def test_a_comment_behind_the_head_is_left_out():
+def test_comment_behind_the_head_is_left_out():
     code = "def f(a: int, b: int, c: int, d: int) -> None:  # so far\n    pass"
     signature = "def f(a: int, b: int, c: int, d: int) -> None: # so far"
     assert quotes(code, signature=signature) == {"def f(a: int, b: int, c: int, d: int) -> None": (0, 1)}
 
 
-def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
+def test_head_with_a_line_like_a_comment_is_not_quoted():
     code = "int f(int a, int b, int c, int d[2\n    * 3], int e, int g, int h);"
     assert quotes(code, path="f.c", language="c", signature=" ".join(code.split())) == {}
     code = "def f(\n    *args: int,\n    keyword: int, other: int, third: int\n) -> dict[str, int]:"
@@ -232,7 +229,7 @@ def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
         ("a.py", "", "#:"),
     ],
 )
-def test_comment_marks_of_many_languages(path, language, mark):
+def test_comment_marks_of_many_languages_are_known(path, language, mark):
     code = f"{mark} The number of files that are\n{mark} read at the same time.\nx"
     kind = "config" if path.endswith("yml") else "code"
     assert quotes(code, path=path, language=language, chunk_type=kind) == {
@@ -240,11 +237,11 @@ def test_comment_marks_of_many_languages(path, language, mark):
     }
 
 
-def test_code_in_a_markdown_file_is_a_fence_and_not_evidence():
+def test_code_in_a_markdown_file_is_not_evidence():
     code = "```python\n# The number of files that are read at the same time.\n```"
     assert quotes(code, path="a.md") == {}
 
 
-def test_lines_are_counted_as_editors_count_them():
+def test_lines_are_counted_as_in_editors():
     code = "x = 1\r# The number of files that are\r\n# read at the same time.\n"
     assert quotes(code) == {"The number of files that are read at the same time.": (1, 3)}

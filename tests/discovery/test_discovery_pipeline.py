@@ -1,4 +1,4 @@
-"""All nine stages together."""
+"""The pipeline of all nine stages."""
 
 from __future__ import annotations
 
@@ -53,21 +53,19 @@ COLLECTIONS = [collection("vectorizer-docs"), collection("vectorizer-source"), c
 
 
 def run(query="What is vectorizer?", chunks=CHUNKS, **options):
-    asked = {
+    given = {
         "searcher": FixedSearcher(chunks),
         "collections": COLLECTIONS,
         "config": DiscoveryConfig(),
         "count_tokens": lambda text: len(text.split()),
     }
-    return Discovery(query=query, **(asked | options)).run()
+    return Discovery(query=query, **(given | options)).run()
 
 
-def test_a_question_becomes_a_prompt_with_cited_evidence():
+def test_question_becomes_a_prompt_with_cited_evidence():
     response = run()
-    assert (
-        "### 📋 Definition\n\n1. Vectorizer is a vector database that is written in Rust. ["
-        in response.prompt
-    )
+    heading = "### 📋 Definition\n\n1. Vectorizer is a vector database that is written in Rust. ["
+    assert heading in response.prompt
     assert "README.md#L13-L13" in response.prompt
     assert response.bullets[0].citation == "README.md#L13-L13"
     assert [bullet.path for bullet in response.bullets] == ["README.md", "docs/guide.md", "docs/guide.md"]
@@ -90,28 +88,30 @@ def test_metrics_count_and_time_every_stage():
     )
 
 
-def test_where_a_readme_is_no_answer_it_is_not_promoted():
+def test_readme_that_is_not_an_answer_is_not_promoted():
     response = run(readme=Readme.AS_IT_IS)
     assert response.chunks[0].metadata.file_path == "docs/guide.md"
     assert all(found.score <= 1 for found in response.chunks)
 
 
-def test_include_and_exclude_reach_the_first_stage():
+def test_first_stage_gets_include_and_exclude():
     assert {b.path for b in run(include=["*-source"]).bullets} == {"src/search.py"}
     assert {b.path for b in run(exclude=["*-docs"]).bullets} == {"src/search.py"}
 
 
-def test_only_the_best_collections_are_focused_on():
-    searcher = FixedSearcher(CHUNKS)
-    config = DiscoveryConfig(focus_top_n_collections=1)
-    run("vectorizer", searcher=searcher, config=config)
-    assert [asked[1] for asked in searcher.asked] == [
-        ("vectorizer-docs", "vectorizer-source"),
-        ("vectorizer-docs",),
-    ]
+@pytest.mark.parametrize(
+    ("about", "focused"),
+    [((), "vectorizer-docs"), (("vectorizer-source",), "vectorizer-source")],
+    ids=["by name", "by the package in question"],
+)
+def test_best_collection_is_searched_deeper(about, focused):
+    searcher = FixedSearcher(CHUNKS, about=about)
+    run(searcher=searcher, config=DiscoveryConfig(focus_top_n_collections=1))
+    collections = [each for _, each, _ in searcher.searches]
+    assert collections == [("vectorizer-docs", "vectorizer-source"), (focused,)]
 
 
-def test_each_stage_is_reported_with_what_is_known_by_then():
+def test_stages_are_reported_with_the_results_so_far():
     known, stages = {}, []
 
     def on_stage(name, now):
@@ -130,9 +130,9 @@ def test_each_stage_is_reported_with_what_is_known_by_then():
 
 
 @pytest.mark.parametrize("calls", range(1, 12))
-def test_a_run_can_be_cancelled_before_each_stage_and_each_focused_search(calls):
+def test_run_can_be_cancelled_before_each_stage_and_focused_search(calls):
     left = [calls]
-    heard = []
+    reported = []
 
     def check():
         left[0] -= 1
@@ -140,56 +140,46 @@ def test_a_run_can_be_cancelled_before_each_stage_and_each_focused_search(calls)
             raise QueryCancelledError("the client cancelled")
 
     with pytest.raises(QueryCancelledError):
-        run(check_cancelled=check, on_stage=lambda name, _: heard.append(name))
-    # Two collections are focused on, within the fifth stage.
-    assert heard == STAGES[: [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8][calls - 1]]
+        run(check_cancelled=check, on_stage=lambda name, _: reported.append(name))
+    # Two collections are searched within the fifth stage.
+    assert reported == STAGES[: [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8][calls - 1]]
 
 
 @pytest.mark.parametrize(("query", "collections"), [("", COLLECTIONS), ("what is vectorizer", [])])
-def test_nothing_asked_or_nothing_to_search_gives_an_empty_answer(query, collections):
+def test_empty_query_or_no_collections_give_an_empty_answer(query, collections):
     response = run(query, collections=collections)
     assert (response.prompt, response.bullets, response.chunks) == ("", (), ())
     assert response.metrics.final_prompt_tokens == 0
     assert list(response.metrics.stages) == STAGES
 
 
-def test_the_same_question_has_the_same_answer():
+def test_same_question_has_the_same_answer():
     first, second = run(), run(chunks=CHUNKS[::-1])
-    assert (first.prompt, first.bullets, first.chunks) == (
-        second.prompt,
-        second.bullets,
-        second.chunks,
+    for part in ("prompt", "bullets", "chunks"):
+        assert getattr(first, part) == getattr(second, part)
+
+
+def test_package_exports_all_stages_configs_and_shapes():
+    configs = (
+        "Filter Scoring Expansion BroadDiscovery SemanticFocus ReadmePromotion Compression AnswerPlan "
+        "PromptRender"
     )
-
-
-def test_the_names_of_s1_are_there():
-    configs = "Filter Scoring Expansion BroadDiscovery SemanticFocus ReadmePromotion Compression AnswerPlan PromptRender"
     shapes = {"CollectionRef", "ScoredChunk", "ChunkMetadata", "Bullet", "AnswerPlan", "Section"}
     names = set(STAGES) | shapes | {f"{name}Config" for name in configs.split()}
     assert names <= vars(cairn.discovery).keys()
 
 
-def test_where_it_is_unsure_what_is_meant_only_what_holds_a_word_of_the_question_is_evidence():
+def test_unclear_question_has_only_evidence_with_its_words():
     verdict = Verdict("clarify", "Do you mean search?", (), 0.0, ())
     response = run("vectorizer search", judge=lambda chunks: verdict, terms=QueryTerms.of("search"))
     assert response.bullets
     assert all("search" in bullet.text.lower() for bullet in response.bullets)
     assert len(response.bullets) < len(run("vectorizer search").bullets)
-    assert "Do you mean search?" not in response.prompt  # the evidence leads; the verdict says what is unsure
+    assert "Do you mean search?" not in response.prompt  # the evidence leads; the verdict has the question
 
 
-def test_where_there_is_nothing_to_answer_with_the_prompt_is_the_question_back():
+def test_prompt_without_evidence_asks_the_user_instead():
     response = run(judge=lambda chunks: Verdict("noMatch", "Which part should I explain?", (), 0.0, ()))
     assert (response.bullets, response.plan.sections) == ((), ())
     assert "Which part should I explain?" in response.prompt
     assert "is a vector database" not in response.prompt
-
-
-def test_the_package_that_is_asked_about_is_searched_deeply():
-    searcher = FixedSearcher(CHUNKS, about=["vectorizer-source"])
-    config = DiscoveryConfig(focus_top_n_collections=1)
-    run(searcher=searcher, config=config)
-    assert [collections for _, collections, _ in searcher.asked][1:] == [("vectorizer-source",)]
-    other = FixedSearcher(CHUNKS)
-    run(searcher=other, config=config)
-    assert [collections for _, collections, _ in other.asked][1:] == [("vectorizer-docs",)]

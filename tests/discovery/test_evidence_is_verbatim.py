@@ -1,31 +1,37 @@
-"""The promise of every citation: the cited lines contain the text, whatever the chunk looks like.
+"""Every citation's lines contain the text, whatever the chunk looks like.
 
-`stands_in` decides it; that it does not nod at everything is tested first.
+`stands_in` decides that; the table at the end tests that it also rejects texts.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import chunk
 
+from cairn.chunking.chunker import chunk_text
 from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.passages import prose_passages
-from cairn.text.verbatim import stands_in
+from cairn.text.verbatim import lines_of, stands_in
 
 WORDS = st.sampled_from(
-    "The parser reads files. It is v1.2 e.g. a `code span` [link](a.md) **bold** *soft* (in brackets) flask.Flask "
-    "3.11.2 etc. i.e. and --flag x = 1 :role:`x` https://x.y/z. What? Wait... done! # * // %s > | ``a b`` é".split()
+    "The parser reads files. It is v1.2 e.g. a `code span` [link](a.md) **bold** *soft* (in brackets) "
+    "flask.Flask "
+    "3.11.2 etc. i.e. and --flag x = 1 :role:`x` https://x.y/z. What? Wait... done! # * // %s > | "
+    "``a b`` é".split()
 )
 PROSE = st.lists(WORDS, min_size=1, max_size=14).map(" ".join)
 PREFIXES = (
-    "", "", "", "  ", "    ", "\t", "- ", "* ", "1. ", "> ", "# ", "#: ", "## ", "// ", "/// ", "//! ", "/* ", " * ",
-    "-- ", ";; ", "% ", ".. note:: ", ":param x: ", "@param x ", "| ", "```", "~~~", "---", "===", '"""', "    '''",
+    "", "", "", "  ", "    ", "\t", "- ", "* ", "1. ", "> ", "# ", "#: ", "## ", "// ", "/// ", "//! ",
+    "/* ", " * ",
+    "-- ", ";; ", "% ", ".. note:: ", ":param x: ", "@param x ", "| ", "```", "~~~", "---",
+    "===", '"""', "    '''",
     "def f(a, b): ", ">>> ", "<p>", "<!-- ", "**", "--", "*", "//",
 )  # fmt: skip
 LINES = st.one_of(
@@ -47,11 +53,15 @@ MARKED = st.builds(
     lambda shape, words: shape.format(*words),
     st.sampled_from(
         [
-            "{0}{1} {2}", "**{0}{1} {2}**", "*{0}{1}* {2}", "_{0}{1}_ {2}", "`{0}_{1}` {2}", "[{0}{1} {2}](http://x.y/{1})",
+            "{0}{1} {2}", "**{0}{1} {2}**", "*{0}{1}* {2}", "_{0}{1}_ {2}", "`{0}_{1}` {2}",
+            "[{0}{1} {2}](http://x.y/{1})",
             "[{0}{1}][ref] {2}", "![alt](a.png) {0}{1} {2}", "<https://x.y/{0}{1}> {2}", "{0}{1}[^1] {2}",
-            "<b>{0}{1}</b> {2}", "{0}{1} &amp; {2}", ":class:`{0}{1}` {2}", "`{0}{1} <http://x.y>`_ {2}", "``{0}{1}`` {2}",
-            "~~{0}~~ {1} {2}", "snake_{0}_{1} {2}", "*{0}{1} {2}", "{{@code {0}{1}}} {2}", "**{0}** `*{1}` {2}",
-            "[{0}\n{1}](http://x.y) {2}", "`{0}\n{1} <http://x.y>`_ {2}", "**{0}\n{1}** {2}", "`{0}\n{1}` {2}",
+            "<b>{0}{1}</b> {2}", "{0}{1} &amp; {2}", ":class:`{0}{1}` {2}", "`{0}{1} <http://x.y>`_ {2}",
+            "``{0}{1}`` {2}",
+            "~~{0}~~ {1} {2}", "snake_{0}_{1} {2}", "*{0}{1} {2}", "{{@code {0}{1}}} {2}",
+            "**{0}** `*{1}` {2}",
+            "[{0}\n{1}](http://x.y) {2}", "`{0}\n{1} <http://x.y>`_ {2}", "**{0}\n{1}** {2}",
+            "`{0}\n{1}` {2}",
         ]
     ),
     st.tuples(st.sampled_from(["reads", "files", "parser", "vector", "index"]), NUMBERS, NUMBERS),
@@ -61,7 +71,7 @@ SENTENCE = st.lists(MARKED, min_size=3, max_size=8).map(lambda parts: " ".join(p
 
 @st.composite
 def markup(draw):
-    """Paragraphs of sentences that differ by their number."""
+    """Draw paragraphs of sentences that differ by their number."""
     texts = draw(st.lists(st.lists(SENTENCE, min_size=1, max_size=4), min_size=2, max_size=4))
     numbers = itertools.count(10_000)
     separator = draw(st.sampled_from([" ", "\n"]))
@@ -70,15 +80,9 @@ def markup(draw):
 
 def check(content, path, language, signature):
     kind = "prose" if path.endswith(("md", "rst")) else "code"
-    given_chunk = chunk(
-        content,
-        path=path,
-        chunk_type=kind,
-        language=language,
-        signature=signature,
-        line_range=(100, 100 + len(re.split(r"\r\n|\r|\n", content))),
-    )
     lines = re.split(r"\r\n|\r|\n", content)
+    place = {"path": path, "chunk_type": kind, "language": language, "signature": signature}
+    given_chunk = chunk(content, **place, line_range=(100, 100 + len(lines)))
     bullets = compress_evidence([given_chunk], 50, 3, WINDOW, query="parser files")
     for bullet in bullets:
         start, end = bullet.lines
@@ -90,7 +94,7 @@ def check(content, path, language, signature):
 
 @settings(max_examples=250)
 @given(st.one_of(TEXTS, ANYTHING), st.sampled_from(["a.md", "a.rst"]))
-def test_bullets_of_documents_stand_on_their_lines(content, path):
+def test_bullets_of_documents_are_on_their_lines(content, path):
     check(content, path, "", "")
 
 
@@ -102,14 +106,14 @@ def test_bullets_of_documents_stand_on_their_lines(content, path):
     ),
     SIGNATURES,
 )
-def test_bullets_of_code_stand_on_their_lines(content, place, signature):
+def test_bullets_of_code_are_on_their_lines(content, place, signature):
     check(content, *place, signature)
 
 
 @settings(max_examples=200)
 @given(TEXTS)
-def test_no_passage_needs_to_be_thrown_away(content):
-    """`compress_evidence` drops what cannot be verified; the extraction should leave it nothing to drop."""
+def test_every_passage_is_on_its_lines(content):
+    """`compress_evidence` drops unverified passages; the extraction should leave none to drop."""
     lines = re.split(r"\r\n|\r|\n", content)
     passages = prose_passages(content, markdown=True) + prose_passages(content, markdown=False)
     passages += code_passages(content, "python", "def f(a, b):")
@@ -119,7 +123,7 @@ def test_no_passage_needs_to_be_thrown_away(content):
 
 @settings(max_examples=200)
 @given(markup(), st.booleans())
-def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(content, markdown):
+def test_sentences_without_markup_are_on_their_lines_only(content, markdown):
     lines = re.split(r"\n", content)
     passages = prose_passages(content, markdown)
     for passage in passages:
@@ -128,12 +132,25 @@ def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(co
         assert not stands_in(passage.text, elsewhere), passage
 
 
+@pytest.mark.parametrize("pattern", ["README.md", "docs/*.md", "server/cairn/discovery/*.py"])
+def test_bullets_of_this_project_are_on_their_lines(pattern):
+    for file in sorted(Path(__file__).parents[2].glob(pattern)):
+        text = file.read_text(encoding="utf-8")
+        for each in chunk_text(file.name, text):
+            place = {"path": file.name, "line_range": (each.start_line, each.end_line)}
+            kind = {"chunk_type": each.type.value, "language": each.language, "signature": each.signature}
+            for bullet in compress_evidence(
+                [chunk(each.text, **place, **kind)], 50, 3, WINDOW, query="evidence"
+            ):
+                assert stands_in(bullet.text, lines_of(text)[slice(*bullet.lines)]), bullet
+
+
 @pytest.mark.parametrize(
     ("text", "lines", "expected"),
     [
         ("It reads files.", ["It **reads**", "[files](a.md)."], True),
         ("It reads files.", ["It **writes**", "[files](a.md)."], False),
-        ("a.md", ["see [files](a.md) now"], True),  # the line as it stands
+        ("a.md", ["see [files](a.md) now"], True),  # the line as it is
         ("reads files", ["// It reads", "// files."], True),
         ("reads files", ["// It reads", "# [x](y)", "// files."], False),
         ("reads files", ["# It reads", "# > files."], True),
@@ -146,5 +163,5 @@ def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(co
         ("x", [], False),
     ],
 )
-def test_what_stands_in_lines(text, lines, expected):
+def test_stands_in_compares_text_with_lines(text, lines, expected):
     assert stands_in(text, lines) is expected

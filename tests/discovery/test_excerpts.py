@@ -1,17 +1,18 @@
-"""Excerpts of real files: as they stand there now, within the budget, each line once."""
+"""Excerpts of real files: as the files are now, within the budget, each line once."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from textwrap import indent
 
 import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.retrieval.passages.asked_folder import AskedFolder
 from tests.retrieval.passages.conftest import FolderOf, folder_of
+from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.render import (
@@ -56,12 +57,18 @@ LONG = "".join(
 PORT = {"port/mooring.py": MOORING, "port/leaving.py": OTHER, "docs/mooring.md": GUIDE, "port/long.py": LONG}
 
 
-def stands(folder: AskedFolder, excerpt: Excerpt) -> bool:
-    """Whether the excerpt is word by word what the file has in the lines that it cites."""
+def stands(folder: FolderWithPassages, excerpt: Excerpt) -> bool:
+    """Return whether the excerpt is exactly the text of its lines in the file."""
     lines = folder.lines_now(excerpt.uri) or ()
     first, last = excerpt.range.start.line, excerpt.range.end.line
     is_cited = excerpt.citation == f"{excerpt.path}#L{first + 1}-L{last}"
     return is_cited and excerpt.text == "\n".join(lines[first:last])
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> FolderWithPassages:
+    """A folder for the tests that do not change it."""
+    return FolderWithPassages(tmp_path_factory.mktemp("port"), PORT)
 
 
 # --- each line once ---------------------------------------------------------------------------------
@@ -75,7 +82,7 @@ def stands(folder: AskedFolder, excerpt: Excerpt) -> bool:
         ("docs/v1/mooring.md", "docs/v2/mooring.md", GUIDE, GUIDE.replace("# Mooring", "# Mooring ships")),
     ],
 )
-def test_a_copy_is_not_shown_beside_its_original(
+def test_copy_is_not_shown_beside_its_original(
     folder_of: FolderOf, first: str, second: str, text: str, copy: str
 ) -> None:
     folder = folder_of({first: text, second: copy, "port/leaving.py": OTHER})
@@ -84,17 +91,15 @@ def test_a_copy_is_not_shown_beside_its_original(
     assert "port/leaving.py" in shown
 
 
-def test_what_is_said_otherwise_is_no_copy(folder_of: FolderOf) -> None:
+def test_similar_code_is_not_a_copy(folder_of: FolderOf) -> None:
     other = MOORING.replace("first berth", "cheapest berth").replace("by_length", "by_price")
     other = other.replace("berth.length >= ship.length + SAFETY_MARGIN", "berth.price <= ship.budget")
     folder = folder_of({"port/mooring.py": MOORING, "port/cheap.py": other})
-    assert sorted(excerpt.path for excerpt in folder.excerpts(QUESTION)) == [
-        "port/cheap.py",
-        "port/mooring.py",
-    ]
+    shown = sorted(excerpt.path for excerpt in folder.excerpts(QUESTION))
+    assert shown == ["port/cheap.py", "port/mooring.py"]
 
 
-def test_passages_next_to_each_other_become_one_excerpt(folder_of: FolderOf) -> None:
+def test_neighbouring_passages_become_one_excerpt(folder_of: FolderOf) -> None:
     folder = folder_of({"port/long.py": LONG, "port/leaving.py": OTHER})
     passages = [each for each in folder.passages(QUESTION) if each.stored.path == "port/long.py"]
     assert len(passages) > 3
@@ -105,15 +110,12 @@ def test_passages_next_to_each_other_become_one_excerpt(folder_of: FolderOf) -> 
         assert excerpt.text.strip() == LONG.strip()
 
 
-def test_a_joined_excerpt_keeps_the_place_and_the_reason_of_its_best_passage(folder_of: FolderOf) -> None:
-    folder = folder_of(PORT)
-    long = sorted(
-        (each for each in folder.passages(QUESTION) if each.stored.path == "port/long.py"),
-        key=lambda each: each.first,
-    )
-    (other,) = [each for each in folder.passages(QUESTION) if each.stored.path == "port/leaving.py"]
+def test_joined_excerpt_has_the_place_and_reason_of_its_best_passage(port: FolderWithPassages) -> None:
+    passages = port.passages(QUESTION)
+    long = sorted((p for p in passages if p.stored.path == "port/long.py"), key=lambda each: each.first)
+    (other,) = [each for each in passages if each.stored.path == "port/leaving.py"]
     first, second = evolve(long[0], score=1.0, reason="best"), evolve(long[1], score=0.8, reason="next")
-    excerpts = folder.quote([first, evolve(other, score=0.9), second])
+    excerpts = port.quote([first, evolve(other, score=0.9), second])
     assert [(each.path, each.reason, each.score) for each in excerpts] == [
         ("port/long.py", "best", 1.0),
         ("port/leaving.py", other.reason, 0.9),
@@ -124,7 +126,7 @@ def test_a_joined_excerpt_keeps_the_place_and_the_reason_of_its_best_passage(fol
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_excerpts_are_the_lines_that_they_cite(folder_of: FolderOf, line_end: str) -> None:
+def test_excerpts_are_the_lines_in_their_citations(folder_of: FolderOf, line_end: str) -> None:
     folder = folder_of({path: text.replace("\n", line_end) for path, text in PORT.items()})
     excerpts = folder.excerpts(QUESTION)
     assert {"port/mooring.py", "docs/mooring.md", "port/long.py"} <= {each.path for each in excerpts}
@@ -132,56 +134,47 @@ def test_excerpts_are_the_lines_that_they_cite(folder_of: FolderOf, line_end: st
     assert [each.score for each in excerpts] == sorted((each.score for each in excerpts), reverse=True)
 
 
-def edited(folder: AskedFolder, change: Any, path: str = "port/mooring.py") -> list[Excerpt]:
-    """The excerpts where the file changes between finding and quoting; no index hears of it."""
+def edited(
+    folder: FolderWithPassages, change: Callable[[str], str], path: str = "port/mooring.py"
+) -> tuple[list[Excerpt], list[Excerpt]]:
+    """Change a file between finding and quoting, unknown to the index. Return its excerpts, and all."""
     passages = folder.passages(QUESTION)
     file = folder.root / path
     text = change(file.read_text(encoding="utf-8"))
     file.write_text(text, encoding="utf-8")
-    return folder.quote(passages)
-
-
-def test_lines_that_moved_are_cited_where_they_stand_now(folder_of: FolderOf) -> None:
-    folder = folder_of(PORT)
-    excerpts = edited(folder, lambda text: "import harbour\n\n\n" + text)
-    (moved,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
-    assert (moved.range.start.line, moved.text) == (3, MOORING.rstrip("\n"))
+    excerpts = folder.quote(passages)
+    assert excerpts
     assert all(stands(folder, excerpt) for excerpt in excerpts)
+    return [excerpt for excerpt in excerpts if excerpt.path == path], excerpts
 
 
-def test_lines_that_were_indented_are_quoted_as_they_are_now(folder_of: FolderOf) -> None:
-    folder = folder_of(PORT)
-    excerpts = edited(
-        folder, lambda text: "class Port:\n" + "".join(f"    {line}\n" for line in text.splitlines())
-    )
-    (moved,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+def test_moved_lines_are_cited_at_their_current_place(folder_of: FolderOf) -> None:
+    (moved,), _ = edited(folder_of(PORT), lambda text: "import harbour\n\n\n" + text)
+    assert (moved.range.start.line, moved.text) == (3, MOORING.rstrip("\n"))
+
+
+def test_indented_lines_are_quoted_as_they_are_now(folder_of: FolderOf) -> None:
+    (moved,), _ = edited(folder_of(PORT), lambda text: "class Port:\n" + indent(text, "    "))
     assert moved.text.startswith("    def moor_ship")
-    assert stands(folder, moved)
 
 
-def test_lines_that_stand_twice_are_cited_at_the_nearest_place(folder_of: FolderOf) -> None:
+def test_repeated_lines_are_cited_at_the_nearest_place(folder_of: FolderOf) -> None:
     folder = folder_of({**PORT, "port/mooring.py": "\n" * 20 + MOORING})
     between = "\n" * 9
-    excerpts = edited(folder, lambda text: MOORING + between + "x = 1\n" + MOORING + between * 9 + MOORING)
-    (nearest,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    (nearest,), _ = edited(folder, lambda _: f"{MOORING}{between}x = 1\n{MOORING}{between * 9}{MOORING}")
     assert nearest.range.start.line == 16
 
 
-def test_lines_that_changed_are_not_quoted(folder_of: FolderOf) -> None:
-    folder = folder_of(PORT)
-    excerpts = edited(folder, lambda text: text.replace("SAFETY_MARGIN", "2.5"))
-    assert "port/mooring.py" not in {excerpt.path for excerpt in excerpts}
-    assert excerpts
-    assert all(stands(folder, excerpt) for excerpt in excerpts)
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text.replace("SAFETY_MARGIN", "2.5"), lambda _: "", lambda _: "\n", lambda _: "\n\n\n"],
+    ids=["changed", "emptied", "one blank line", "blank lines"],
+)
+def test_changed_lines_are_not_quoted(folder_of: FolderOf, change: Callable[[str], str]) -> None:
+    assert edited(folder_of(PORT), change)[0] == []
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\n\n\n"])
-def test_a_file_that_was_emptied_is_not_quoted(folder_of: FolderOf, text: str) -> None:
-    excerpts = edited(folder_of(PORT), lambda _: text)
-    assert "port/mooring.py" not in {excerpt.path for excerpt in excerpts}
-
-
-def test_a_file_that_vanished_is_not_quoted(folder_of: FolderOf) -> None:
+def test_deleted_file_is_not_quoted(folder_of: FolderOf) -> None:
     folder = folder_of(PORT)
     passages = folder.passages(QUESTION)
     (folder.root / "port/mooring.py").unlink()
@@ -190,23 +183,21 @@ def test_a_file_that_vanished_is_not_quoted(folder_of: FolderOf) -> None:
     assert "port/mooring.py" not in shown
 
 
-def test_unsaved_text_is_quoted_as_it_is_on_the_screen(folder_of: FolderOf) -> None:
+def test_unsaved_text_is_quoted(folder_of: FolderOf) -> None:
     folder = folder_of(PORT)
     typed = "# A ship is moored by the harbour master alone.\n" + MOORING.replace(
         "first berth", "cheapest berth"
     )
     folder.type("port/mooring.py", typed)
-    excerpts = folder.excerpts(QUESTION)
-    (shown,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    (shown,) = [excerpt for excerpt in folder.excerpts(QUESTION) if excerpt.path == "port/mooring.py"]
     assert shown.text == typed.rstrip("\n")
     assert stands(folder, shown)
 
 
-def test_without_vectors_there_are_excerpts(folder_of: FolderOf) -> None:
-    folder = folder_of(PORT)
-    excerpts = folder.quote(folder.passages(QUESTION, with_vectors=False))
+def test_excerpts_do_not_need_vectors(port: FolderWithPassages) -> None:
+    excerpts = port.quote(port.passages(QUESTION, with_vectors=False))
     assert "port/mooring.py" in {excerpt.path for excerpt in excerpts}
-    assert all(stands(folder, excerpt) for excerpt in excerpts)
+    assert all(stands(port, excerpt) for excerpt in excerpts)
 
 
 # --- the budget -------------------------------------------------------------------------------------
@@ -218,11 +209,10 @@ def prompt(
     return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts, warning=warning)
 
 
-def test_a_warning_stands_in_the_instructions_and_within_the_budget(folder_of: FolderOf) -> None:
+def test_warning_is_in_the_instructions_and_within_the_budget(port: FolderWithPassages) -> None:
     config = PromptRenderConfig(max_prompt_tokens=150)
-    folder = folder_of(PORT)
     left = 150 - estimate_tokens(frame(config, QUESTION, WEAK))
-    shown = prompt(folder.excerpts(QUESTION, budget=left, config=config), config, warning=WEAK)
+    shown = prompt(port.excerpts(QUESTION, budget=left, config=config), config, warning=WEAK)
     assert f"{EXCERPT_INSTRUCTIONS} {WEAK}\n" in shown
     assert estimate_tokens(shown) <= 150
 
@@ -230,26 +220,19 @@ def test_a_warning_stands_in_the_instructions_and_within_the_budget(folder_of: F
 @pytest.mark.parametrize("style", FormatStyle)
 @pytest.mark.parametrize("metadata", [False, True])
 @pytest.mark.parametrize("budget", [100, 150, 300, 1_000, 4_000, 1_000_000])
-def test_excerpts_fill_the_prompt_and_never_exceed_its_budget(
-    folder_of: FolderOf, style: FormatStyle, metadata: bool, budget: int
+def test_excerpts_fill_the_prompt_within_its_budget(
+    port: FolderWithPassages, style: FormatStyle, metadata: bool, budget: int
 ) -> None:
     config = PromptRenderConfig(format_style=style, include_metadata=metadata, max_prompt_tokens=budget)
-    folder = folder_of(PORT)
-    excerpts = folder.excerpts(
-        QUESTION, budget=budget - estimate_tokens(frame(config, QUESTION)), config=config
-    )
+    left = budget - estimate_tokens(frame(config, QUESTION))
+    excerpts = port.excerpts(QUESTION, budget=left, config=config)
     shown = prompt(excerpts, config)
     assert estimate_tokens(shown) <= budget
     assert all(json.dumps(each.text)[1:-1] in shown or each.text in shown for each in excerpts)
     if budget == 1_000:
-        assert estimate_tokens(shown) >= 700  # what answers best is longer than that
+        assert estimate_tokens(shown) >= 700  # the best answers are longer than that
     if budget >= 4_000:
         assert {"port/mooring.py", "port/long.py"} <= {excerpt.path for excerpt in excerpts}
-
-
-@pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> AskedFolder:
-    return AskedFolder(tmp_path_factory.mktemp("port"), PORT)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -259,14 +242,13 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> AskedFolder:
     budget=st.integers(-10, 2_000),
     style=st.sampled_from(FormatStyle),
 )
-def test_any_passages_are_quoted_within_any_budget(
-    port: AskedFolder, order: list[int], scores: list[float], budget: int, style: FormatStyle
+def test_any_passages_fit_any_budget(
+    port: FolderWithPassages, order: list[int], scores: list[float], budget: int, style: FormatStyle
 ) -> None:
     every, config = port.passages(QUESTION), PromptRenderConfig(format_style=style)
-    given_scores = [scores[place % len(scores)] for place in range(len(order))]
     passages = [
-        evolve(every[number % len(every)], score=score)
-        for number, score in zip(order, given_scores, strict=True)
+        evolve(every[number % len(every)], score=scores[place % len(scores)])
+        for place, number in enumerate(order)
     ]
     excerpts = port.quote(passages, budget, config)
     assert sum(estimate_tokens(shown_excerpt(each, config)) for each in excerpts) <= max(0, budget)
@@ -276,14 +258,12 @@ def test_any_passages_are_quoted_within_any_budget(
 
 
 @pytest.mark.parametrize("style", FormatStyle)
-def test_a_question_longer_than_the_budget_leaves_room_for_excerpts(
-    folder_of: FolderOf, style: FormatStyle
-) -> None:
+def test_long_question_leaves_room_for_excerpts(port: FolderWithPassages, style: FormatStyle) -> None:
     question = QUESTION + " or elsewhere" * 500
     config = PromptRenderConfig(format_style=style, max_prompt_tokens=1_000)
     left = 1_000 - estimate_tokens(frame(config, question))
     assert left > 600
-    excerpts = folder_of(PORT).excerpts(QUESTION, budget=left, config=config)
+    excerpts = port.excerpts(QUESTION, budget=left, config=config)
     shown = prompt(excerpts, config, question)
     assert estimate_tokens(shown) <= 1_000
     assert "or elsewhere" in shown
@@ -294,7 +274,7 @@ def test_a_question_longer_than_the_budget_leaves_room_for_excerpts(
 # --- in the prompt ----------------------------------------------------------------------------------
 
 
-def test_the_prompt_shows_each_excerpt_under_its_citation(folder_of: FolderOf) -> None:
+def test_prompt_shows_excerpts_below_their_citations(folder_of: FolderOf) -> None:
     excerpts = folder_of({"port/mooring.py": MOORING}).excerpts(QUESTION)
     assert prompt(excerpts, PromptRenderConfig()) == (
         f"## Question\n{QUESTION}\n\n## Instructions\n{EXCERPT_INSTRUCTIONS}\n\n## Excerpts\n\n"
@@ -302,7 +282,7 @@ def test_the_prompt_shows_each_excerpt_under_its_citation(folder_of: FolderOf) -
     )
 
 
-def test_a_fence_within_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -> None:
+def test_fence_in_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -> None:
     guide = "# Mooring\n\nA ship is moored at a berth:\n```sh\nmoor --ship\n```\n````text\nmoored\n````\n"
     excerpts = folder_of({"docs/mooring.md": guide}).excerpts(QUESTION)
     lines = lines_of(prompt(excerpts, PromptRenderConfig()))
@@ -314,7 +294,7 @@ def test_a_fence_within_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -
 
 
 @given(st.lists(st.sampled_from(["`", "```", "````", "\n", " ", "~~~", "a"]), max_size=40).map("".join))
-def test_no_line_of_a_text_is_its_fence(text: str) -> None:
+def test_fence_differs_from_every_line_of_a_text(text: str) -> None:
     fence = fence_for(text)
     assert len(fence) >= 3
     assert not any(line.strip().startswith(fence) for line in lines_of(text))

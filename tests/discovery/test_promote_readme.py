@@ -1,4 +1,4 @@
-"""Stage 6: READMEs first, where the question is one that they answer."""
+"""Stage 6: READMEs first, if the question is one that they answer."""
 
 from __future__ import annotations
 
@@ -21,31 +21,21 @@ HITS = [
 ]
 
 
-def test_readmes_are_boosted_and_stand_on_top():
-    assert paths(promote_readme(HITS, ReadmePromotionConfig())) == [
-        ("sub/readme.rst", 0.75),
-        ("README.md", 0.3),
-        ("docs/guide.md", 0.9),
-        ("src/readme.py", 0.3),
-    ]
+GUIDE, RST, PY, README = "docs/guide.md", "sub/readme.rst", "src/readme.py", "README.md"
 
 
-def test_without_always_top_the_boosted_score_decides():
-    assert paths(promote_readme(HITS, ReadmePromotionConfig(always_top=False))) == [
-        ("docs/guide.md", 0.9),
-        ("sub/readme.rst", 0.75),
-        ("README.md", 0.3),
-        ("src/readme.py", 0.3),
-    ]
-
-
-def test_where_a_readme_is_no_answer_hits_are_only_sorted():
-    assert paths(promote_readme(HITS, ReadmePromotionConfig(), Readme.AS_IT_IS)) == [
-        ("docs/guide.md", 0.9),
-        ("sub/readme.rst", 0.5),
-        ("src/readme.py", 0.3),
-        ("README.md", 0.2),
-    ]
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((ReadmePromotionConfig(),), [(RST, 0.75), (README, 0.3), (GUIDE, 0.9), (PY, 0.3)]),
+        ((ReadmePromotionConfig(always_top=False),), [(GUIDE, 0.9), (RST, 0.75), (README, 0.3), (PY, 0.3)]),
+        ((ReadmePromotionConfig(), Readme.AS_IT_IS), [(GUIDE, 0.9), (RST, 0.5), (PY, 0.3), (README, 0.2)]),
+    ],
+    ids=["first", "boosted only", "sorted only"],
+)
+def test_readmes_are_promoted_as_configured(options, expected):
+    assert paths(promote_readme(HITS, *options)) == expected
+    assert promote_readme([], *options) == []
 
 
 @pytest.mark.parametrize(
@@ -63,7 +53,3 @@ def test_where_a_readme_is_no_answer_hits_are_only_sorted():
 def test_patterns_match_the_file_name_in_any_case(path, patterns, expected):
     [found] = promote_readme([chunk("x", 0.8, path)], ReadmePromotionConfig(readme_patterns=patterns))
     assert found.score == pytest.approx(1.2 if expected else 0.8)
-
-
-def test_no_hits_give_none():
-    assert promote_readme([], ReadmePromotionConfig()) == []

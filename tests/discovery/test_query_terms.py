@@ -1,4 +1,4 @@
-"""The words of a question that count, and where a text holds them."""
+"""The content words of a question, and how much of them a text covers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_function_words_and_light_words_do_not_count(query, expected):
         ("what is it", "it is what it is", 0.0),
     ],
 )
-def test_coverage_is_the_share_of_terms_a_text_holds(query, text, coverage):
+def test_coverage_is_the_share_of_terms_in_a_text(query, text, coverage):
     assert QueryTerms.of(query).coverage(text) == pytest.approx(coverage)
 
 

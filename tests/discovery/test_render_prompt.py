@@ -1,14 +1,14 @@
-"""Stage 9: the layouts, and a budget that is never exceeded."""
+"""Stage 9: the formats of the prompt, and a budget that is never exceeded."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from functools import lru_cache
 
-import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
 
@@ -22,6 +22,8 @@ from cairn.discovery import (
     build_answer_plan,
     render_llm_prompt,
 )
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
 
 BULLETS = [
     bullet(
@@ -48,8 +50,8 @@ MARKDOWN = """\
 Found 3 relevant pieces of information from 3 sources.
 
 ## Instructions
-Format the following information into a clear, concise answer. Keep citations [source_id] intact. Organize by the \
-sections provided.
+Format the following information into a clear, concise answer. Keep citations [source_id] intact. Organize \
+by the sections provided.
 
 ## Evidence
 
@@ -71,7 +73,7 @@ sections provided.
 PLAIN = MARKDOWN.replace("### ", "").replace("## ", "").replace("# ", "").replace("- [", "[")
 
 
-def test_the_question_stands_before_the_instructions():
+def test_question_comes_before_the_instructions():
     plan = build_answer_plan(BULLETS, AnswerPlanConfig())
     prompt = render_llm_prompt(plan, BULLETS, PromptRenderConfig(), query="what is vectorizer")
     assert prompt == MARKDOWN.replace("## Instr", "## Question\nwhat is vectorizer\n\n## Instr")
@@ -89,15 +91,12 @@ def words(text):
     return len(text.split())
 
 
-def test_markdown_is_the_layout_of_s1():
+def test_markdown_and_plain_differ_by_their_marks():
     assert render() == MARKDOWN
-
-
-def test_plain_is_the_same_without_marks():
     assert render(format_style=FormatStyle.PLAIN) == PLAIN
 
 
-def test_json_holds_the_same_as_data():
+def test_json_has_the_same_content():
     prompt = json.loads(render(format_style=FormatStyle.JSON))
     assert prompt["found"] == {"pieces": 3, "sources": 3}
     assert [section["title"] for section in prompt["sections"]] == ["📋 Definition", "✨ Key Features"]
@@ -131,17 +130,13 @@ def test_metadata_adds_path_score_and_category():
     }
 
 
-def test_a_source_with_several_citations_is_listed_once():
-    shared = [
-        bullet("one", lines=(0, 1)),
-        bullet("two", lines=(4, 6)),
-        bullet("three", lines=(0, 1)),
-    ]
+def test_source_with_several_citations_is_listed_once():
+    shared = [bullet("one", lines=(0, 1)), bullet("two", lines=(4, 6)), bullet("three", lines=(0, 1))]
     assert "- [demo-docs#0] README.md#L1-L1, README.md#L5-L6\n" in render(shared)
     assert "Found 3 relevant pieces of information from 1 sources." in render(shared)
 
 
-def test_over_the_budget_the_lowest_scored_bullet_goes_first_with_its_section_and_source():
+def test_lowest_scored_bullet_is_left_out_with_its_section_and_source():
     prompt = render(count_tokens=words, max_prompt_tokens=words(MARKDOWN) - 1)
     assert "Found 2 relevant pieces of information from 2 sources." in prompt
     assert "Sub-3ms" not in prompt
@@ -149,14 +144,14 @@ def test_over_the_budget_the_lowest_scored_bullet_goes_first_with_its_section_an
     assert "vectorizer-source#5" not in prompt
 
 
-def test_of_equal_bullets_the_later_one_in_the_plan_goes_first():
+def test_later_one_of_equal_bullets_is_left_out():
     bullets = [bullet(f"bullet number {i}", 0.5, source_id=f"c#{i}") for i in range(3)]
     prompt = render(bullets, count_tokens=words, max_prompt_tokens=words(render(bullets)) - 1)
     assert re.findall(r"number (\d)", prompt) == ["0", "1"]
 
 
 @pytest.mark.parametrize("style", FormatStyle)
-def test_when_no_bullet_fits_the_prompt_says_so_or_is_empty(style):
+def test_prompt_without_room_says_so_or_is_empty(style):
     prompt = render(format_style=style, count_tokens=words, max_prompt_tokens=20)
     assert "3 pieces of information were found; none fits into 20 tokens." in prompt
     assert "Context from Vector Database" in prompt
@@ -171,14 +166,14 @@ def test_few_prompts_are_counted():
     assert len(counted) <= 11
 
 
-def test_bullets_that_no_section_holds_are_still_shown():
+def test_bullets_without_a_section_are_shown():
     plan = build_answer_plan(BULLETS, AnswerPlanConfig(sections=(SectionType.USE_CASES,)))
     prompt = render_llm_prompt(plan, BULLETS, PromptRenderConfig())
     assert "### 📎 Further Evidence\n\n1. Vectorizer is" in prompt
     assert "Found 3 relevant" in prompt
 
 
-def test_the_counts_speak_of_what_the_prompt_holds():
+def test_counts_are_of_the_shown_bullets():
     sections = (SectionType.DEFINITION, SectionType.FEATURES)
     plan = build_answer_plan(BULLETS, AnswerPlanConfig(sections=sections, max_bullets_per_section=1))
     assert "Found 2 relevant pieces of information from 2 sources." in render_llm_prompt(
@@ -191,55 +186,63 @@ def test_no_evidence_makes_no_prompt(style):
     assert render_llm_prompt(AnswerPlan((), 0, ()), [], PromptRenderConfig(format_style=style)) == ""
 
 
-@attrs.frozen
-class _Found:
-    bullets: list[str]
-    pieces: int
-    sources: int
-    listed: list[str]
-
-
 def read(prompt, style):
+    """Return the texts of the bullets, the counts of pieces and sources, and the listed sources."""
     if style is FormatStyle.JSON:
         data = json.loads(prompt)
         texts = [entry["text"] for section in data["sections"] for entry in section["evidence"]]
-        return _Found(texts, **data["found"], listed=[source["id"] for source in data["sources"]])
-    pieces, sources = re.search(
-        r"Found (\d+) relevant pieces of information from (\d+) sources\.", prompt
-    ).groups()
+        return texts, *data["found"].values(), [source["id"] for source in data["sources"]]
+    found = re.search(r"Found (\d+) relevant pieces of information from (\d+) sources\.", prompt)
     texts = re.findall(r"^\d+\. (.*) \[[^\]]*\]$", prompt, re.MULTILINE)
-    return _Found(texts, int(pieces), int(sources), re.findall(r"^(?:- )?\[(.*?)\]", prompt, re.MULTILINE))
+    return texts, int(found[1]), int(found[2]), re.findall(r"^(?:- )?\[(.*?)\]", prompt, re.MULTILINE)
 
 
-COUNTERS = (words, lambda text: math.ceil(len(text) / 4), len, lambda text: len(text.encode()) // 3)
+@lru_cache
+def tokenizer():
+    model = find_model()
+    assert model is not None, (
+        "The default model is not installed. Run `cairn model install` before the tests."
+    )
+    return load_tokenizer(model)
+
+
+COUNTERS = {
+    "words": words,
+    "four characters": lambda text: math.ceil(len(text) / 4),
+    "characters": len,
+    "three bytes": lambda text: len(text.encode()) // 3,
+    "the default model": lambda text: tokenizer().count(text),
+}
 TEXTS = st.text(alphabet='abc é😀"\\', min_size=1, max_size=300).map(
     lambda text: " ".join(text.split()) or "x"
 )
 PLACES = st.tuples(TEXTS, st.floats(0, 1), st.sampled_from(list(BulletCategory)), st.integers(0, 9))
 
 
-@settings(max_examples=300)
+@pytest.mark.parametrize("style", FormatStyle)
 @given(
-    st.lists(PLACES, min_size=1, max_size=25),
-    st.integers(0, 8000),
-    st.sampled_from(FormatStyle),
-    st.sampled_from(COUNTERS),
+    places=st.lists(PLACES, min_size=1, max_size=25, unique_by=lambda place: place[1]),
+    budgets=st.lists(st.integers(0, 8000), min_size=1, max_size=3).map(sorted),
+    counter=st.sampled_from([*COUNTERS]),
 )
-def test_the_budget_holds_and_bullets_are_whole(places, budget, style, count):
+def test_budget_is_filled_with_the_best_whole_bullets(places, budgets, counter, style):
+    count, before = COUNTERS[counter], 0
     bullets = [
         bullet(text, score, category=category, source_id=f"c#{index}", lines=(index, index + 1))
         for text, score, category, index in places
     ]
-    prompt = render(bullets, count_tokens=count, max_prompt_tokens=budget, format_style=style)
-    assert count(prompt) <= budget
-    if "none fits into" in prompt or not prompt:
-        return
-    found = read(prompt, style)
-    assert found.pieces == len(found.bullets)
-    assert found.sources == len(found.listed) == len(set(found.listed))
-    texts = [b.text for b in bullets]
-    assert all(found.bullets.count(text) <= texts.count(text) for text in found.bullets)
-    if len(found.bullets) < len(bullets):
-        best = sorted((b.score for b in bullets), reverse=True)[: len(found.bullets)]
-        kept = [max(b.score for b in bullets if b.text == text) for text in found.bullets]
-        assert min(kept) >= best[-1]
+    best_first = sorted(bullets, key=lambda each: -each.score)
+    for budget in budgets:
+        options = {"count_tokens": count, "max_prompt_tokens": budget, "format_style": style}
+        prompt, pieces = render(bullets, **options), 0
+        assert count(prompt) <= budget
+        assert render(bullets, **options) == prompt
+        if prompt and "none fits into" not in prompt:
+            shown, pieces, sources, listed = read(prompt, style)
+            assert sorted(shown) == sorted(each.text for each in best_first[:pieces])
+            assert sources == len(listed) == len(set(listed))
+        assert pieces >= before
+        if pieces < len(bullets):  # one more does not fit
+            more = render(best_first[: pieces + 1], count_tokens=lambda _: 0, format_style=style)
+            assert count(more) > budget
+        before = pieces

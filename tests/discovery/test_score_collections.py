@@ -1,4 +1,4 @@
-"""Stage 2: S1's formulas, term by term."""
+"""Stage 2: the formula of the score, term by term."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def score(ref, terms=(), config=None):
         ("cmmv-docs", [""], 0.0),
     ],
 )
-def test_names_score_by_the_share_of_terms_they_hold(name, terms, expected):
+def test_names_score_by_the_share_of_terms_in_them(name, terms, expected):
     assert score(collection(name), terms, NAME_ONLY) == pytest.approx(expected)
 
 
@@ -42,7 +42,7 @@ def test_names_score_by_the_share_of_terms_they_hold(name, terms, expected):
     ("name", "expected"),
     [("vectorizer-docs", 0.2), ("core-api-sdk", 0.6), ("Core-Source", 0.4), ("tests", 0.0)],
 )
-def test_boost_terms_within_the_name_count_a_fifth_each(name, expected):
+def test_boost_terms_in_the_name_count_a_fifth_each(name, expected):
     assert score(collection(name), config=TERMS_ONLY) == pytest.approx(expected)
 
 
@@ -64,42 +64,35 @@ def test_size_recency_and_tags_are_averaged(fields, expected):
     assert score(collection("x", **fields), config=SIGNALS_ONLY) == pytest.approx(expected)
 
 
-def test_the_default_weights_are_s1s():
+def test_default_weights_combine_the_signals():
     ref = collection(
         "vectorizer-docs", vector_count=1_000_000, updated_at=TODAY, tags=("documentation", "code", "api")
     )
     assert score(ref, ["vectorizer"]) == pytest.approx(0.4 * 1.5 + 0.3 * 0.2 + 0.3 * 1.0)
 
 
-def test_no_decay_time_makes_only_the_present_recent():
+def test_without_decay_time_only_today_is_recent():
     config = ScoringConfig(0, 0, 1, recency_decay_days=0)
     assert score(collection("x", updated_at=TODAY), config=config) == pytest.approx(1 / 3)
     assert score(collection("x", updated_at=str(NOW - timedelta(days=1))), config=config) == 0.0
 
 
-def test_best_come_first_and_equals_by_name():
+def test_best_collections_come_first_and_equal_ones_by_name():
     refs = [collection(name) for name in ("b", "a", "vectorizer", "c")]
     ranked = score_collections(["vectorizer"], refs, ScoringConfig(), now=NOW)
     assert [ref.name for ref, _ in ranked] == ["vectorizer", "a", "b", "c"]
-
-
-def test_the_current_time_is_used_when_none_is_given():
-    [(_, value)] = score_collections(
-        [], [collection("x", updated_at=datetime.now(UTC).isoformat())], SIGNALS_ONLY
-    )
-    assert value == pytest.approx(1 / 3, abs=1e-3)
-
-
-def test_no_collections_give_no_scores():
     assert score_collections(["vectorizer"], [], ScoringConfig()) == []
 
 
-def test_the_package_that_is_asked_about_comes_first():
+def test_recency_is_measured_from_the_current_time_by_default():
+    now = collection("x", updated_at=datetime.now(UTC).isoformat())
+    [(_, value)] = score_collections([], [now], SIGNALS_ONLY)
+    assert value == pytest.approx(1 / 3, abs=1e-3)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(None, "crane-source"), (0, "port-source")])
+def test_package_in_question_comes_first(weight, first):
     refs = [collection("port-source", updated_at=TODAY), collection("crane-source")]
-    asked_about = {"crane-source": 0.4}
-    for config, first in (
-        (ScoringConfig(), "crane-source"),
-        (ScoringConfig(evidence_weight=0), "port-source"),
-    ):
-        [(best, _), _] = score_collections([], refs, config, now=NOW, asked_about=asked_about)
-        assert best.name == first
+    config = ScoringConfig() if weight is None else ScoringConfig(evidence_weight=weight)
+    [(best, _), _] = score_collections([], refs, config, now=NOW, package_relevance={"crane-source": 0.4})
+    assert best.name == first

@@ -1,8 +1,7 @@
-"""Stage 5: S1's second ranking, and the chunks around a hit."""
+"""Stage 5: the second ranking, and the chunks around a hit."""
 
 from __future__ import annotations
 
-import attrs
 import pytest
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
@@ -18,10 +17,10 @@ def run(chunks, config, k=5, queries=("request routing",)):
     return semantic_focus(FixedSearcher(chunks), DOCS, list(queries), k, config)
 
 
-def test_twice_as_many_chunks_are_asked_of_the_one_collection():
+def test_search_requests_twice_as_many_chunks_of_one_collection():
     searcher = FixedSearcher([])
     semantic_focus(searcher, DOCS, ["one", "two"], 5, PLAIN)
-    assert searcher.asked == [(("one", "two"), ("demo-docs",), 10)]
+    assert searcher.searches == [(("one", "two"), ("demo-docs",), 10)]
 
 
 def test_weak_chunks_are_dropped_and_the_rest_sorted():
@@ -29,7 +28,7 @@ def test_weak_chunks_are_dropped_and_the_rest_sorted():
     assert [hit.score for hit in run(chunks, PLAIN)] == [0.9, 0.35]
 
 
-def test_reranking_follows_the_formula_of_s1():
+def test_reranking_follows_its_formula():
     config = SemanticFocusConfig(context_window=0)
     [hit] = run([chunk("Routing matches requests", 0.5, index=10)], config)
     tf = 1 / 2.2
@@ -43,50 +42,30 @@ def test_reranking_uses_the_first_query():
     assert run(chunks, config, queries=("cookies", "routing"))[0].metadata.chunk_index == 0
 
 
-def test_neighbours_come_along_at_half_the_score_for_each_step():
+def test_neighbours_have_half_the_score_for_each_step():
     hit = chunk("hit", 0.8, index=5)
     around = [chunk("near", 0.0, index=i) for i in (2, 3, 4, 6, 7, 8, 9)]
     found = run([hit, *around], SemanticFocusConfig(semantic_reranking=False, context_window=2), k=9)
     assert {h.metadata.chunk_index: h.score for h in found} == {5: 0.8, 4: 0.4, 6: 0.4, 3: 0.2, 7: 0.2}
 
 
-def test_a_neighbour_that_is_a_hit_too_is_one_chunk_with_its_better_score():
+def test_neighbour_that_is_also_a_hit_has_its_better_score():
     chunks = [chunk("a", 0.9, index=0), chunk("b", 0.4, index=1)]
     found = run(chunks, SemanticFocusConfig(semantic_reranking=False, context_window=1))
     assert [(h.metadata.chunk_index, h.score) for h in found] == [(0, 0.9), (1, 0.45)]
 
 
-def test_only_hits_that_can_be_returned_bring_their_neighbours():
-    class Counting(FixedSearcher):
-        asked_around = 0
-
-        def neighbours(self, chunks, window):
-            Counting.asked_around += len(chunks)
-            return super().neighbours(chunks, window)
-
-    plain = attrs.evolve(SemanticFocusConfig(), semantic_reranking=False)
-    chunks = [chunk("a", score, index=i) for i, score in enumerate([0.9, 0.8, 0.7, 0.4, 0.4])]
-    # Next to a hit stands half of its score: only next to the first is that more than the fourth hit has.
-    semantic_focus(Counting(chunks), DOCS, ["q"], 4, plain)
-    assert Counting.asked_around == 1
-
-
-def test_no_more_than_k_chunks_neighbours_included():
-    chunks = [chunk("a", 0.9, index=i) for i in range(9)]
-    assert len(run(chunks, SemanticFocusConfig(), k=4)) == 4
-
-
 @pytest.mark.parametrize(("queries", "k"), [((), 5), (("q",), 0)])
-def test_nothing_asked_finds_nothing(queries, k):
+def test_empty_requests_find_nothing(queries, k):
     assert run([chunk("a")], PLAIN, k=k, queries=queries) == []
 
 
-def test_a_cross_encoder_changes_nothing():
+def test_cross_encoder_has_no_effect():
     chunks = [chunk("a berth", 0.9), chunk("a ship", 0.8, index=4)]
     assert run(chunks, SemanticFocusConfig(cross_encoder=True)) == run(chunks, SemanticFocusConfig())
 
 
-def test_term_frequency_saturates_and_averages_over_terms():
+def test_term_frequency_saturates_and_is_a_mean():
     terms = QueryTerms.of("routing cookies")
     once = term_frequency_score(terms, "routing")
     assert once == pytest.approx(1 / 2.2 / 2)

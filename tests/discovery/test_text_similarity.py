@@ -1,4 +1,4 @@
-"""Word sets, near-duplicates and MMR."""
+"""Word sets, near-duplicates, and maximal marginal relevance (MMR)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance
+
+PIES = ["red apple pie", "red apple tart", "green pear cake"]
 
 
 @pytest.mark.parametrize(
@@ -27,41 +29,35 @@ def test_similarity_is_shared_words_over_all_words(one, other, expected):
     assert similarity[0, 0] == similarity[1, 1] == 1.0
 
 
-def test_the_first_of_near_duplicates_is_kept():
+def test_first_of_near_duplicates_is_kept():
     words = [f"w{i}" for i in range(20)]
     texts = [" ".join(words), " ".join([*words[:-1], "x"]), " ".join(words[:10]), " ".join([*words, "y"])]
     # Similarities to the first: 0.90, 0.50, 0.95.
     assert distinct(jaccard(texts), 0.85) == [0, 2]
     assert distinct(jaccard(texts), 0.92) == [0, 1, 2]
     assert distinct(jaccard(texts), 1.0) == [0, 1, 2, 3]
-
-
-def test_similarity_must_exceed_the_threshold():
+    # The similarity must exceed the threshold.
     assert distinct(jaccard(["a b", "a b"]), 1.0) == [0, 1]
     assert distinct(jaccard(["a b", "a b"]), 0.99) == [0]
 
 
-def test_mmr_prefers_new_words_over_repetition():
-    similarity = jaccard(["red apple pie", "red apple tart", "green pear cake"])
-    assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 0.5) == [0, 2]
-    assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 1.0) == [0, 1]
+VECTORS = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
 
 
-def test_mmr_takes_the_most_relevant_first_whatever_the_trade_off():
-    similarity = jaccard(["a", "b", "c"])
-    assert maximal_marginal_relevance([0.1, 0.9, 0.5], similarity, 3, 0.0) == [1, 0, 2]
-
-
-def test_mmr_stops_at_k_or_when_nothing_is_left():
-    similarity = jaccard(["a", "b"])
-    assert maximal_marginal_relevance([0.5, 0.5], similarity, 1, 0.7) == [0]
-    assert maximal_marginal_relevance([0.5, 0.5], similarity, 9, 0.7) == [0, 1]
-    assert maximal_marginal_relevance([], jaccard([]), 9, 0.7) == []
-
-
-def test_mmr_compares_by_vectors_as_well():
-    vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
-    assert maximal_marginal_relevance([0.9, 0.85, 0.7], vectors @ vectors.T, 3, 0.5) == [0, 2, 1]
+@pytest.mark.parametrize(
+    ("relevance", "similarity", "k", "trade_off", "expected"),
+    [
+        pytest.param([0.9, 0.85, 0.7], jaccard(PIES), 2, 0.5, [0, 2], id="new words"),
+        pytest.param([0.9, 0.85, 0.7], jaccard(PIES), 2, 1.0, [0, 1], id="relevance alone"),
+        pytest.param([0.1, 0.9, 0.5], jaccard(["a", "b", "c"]), 3, 0.0, [1, 0, 2], id="most relevant first"),
+        pytest.param([0.5, 0.5], jaccard(["a", "b"]), 1, 0.7, [0], id="k"),
+        pytest.param([0.5, 0.5], jaccard(["a", "b"]), 9, 0.7, [0, 1], id="fewer than k"),
+        pytest.param([], jaccard([]), 9, 0.7, [], id="nothing"),
+        pytest.param([0.9, 0.85, 0.7], VECTORS @ VECTORS.T, 3, 0.5, [0, 2, 1], id="by vectors"),
+    ],
+)
+def test_mmr_prefers_relevant_and_different_texts(relevance, similarity, k, trade_off, expected):
+    assert maximal_marginal_relevance(relevance, similarity, k, trade_off) == expected
 
 
 @given(st.lists(st.text(alphabet="abcdef ", max_size=40), max_size=12))

@@ -1,4 +1,4 @@
-"""Citations are checked against the files as they are."""
+"""Citations are checked against the current files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = "Nothing of the kind is said here."
 
 
 def checked(lines, text=TEXT, cited=(2, 3)):
-    """The lines that a bullet of these lines cites once it was checked, None if it is gone."""
+    """Return the lines in the citation of a checked bullet, or None if it is gone."""
     kept = verified([bullet(text, lines=cited)], lambda uri: lines)
     return kept[0].lines if kept else None
 
@@ -35,39 +35,36 @@ def checked(lines, text=TEXT, cited=(2, 3)):
         (None, None),
     ],
     ids=[
-        "as it was", "under a mark", "moved up", "moved down", "in a file that is shorter now", "gone", "broken in two lines",
+        "as it was", "under a mark", "moved up", "moved down", "in a shorter file", "gone", "on two lines",
         "changed", "an empty file", "no file",
     ],
 )  # fmt: skip
-def test_a_bullet_cites_the_lines_that_hold_it_now(lines, now):
+def test_bullet_cites_its_current_lines(lines, now):
     assert checked(lines) == now
 
 
 @pytest.mark.parametrize(
-    ("places", "nearest"), [((0, 7), 7), ((0, 9), 9), ((6, 9), 9), ((3, 12), 12), ((5, 12), 5), ((0, 1), 1)]
+    ("places", "nearest"),
+    [((0, 7), 7), ((0, 9), 9), ((6, 9), 9), ((3, 12), 12), ((5, 12), 5), ((0, 1), 1), ((7, 9), 7)],
 )
-def test_the_place_nearest_to_where_it_was_is_cited(places, nearest):
+def test_nearest_place_is_cited_and_the_first_of_two(places, nearest):
     lines = [TEXT if place in places else OTHER for place in range(14)]
     assert checked(lines, cited=(8, 9)) == (nearest, nearest + 1)
 
 
-def test_of_two_places_as_near_the_first_is_cited():
-    assert checked([OTHER, TEXT, OTHER, TEXT], cited=(2, 3)) == (1, 2)
-
-
-def test_what_stands_on_several_lines_moves_with_all_of_them():
+def test_text_on_several_lines_moves_with_all_of_them():
     lines = ["def moor(ship):", "    # Later.", "    return ship"]
     text = "def moor(ship): Later. return ship"
     assert checked(["", "", *lines], text, (0, 3)) == (2, 5)
     assert checked(["", *lines[:2], "", "    return None"], text, (0, 3)) is None
 
 
-def test_a_bullet_without_lines_needs_the_text_alone():
+def test_bullet_without_lines_needs_the_text_alone():
     assert verified([bullet(lines=None)], lambda _: [OTHER, TEXT])[0].lines is None
     assert verified([bullet(lines=None)], lambda _: [OTHER]) == []
 
 
-def test_each_file_is_read_once_and_told_apart_by_its_uri():
+def test_files_are_read_once_and_identified_by_uri():
     files = {"file:///a/x.md": [TEXT], "file:///b/x.md": [OTHER], "file:///a/y.md": None}
     read = []
 
@@ -86,10 +83,10 @@ def test_each_file_is_read_once_and_told_apart_by_its_uri():
     st.integers(0, 14),
     st.integers(1, 3),
 )
-def test_what_is_cited_always_holds_the_text(lines, first, height):
+def test_cited_lines_contain_the_text(lines, first, height):
     now = checked(lines, cited=(first, first + height))
     if now is None:
-        # Nothing was lost: no lines of that height hold it.
+        # Nothing is lost: no lines of that height contain it.
         assert not any(stands_in(TEXT, lines[n : n + height]) for n in range(len(lines) - height + 1))
     else:
         assert stands_in(TEXT, lines[now[0] : now[1]])

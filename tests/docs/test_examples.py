@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 import pytest
+import reference_docs
 
 from cairn.commands import cli
 from cairn.settings.layers import overlay
 from cairn.settings.tree import Settings
-import reference_docs
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "editor_client" / "README.md"]

@@ -114,9 +114,9 @@ def test_status_of_an_index_that_nobody_completes_says_so(workspace: Path) -> No
     status = cairn_json("status", str(workspace))
     assert status["queued"] > 0
     assert status["state"] == "degraded"
-    assert "nobody is indexing" in status["lastError"]
+    assert "no process is indexing" in status["lastError"]
     shown = cairn("status", str(workspace))
-    assert "nobody is indexing" in shown
+    assert "no process is indexing" in shown
     assert not shown.startswith("indexing")
 
 
@@ -141,7 +141,7 @@ BAD = [
     (("discover", "  "), 2, "query: is empty"),
     (("search", "x", "--limit", "0"), 2, "limit: expected 1 to 200"),
     (("search", "x", "--limit", "many"), 2, "not a valid integer"),
-    (("search", "x", "--type", "novel"), 2, "'novel' is no type; expected one of prose, code"),
+    (("search", "x", "--type", "novel"), 2, "'novel' is not a type; expected one of prose, code"),
     (("search", "x", "--type", "porse"), 2, "did you mean prose?"),
     (("search", "x", "--language", "pyton"), 1, "did you mean python?"),
     (("search", "x", "--path", "[z"), 2, "has a bracket that is not closed"),
@@ -154,26 +154,26 @@ BAD = [
     (("discover", "x", "--max-bullets", "-1"), 2, "maxBullets: expected 0 to 1,000"),
     (("related", "README.md"), 2, "expected FILE:LINE or FILE:LINE-LINE"),
     (("related", "README.md:0"), 2, "lines count from 1"),
-    (("related", "README.md:9-3"), 2, "end where they begin or later"),
+    (("related", "README.md:9-3"), 2, "must not end before they begin"),
     (("related", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
-    (("related", "nope.md:1"), 1, "give a path as answers have it"),
+    (("related", "nope.md:1"), 1, "give a path as in Cairn's answers"),
     (("related", "logo.png:1"), 1, "logo.png"),
     (("related", f"{__file__}:1"), 1, "name its folder with -C"),
     (("callers", " "), 2, "name: is empty; give a name, Owner.name or FILE:LINE"),
     (("callers", "x", "--depth", "9"), 2, "depth: expected 1 to 5, got 9"),
     (("callees", "x", "-n", "2000"), 2, "limit: expected 0 to 1,000, got 2000"),
-    (("callees", "nope.py:3"), 1, "give a path as answers have it"),
+    (("callees", "nope.py:3"), 1, "give a path as in Cairn's answers"),
     (("callees", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
     (("callers", "logo.png:1"), 1, "has no line 1 that is indexed"),
     (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
     (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
     (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100,000"),
-    (("page", "src/nope.md"), 1, "give a path as answers have it"),
+    (("page", "src/nope.md"), 1, "give a path as in Cairn's answers"),
     (("page", "nope.md"), 1, "there is no 'nope.md'"),
     (("page", "src"), 1, "is a directory"),
     (("page", __file__), 1, "name its folder with -C"),
     (("call", "serch"), 2, "did you mean search?"),
-    (("call", "search", "{"), 2, "params: are no JSON"),
+    (("call", "search", "{"), 2, "params: are not JSON"),
     (("call", "search", "[]"), 2, "expected an object"),
     (("call", "search", "{}"), 2, "query: is required"),
     (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
@@ -181,9 +181,9 @@ BAD = [
     (("reindex", "no/such.py"), 1, "path: there is no"),
     (("reindex", "../elsewhere"), 1, "is not in the folder"),
     (("reindex", "-C", "no/such/folder"), 1, "not a directory"),
-    (("pause",), 1, "nobody is indexing"),
-    (("resume",), 1, "nobody is indexing"),
-    (("call", "pause"), 1, "nobody is indexing"),
+    (("pause",), 1, "no process is indexing"),
+    (("resume",), 1, "no process is indexing"),
+    (("call", "pause"), 1, "no process is indexing"),
     (("pause", "no/such/folder"), 1, "not a directory"),
     (("feedback", "no/such/folder"), 1, "not a directory"),
     (("doctor", "-C", "no/such/folder"), 1, "not a directory"),
@@ -205,7 +205,7 @@ def test_bad_input_fails_with_one_clear_line(
     first, *rest = shown.splitlines()
     assert first.startswith("cairn: ")
     assert message in first
-    assert [line for line in rest if "--help` shows how it is used" not in line] == []
+    assert [line for line in rest if "--help` for its usage" not in line] == []
 
 
 @pytest.mark.usefixtures("bare_data_dir")
@@ -310,8 +310,8 @@ import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 runpy.run_module("cairn", run_name="__main__", alter_sys=True)
 """
-"""`cairn` that can be interrupted, also where a shell started the tests in the background: that has SIGINT ignored, by
-whatever is started from there, too."""
+"""`cairn` that can be interrupted, also where a shell started the tests in the background: that has SIGINT
+ignored, by whatever is started from there, too."""
 
 
 @pytest.mark.usefixtures("bare_data_dir")

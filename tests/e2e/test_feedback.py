@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 QUESTION = "where do ships moor at the quay"
 ALIKE = "where do the ships moor"
 UNLIKE = "high water of the tide"
-REASON = "chosen for such questions: "
+REASON = "chosen for similar questions: "
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ async def test_with_the_setting_off_nothing_is_kept_or_used(
         assert paths(await ask(cairn))[0] == paths(before)[1]
         (port / ".cairn.toml").write_text("[search]\nfeedback = false\n")
         assert (await ask(cairn))["results"] == before["results"]
-        (port / ".cairn.toml").write_text('[search.weights]\n"chosen for such questions" = 0\n')
+        (port / ".cairn.toml").write_text('[search.weights]\n"chosen for similar questions" = 0\n')
         assert (await ask(cairn))["results"] == before["results"]
 
 

@@ -31,9 +31,9 @@ from mcp.shared.exceptions import MCPError
 
 from cairn.agents.tools import DEFAULT, INSTRUCTIONS
 from cairn.engine.engine import Engine
-from cairn.engine.first_files import FirstFiles, Missing
 from cairn.engine.methods import STAGES
 from cairn.engine.runner import Runner
+from cairn.engine.startup_wait import Missing, StartupWait
 from cairn.mcp.server import build_server
 from tests.harbour import HARBOUR
 
@@ -325,8 +325,8 @@ async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_f
 
     try:
         runner.engine.add_folder(workspace)
-        patient = partial(FirstFiles, dict.fromkeys(Missing, PATIENCE_SECONDS))
-        with mock.patch("cairn.mcp.server.FirstFiles", patient):
+        patient = partial(StartupWait, dict.fromkeys(Missing, PATIENCE_SECONDS))
+        with mock.patch("cairn.mcp.server.StartupWait", patient):
             server = build_server(given)
         async with Client(server) as client:
             found = await data_of(client, "search", query="moor_ship")

@@ -314,7 +314,7 @@ def test_two_serve_one_workspace(workspace: Path) -> None:
 def test_what_cannot_be_served_is_said_in_one_line(workspace: Path, tmp_path: Path) -> None:
     assert "is not a directory" in failed(str(tmp_path / "nowhere"))
     assert "--allow-remote" in failed(str(workspace), "--host", "0.0.0.0")
-    assert "is no port" in failed(str(workspace), "--port", "70000")
+    assert "is not a port" in failed(str(workspace), "--port", "70000")
 
 
 def test_without_the_extra_it_says_what_to_install(workspace: Path, tmp_path: Path) -> None:

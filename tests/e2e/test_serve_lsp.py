@@ -19,7 +19,7 @@ from hostile_traffic import ESCAPES, escaped, lay_secret
 
 from cairn.engine.host import Host
 from cairn.lsp.socket import LspSocket
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.tokens import Token
 from cairn.settings.tree import EmbeddingSettings
 from tests.lsp_editor import TOKEN, Editor, opening

@@ -1,4 +1,4 @@
-"""What one engine keeps for the next context: the questions asked last, and counts by text and tokenizer."""
+"""The memory for contexts keeps the latest queries, and token counts by text and tokenizer."""
 
 from __future__ import annotations
 
@@ -15,44 +15,39 @@ def after(*queries: str) -> tuple[str, ...]:
     return recent.latest()
 
 
-def test_the_last_five_are_kept_the_latest_first() -> None:
+def test_the_last_five_queries_are_kept_latest_first() -> None:
     assert after("one", "two", "three", "four", "five", "six") == ("six", "five", "four", "three", "two")
 
 
-def test_what_is_typed_letter_by_letter_is_one_question() -> None:
+def test_typing_letter_by_letter_makes_one_query() -> None:
     assert after("tides", "w", "wh", "where", "where are  ships") == ("where are ships", "tides")
     assert after("where are ships", "where are") == ("where are",)
 
 
-def test_a_question_asked_again_moves_to_the_front() -> None:
+def test_a_repeated_query_moves_to_the_front() -> None:
     assert after("berths", "tides", "Berths") == ("Berths", "tides")
 
 
-def test_nothing_is_no_question() -> None:
+def test_blank_queries_are_ignored() -> None:
     assert after("", "  ", "\n") == ()
 
 
 def test_a_text_is_counted_once() -> None:
-    asked: list[str] = []
+    texts: list[str] = []
 
     def count(text: str) -> int:
-        asked.append(text)
+        texts.append(text)
         return len(text.split())
 
     counting = ContextMemory().counting
     assert [counting("m1", count)(text) for text in (LONG, "short", LONG, "short")] == [100, 1, 100, 1]
-    assert asked == [LONG, "short"]
+    assert texts == [LONG, "short"]
     assert counting("m2", lambda _: 7)(LONG) == 7
 
 
-def test_the_count_used_longest_ago_is_forgotten() -> None:
-    asked: list[str] = []
-
-    def count(text: str) -> int:
-        asked.append(text)
-        return 1
-
-    counted = ContextMemory(counts=AnswerCache(2)).counting("m", count)
+def test_the_least_recently_used_count_is_evicted() -> None:
+    texts: list[str] = []
+    counted = ContextMemory(counts=AnswerCache(2)).counting("m", lambda text: texts.append(text) or 1)
     for text in ("a", "b", "a", "c", "a", "b"):
         counted(text)
-    assert asked == ["a", "b", "c", "b"]
+    assert texts == ["a", "b", "c", "b"]

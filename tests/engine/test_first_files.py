@@ -1,4 +1,4 @@
-"""How long the first questions to a folder wait until it is read, and when they do not."""
+"""The first requests to a folder wait until it is indexed, but not for what never comes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from attrs import define
 
 from cairn.engine.engine import Engine
-from cairn.engine.first_files import FirstFiles, Missing
 from cairn.engine.runner import Runner
+from cairn.engine.startup_wait import Missing, StartupWait
 
 pytestmark = pytest.mark.asyncio
 
@@ -23,7 +23,7 @@ BRIEFLY = dict.fromkeys(Missing, 0.001)
 
 @define
 class Indexing:
-    """An engine whose folder is read after so many looks."""
+    """An engine whose folder is scanned after `scanned_after` looks at its progress."""
 
     scanned_after: float = float("inf")
     texts_queued: int = 0
@@ -33,11 +33,11 @@ class Indexing:
     is_paused: bool = False
     retrieval_enabled: bool = True
     phase: int = 2
-    asked_over: str = ""
+    workspace: str = ""
 
     @contextmanager
     def asked(self, _caller: str, workspace: str) -> Iterator[Indexing]:
-        self.asked_over = workspace
+        self.workspace = workspace
         yield self
 
     def progress(self) -> Indexing:
@@ -55,7 +55,7 @@ class Indexing:
         return self
 
 
-async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> None:
+async def wait(first: StartupWait, engine: Indexing, workspace: str = "") -> None:
     runner = Runner(lambda: cast(Engine, engine))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -65,32 +65,27 @@ async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> No
 
 
 @pytest.mark.parametrize("known", [False, True])
-async def test_a_question_waits_until_its_folder_is_read(known: bool) -> None:
+async def test_a_request_waits_until_its_folder_is_scanned(known: bool) -> None:
     engine = Indexing(scanned_after=3, known=known)
-    await waited(FirstFiles(FOREVER), engine, "harbour")
-    assert (engine.looks, engine.asked_over) == (4, "harbour")
+    await wait(StartupWait(FOREVER), engine, "harbour")
+    assert (engine.looks, engine.workspace) == (4, "harbour")
 
 
-@pytest.mark.parametrize(
-    "hopeless",
-    [
-        {"problem": "The index cannot be written."},
-        {"is_paused": True},
-        {"retrieval_enabled": False},
-        {"phase": 0},
-    ],
-)
-async def test_nobody_waits_for_files_that_cannot_come(hopeless: dict[str, Any]) -> None:
-    engine = Indexing(**hopeless)
-    await waited(FirstFiles(FOREVER), engine)
+HOPELESS = [{"problem": "read-only"}, {"is_paused": True}, {"retrieval_enabled": False}, {"phase": 0}]
+
+
+@pytest.mark.parametrize("state", HOPELESS, ids=str)
+async def test_a_request_does_not_wait_for_files_that_cannot_come(state: dict[str, Any]) -> None:
+    engine = Indexing(**state)
+    await wait(StartupWait(FOREVER), engine)
     assert engine.looks == 1
 
 
-@pytest.mark.parametrize("missing", [{}, {"known": True}, {"scanned_after": 0, "texts_queued": 9}])
-async def test_what_never_comes_is_waited_for_once(missing: dict[str, Any]) -> None:
-    first, engine = FirstFiles(BRIEFLY), Indexing(**missing)
-    await waited(first, engine)
+@pytest.mark.parametrize("missing", [{}, {"known": True}, {"scanned_after": 0, "texts_queued": 9}], ids=str)
+async def test_what_never_comes_delays_only_the_first_request(missing: dict[str, Any]) -> None:
+    first, engine = StartupWait(BRIEFLY), Indexing(**missing)
+    await wait(first, engine)
     looks = engine.looks
     assert looks > 1
-    await waited(first, engine)
+    await wait(first, engine)
     assert engine.looks == looks + 1

@@ -1,16 +1,15 @@
-"""What engines of one process share, and what each has for itself."""
+"""Engines of one process share indexing threads, but each has its own unsaved text and folders."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.conftest import ask
+from tests.engine.engines import NO_VECTORS, indexed, new_engine, wait_for
 
 from cairn import protocol
 from cairn.engine.engine import Engine
@@ -20,29 +19,17 @@ from cairn.errors import InvalidRequestError
 from cairn.index.indexing.work_queue import WorkQueue
 from cairn.settings.tree import EmbeddingSettings
 
-NO_VECTORS: dict[str, Any] = {"embedding": {"enabled": False}, "index": {"watch": False}}
+TIDES, BERTHS = "src/harbour/tides.py", "src/harbour/berths.py"
 
-
-def until(holds: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.02)
+pytestmark = pytest.mark.usefixtures("bare_data_dir")
 
 
 @contextmanager
 def engines(*roots: Path, count: int = 2) -> Iterator[list[Engine]]:
+    """Yield engines of one host, whose indexes are complete."""
     host = Host(EmbeddingSettings(enabled=False))
-    made = [Engine(NO_VECTORS, host=host) for _ in range(count)]
-    try:
-        for engine in made:
-            for root in roots:
-                engine.add_folder(root)
-        until(lambda: all(engine.progress().complete for engine in made))
-        yield made
-    finally:
-        for engine in made:
-            engine.stop()
+    with ExitStack() as stack:
+        yield [stack.enter_context(indexed(*roots, host=host, **NO_VECTORS)) for _ in range(count)]
 
 
 def paths(engine: Engine, query: str) -> list[str]:
@@ -53,110 +40,93 @@ def indexing_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("cairn-index")]
 
 
-def test_one_thread_indexes_a_folder_for_all_of_them(workspace: Path, bare_data_dir: Path) -> None:
+def test_one_thread_indexes_a_folder_for_all_engines(workspace: Path) -> None:
     before = len(indexing_threads())
     with engines(workspace, count=4):
         assert len(indexing_threads()) == before + 1
     assert len(indexing_threads()) == before
 
 
-def test_the_folder_stays_indexed_until_the_last_of_them_lets_go(
-    workspace: Path, bare_data_dir: Path
-) -> None:
+def test_the_last_engine_keeps_the_folder_indexed(workspace: Path) -> None:
     with engines(workspace) as (first, second):
         first.stop()
         (workspace / "beacon.py").write_text("def light_beacon(): ...\n")
         second.changed(workspace / "beacon.py")
-        until(lambda: "beacon.py" in paths(second, "light_beacon"))
+        wait_for(lambda: "beacon.py" in paths(second, "light_beacon"))
 
 
-def test_unsaved_text_is_seen_by_its_own_engine_alone(workspace: Path, bare_data_dir: Path) -> None:
+def test_only_its_own_engine_finds_unsaved_text(workspace: Path) -> None:
     with engines(workspace) as (first, second):
-        file = workspace / "src/harbour/tides.py"
-        first.document_opened(file)
-        first.document_changed(file, "def draw_bridge(): ...\n")
-        assert paths(first, "draw_bridge") == ["src/harbour/tides.py"]
+        first.document_opened(workspace / TIDES)
+        first.document_changed(workspace / TIDES, "def draw_bridge(): ...\n")
+        assert paths(first, "draw_bridge") == [TIDES]
         assert paths(second, "draw_bridge") == []
 
 
-def test_what_several_editors_show_is_open_until_the_last_of_them_closes_it_or_leaves(
-    workspace: Path, bare_data_dir: Path
+def test_a_file_stays_open_while_any_editor_has_it_open(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Host(EmbeddingSettings(enabled=False))
-    told: list[list[str]] = []
-    first, second, third = (Engine(NO_VECTORS, host=host) for _ in range(3))
-    tides, berths = workspace / "src/harbour/tides.py", workspace / "src/harbour/berths.py"
-    try:
-        for engine in (first, second, third):
-            engine.add_folder(workspace)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(WorkQueue, "opened", lambda _, paths: told.append(sorted(paths)))
-            first.document_opened(tides)
-            second.document_opened(berths)
-            third.document_opened(berths)
-            second.document_closed(berths)
-            third.stop()
-            first.document_closed(tides)
-    finally:
-        for engine in (first, second, third):
-            engine.stop()
-    one, other = "src/harbour/tides.py", "src/harbour/berths.py"
-    assert told == [[one], [other, one], [other, one], [other, one], [one], []]
+    queued: list[list[str]] = []
+    with engines(workspace, count=3) as (first, second, third):
+        monkeypatch.setattr(WorkQueue, "opened", lambda _, paths: queued.append(sorted(paths)))
+        first.document_opened(workspace / TIDES)
+        second.document_opened(workspace / BERTHS)
+        third.document_opened(workspace / BERTHS)
+        second.document_closed(workspace / BERTHS)
+        third.stop()
+        first.document_closed(workspace / TIDES)
+        assert queued == [[TIDES], [BERTHS, TIDES], [BERTHS, TIDES], [BERTHS, TIDES], [TIDES], []]
 
 
-def test_a_file_that_another_editor_shows_already_is_read_again_when_it_is_opened(
-    workspace: Path, bare_data_dir: Path
-) -> None:
+def test_opening_a_file_reads_it_again(workspace: Path) -> None:
     with engines(workspace) as (first, second):
-        file = workspace / "src/harbour/tides.py"
-        first.document_opened(file)
-        until(lambda: first.progress().complete)
-        file.write_text("def light_beacon(): ...\n")  # nobody watches the folder
-        second.document_opened(file)
-        until(lambda: "src/harbour/tides.py" in paths(second, "light_beacon"))
+        first.document_opened(workspace / TIDES)
+        wait_for(lambda: first.progress().complete)
+        (workspace / TIDES).write_text("def light_beacon(): ...\n")  # the folder is not watched
+        second.document_opened(workspace / TIDES)
+        wait_for(lambda: TIDES in paths(second, "light_beacon"))
 
 
-def test_each_of_them_hears_of_what_the_thread_does(workspace: Path, bare_data_dir: Path) -> None:
+def test_each_engine_is_notified_of_changes(workspace: Path) -> None:
     host = Host(EmbeddingSettings(enabled=False))
-    heard: list[int] = []
-    made = [Engine(NO_VECTORS, lambda number=number: heard.append(number), host) for number in range(2)]
+    notified: list[int] = []
+    made = [
+        Engine({**NO_VECTORS, "index": {"watch": False}}, lambda number=number: notified.append(number), host)
+        for number in range(2)
+    ]
     try:
         for engine in made:
             engine.add_folder(workspace)
-        until(lambda: all(engine.progress().complete for engine in made))
-        heard.clear()
+        wait_for(lambda: all(engine.progress().complete for engine in made))
+        notified.clear()
         ask(made[0], "reindex", {})
-        until(lambda: {0, 1} <= set(heard))
+        wait_for(lambda: {0, 1} <= set(notified))
     finally:
         for engine in made:
             engine.stop()
 
 
-@pytest.mark.parametrize("named", ["uri", "path", "name"])
-def test_a_question_can_be_about_one_folder_of_several(
-    workspace: Path, bare_data_dir: Path, tmp_path: Path, named: str
-) -> None:
+def test_a_request_may_name_one_of_several_folders(workspace: Path, tmp_path: Path) -> None:
     other = tmp_path / "lighthouse"
     other.mkdir()
     (other / "lamp.py").write_text("def moor_ship(): ...\n")
-    with engines(workspace, other, count=1) as (engine,):
+    with indexed(workspace, other, **NO_VECTORS) as engine:
         assert set(paths(engine, "moor_ship")) > {"lamp.py"}
-        name = {"uri": other.as_uri(), "path": str(other), "name": "lighthouse"}[named]
-        assert paths(engine.over(name), "moor_ship") == ["lamp.py"]
-        assert status_of(engine.over(name)).files.indexed == 1
+        for name in (other.as_uri(), str(other), "lighthouse"):
+            assert paths(engine.over(name), "moor_ship") == ["lamp.py"]
+            assert status_of(engine.over(name)).files.indexed == 1
 
 
-def test_a_folder_that_is_not_open_or_not_the_only_one_is_refused(
-    workspace: Path, bare_data_dir: Path, tmp_path: Path
-) -> None:
+def test_an_unknown_or_ambiguous_folder_is_refused(workspace: Path, tmp_path: Path) -> None:
     namesake = tmp_path / "elsewhere" / "harbour"
     namesake.mkdir(parents=True)
-    with engines(workspace, namesake, count=1) as (engine,):
-        with pytest.raises(
-            InvalidRequestError, match=r"workspace: 'harbour' are several; give the URI or path"
+    engine = new_engine(workspace, namesake, **NO_VECTORS)
+    try:
+        for name, problem in (
+            ("harbour", "'harbour' are several; give the URI or path"),
+            ("/etc", f"'/etc' is not open; there are {workspace.as_uri()}"),
         ):
-            engine.over("harbour")
-        with pytest.raises(
-            InvalidRequestError, match=f"workspace: '/etc' is not open; there are {workspace.as_uri()}"
-        ):
-            engine.over("/etc")
+            with pytest.raises(InvalidRequestError, match=f"workspace: {problem}"):
+                engine.over(name)
+    finally:
+        engine.stop()

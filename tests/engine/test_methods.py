@@ -1,4 +1,4 @@
-"""The table of methods and the handlers that it names."""
+"""The table of methods names handlers of the right types."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ import typing
 
 import pytest
 
-from cairn.engine.methods import METHODS, SYMBOLS, Asks, Method, method_named
+from cairn.engine.methods import METHODS, SYMBOLS, Method, Needs, method_named
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import Attempt, Request
 from cairn.errors import InvalidRequestError
 
 
 @pytest.mark.parametrize("method", [*METHODS.values(), SYMBOLS], ids=lambda method: method.name)
-def test_a_handler_takes_the_params_and_gives_the_answer_that_the_table_says(method: Method) -> None:
+def test_a_handler_has_the_types_of_the_table(method: Method) -> None:
     names = {"OpenWorkspace": OpenWorkspace, "Request": Request}
     request, params, answer = typing.get_type_hints(method.handle(), localns=names).values()
-    assert (request, params) == (
-        OpenWorkspace if method.asks >= Asks.RETRIEVAL else Request,
-        method.params_class(),
-    )
+    assert request is (OpenWorkspace if method.needs >= Needs.RETRIEVAL else Request)
+    assert params is method.params_class()
     assert method.answer_type() in (answer, *typing.get_args(answer))
-    assert (typing.get_origin(answer) is Attempt) == (method.asks is Asks.ANSWER)
-    if method.asks is Asks.ANSWER:
-        assert method.stand_in()
+    assert (typing.get_origin(answer) is Attempt) == (method.needs is Needs.ANSWER)
+    if method.needs is Needs.ANSWER:
+        assert method.fallback_answer()
 
 
-def test_an_unknown_method_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     assert method_named("cairn/search") is METHODS["search"]
     with pytest.raises(InvalidRequestError, match="the methods are search, discover"):
         method_named("serach")

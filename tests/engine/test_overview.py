@@ -1,23 +1,24 @@
-"""What the page about the index is told of folders on this machine, by a process that writes and by one that only reads."""
+"""The overview describes local folders, in a process that writes and in one that only reads."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.conftest import ask
-from tests.engine.test_host import NO_VECTORS, until
+from tests.engine.engines import NO_VECTORS, indexed, new_engine, wait_for, write_files
+from tests.harbour import HARBOUR
 
 from cairn import protocol
 from cairn.engine.engine import Engine
-from cairn.engine.host import Host
-from cairn.engine.left_out import LeftOut, LeftOutByRule
+from cairn.engine.left_out import LeftOut, LeftOutByRule, in_words
 from cairn.engine.overview import FolderOverview, Overview, overview
 from cairn.engine.why_indexed import why_indexed
 from cairn.errors import InvalidRequestError
-from cairn.settings.tree import EmbeddingSettings
+from cairn.settings.tree import IndexSettings
 
 LEFT_OUT = {
     "logo.png": "", "web/icon.png": "", "node_modules/m/i.js": "x", ".env": "TOKEN=1\n", "notes.tmp": "x\n",
@@ -26,35 +27,43 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def full(workspace: Path, bare_data_dir: Path) -> Path:
+@contextmanager
+def reading_only(folder: Path) -> Iterator[Engine]:
+    """Yield an engine that only reads the index of a folder, like one of another process."""
+    engine = new_engine(**NO_VECTORS)
+    engine.add_folder(folder, keep_indexed=False)
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def full(module_folder: Path) -> Path:
     """The small project with files that different rules leave out."""
-    for path, text in LEFT_OUT.items():
-        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / path).write_text(text)
-    return workspace
+    return write_files(module_folder / "harbour", HARBOUR | LEFT_OUT)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine(full: Path) -> Iterator[Engine]:
-    made = Engine(NO_VECTORS, host=Host(EmbeddingSettings(enabled=False)))
-    made.add_folder(full)
-    until(lambda: made.progress().complete)
-    yield made
-    made.stop()
+    with indexed(full, **NO_VECTORS) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def reading(engine: Engine, full: Path) -> Iterator[Engine]:
+    with reading_only(full) as reading:
+        yield reading
 
 
 @pytest.fixture
-def reading(engine: Engine, full: Path) -> Iterator[Engine]:
-    """Another engine, as of a process that reads what `engine` has indexed."""
-    made = Engine(NO_VECTORS, host=Host(EmbeddingSettings(enabled=False)))
-    made.add_folder(full, keep_indexed=False)
-    yield made
-    made.stop()
+def own(tmp_path: Path, module_folder: Path) -> Iterator[Engine]:
+    """Another folder with the same files, indexed, which a test may change."""
+    with indexed(write_files(tmp_path / "own", HARBOUR | LEFT_OUT), **NO_VECTORS) as engine:
+        yield engine
 
 
 def counted(engine: Engine) -> Overview:
-    until(
+    """Wait until everything is counted, and return the overview."""
+    wait_for(
         lambda: all(
             each.shares is not None and each.left_out is not None for each in overview(engine).folders
         )
@@ -76,16 +85,13 @@ def test_shares_add_up_to_the_index(engine: Engine) -> None:
     folder, _ = only_folder(counted(engine))
     assert folder.shares is not None
     assert sum(each.chunks for each in folder.shares) == folder.chunks > 0
-    python = next(
-        each for each in folder.shares if each.language == "python" and each.collection.endswith("source")
-    )
+    sources = [each for each in folder.shares if each.collection.endswith("source")]
+    (python,) = (each for each in sources if each.language == "python")
     assert 0 < python.files <= python.chunks
 
 
 @pytest.mark.parametrize("name", ["engine", "reading"])
-def test_left_out_files_are_counted_by_rule_in_every_process(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+def test_left_out_files_are_counted_by_rule(name: str, request: pytest.FixtureRequest) -> None:
     _, left_out = only_folder(counted(request.getfixturevalue(name)))
     rules = by_rule(left_out)
     assert {rule: each.count for rule, each in rules.items()} == {
@@ -97,50 +103,43 @@ def test_left_out_files_are_counted_by_rule_in_every_process(
         "binary content": 1,
     }
     assert left_out.is_whole
-    assert [each.path for each in rules["built-in: directory without project text"].examples] == [
-        "node_modules/"
-    ]
+    paths = {rule: [each.path for each in found.examples] for rule, found in rules.items()}
+    assert paths["built-in: directory without project text"] == ["node_modules/"]
+    assert set(paths["ignored by .gitignore"]) == {"notes.tmp", "<img src=x onerror=alert(1)>.tmp"}
     generated = rules["built-in: generated file"].examples[0]
     assert (generated.path, generated.detail) == ("gen.go", "Code generated by x. DO NOT EDIT.")
-    assert {each.path for each in rules["ignored by .gitignore"].examples} == {
-        "notes.tmp",
-        "<img src=x onerror=alert(1)>.tmp",
-    }
     assert all(each.meaning for each in left_out.rules)
 
 
-def test_left_out_count_is_kept_while_the_index_is_the_same(engine: Engine, full: Path) -> None:
-    _, before = only_folder(counted(engine))
-    (full / "another.tmp").write_text("x\n")
-    _, after = only_folder(overview(engine))
+def test_the_count_is_cached_while_the_index_is_unchanged(own: Engine) -> None:
+    root = own.folders[0].root
+    _, before = only_folder(counted(own))
+    (root / "another.tmp").write_text("x\n")
+    _, after = only_folder(overview(own))
     assert after is before
-    (full / "new.py").write_text("def jetty(): ...\n")
-    engine.changed(full / "new.py")
-    until(lambda: by_rule(only_folder(overview(engine))[1])["ignored by .gitignore"].count == 3)
+    (root / "new.py").write_text("def jetty(): ...\n")
+    own.changed(root / "new.py")
+    wait_for(lambda: by_rule(only_folder(overview(own))[1])["ignored by .gitignore"].count == 3)
 
 
-def test_left_out_is_counted_no_longer_than_its_time(
-    engine: Engine, reading: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counting_stops_at_its_time_limit(own: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cairn.engine.left_out._SCAN_SECONDS", -1.0)
-    _, left_out = only_folder(counted(reading))
+    _, left_out = only_folder(counted(own))
     assert not left_out.is_whole
 
 
-def test_writer_is_told_apart_from_readers(engine: Engine, reading: Engine) -> None:
-    for each, is_here in ((engine, True), (reading, False)):
-        folder, _ = only_folder(counted(each))
-        writer = folder.writer
-        assert writer is not None
-        assert writer.pid == os.getpid()
-        assert writer.here is is_here
-        assert writer.since is not None
-    engine.stop()
-    folder, _ = only_folder(counted(reading))
-    assert folder.writer is None
+def test_the_writer_is_named_in_each_process(own: Engine) -> None:
+    with reading_only(own.folders[0].root) as reading:
+        for each, is_here in ((own, True), (reading, False)):
+            writer = only_folder(counted(each))[0].writer
+            assert writer is not None
+            assert (writer.pid, writer.here) == (os.getpid(), is_here)
+            assert writer.since is not None
+        own.stop()
+        assert only_folder(counted(reading))[0].writer is None
 
 
-def test_overview_tells_size_and_state(engine: Engine) -> None:
+def test_overview_has_size_and_generation(engine: Engine) -> None:
     seen = counted(engine)
     folder, _ = only_folder(seen)
     assert folder.size is not None
@@ -150,38 +149,33 @@ def test_overview_tells_size_and_state(engine: Engine) -> None:
     assert seen.team is None
 
 
-def test_overview_of_a_folder_without_index_says_so(full: Path) -> None:
-    engine = Engine(NO_VECTORS, host=Host(EmbeddingSettings(enabled=False)))
-    engine.add_folder(full, keep_indexed=False)
-    seen = counted(engine)
+def test_overview_of_a_folder_without_index_says_so(workspace: Path, module_folder: Path) -> None:
+    with reading_only(workspace) as engine:
+        seen = counted(engine)
     assert seen.health.level == "bad"
     assert "Run `cairn index`" in seen.health.text
     assert only_folder(seen)[0].shares == ()
-    engine.stop()
 
 
-def test_questions_become_points_without_their_text(engine: Engine, reading: Engine) -> None:
+def test_timings_come_from_the_log_without_query_texts(own: Engine) -> None:
     for _ in range(2):
-        ask(engine, "search", protocol.SearchParams("where do walruses moor"))
-    for each in (engine, reading):  # which share the log
-        seen = overview(each)
-        assert seen.is_logged
-        assert [(point.method, point.cached) for point in seen.timings.questions] == [
-            ("search", False),
-            ("search", True),
-        ]
-        assert "walrus" not in repr(seen.timings)
+        ask(own, "search", protocol.SearchParams("where do walruses moor"))
+    with reading_only(own.folders[0].root) as reading:
+        for each in (own, reading):
+            seen = overview(each)
+            assert seen.is_logged
+            assert [(timing.method, timing.cached) for timing in seen.timings.questions] == [
+                ("search", False), ("search", True),
+            ]  # fmt: skip
+            assert "walrus" not in repr(seen.timings)
 
 
-def test_points_of_this_process_are_shown_where_nothing_is_logged(full: Path) -> None:
-    engine = Engine(NO_VECTORS | {"log": {"queries": False}}, host=Host(EmbeddingSettings(enabled=False)))
-    engine.add_folder(full)
-    until(lambda: engine.progress().complete)
-    ask(engine, "search", protocol.SearchParams("berth"))
-    seen = overview(engine)
+def test_timings_of_this_process_are_shown_without_a_log(workspace: Path, module_folder: Path) -> None:
+    with indexed(workspace, **NO_VECTORS, log={"queries": False}) as engine:
+        ask(engine, "search", protocol.SearchParams("berth"))
+        seen = overview(engine)
     assert not seen.is_logged
-    assert [point.method for point in seen.timings.questions] == ["search"]
-    engine.stop()
+    assert [timing.method for timing in seen.timings.questions] == ["search"]
 
 
 @pytest.mark.parametrize(
@@ -196,19 +190,35 @@ def test_points_of_this_process_are_shown_where_nothing_is_logged(full: Path) ->
         ("x" * 4_000, False, False, ""),
     ],
 )
-def test_path_is_explained(engine: Engine, path: str, exists: bool, indexed: bool, rule: str) -> None:
+def test_a_path_is_explained(engine: Engine, path: str, exists: bool, indexed: bool, rule: str) -> None:
     (answer,) = why_indexed(engine, path)
     assert (answer.exists, answer.indexed, answer.rule) == (exists, indexed, rule)
     assert answer.state
     assert bool(answer.meaning) == (exists and not indexed)
 
 
-def test_path_is_explained_when_given_as_a_whole(engine: Engine, full: Path) -> None:
+def test_an_absolute_path_is_explained(engine: Engine, full: Path) -> None:
     (answer,) = why_indexed(engine, str(full / ".env"))
     assert (answer.path, answer.rule) == (".env", "built-in: may hold secrets")
 
 
+@pytest.mark.parametrize(
+    ("rule", "meaning"),
+    [
+        ("ignored by docs/.gitignore", "a line of docs/.gitignore names"),
+        ("taken back in by .cairnignore", "A line of .cairnignore takes it back in."),
+        ("larger than index.maxFileBytes", "Files larger than 7 bytes"),
+        ("cannot be read: denied", "The system does not let Cairn read it."),
+        ("no rule excludes it", ""),
+    ],
+)
+def test_a_rule_is_put_into_words(rule: str, meaning: str) -> None:
+    found = in_words(rule, IndexSettings(max_file_bytes=7))
+    assert meaning in found
+    assert bool(found) == bool(meaning)
+
+
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "a/../../b", "a\0b", "x/" * 4_000])
-def test_path_elsewhere_is_refused(engine: Engine, path: str) -> None:
+def test_a_path_outside_is_refused(engine: Engine, path: str) -> None:
     with pytest.raises(InvalidRequestError):
         why_indexed(engine, path)

@@ -1,8 +1,7 @@
-"""Where a question looks: whatever names a place, nothing from elsewhere is found, and nothing there is crowded out."""
+"""`filter.path` names places in many ways; only files in them are found, and all of the best ones."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import ask
+from tests.engine.engines import PATIENT, indexed, new_engine, wait_for, write_files
 
 from cairn.engine.engine import Engine
 from cairn.engine.scope import within
-from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError
 from cairn.workspace.ignore_patterns import Selection
 
@@ -36,7 +35,10 @@ def make_fast(ship):
     """Make the rope of a ship fast at the berth."""
     ship.rope = "fast"
 ''',
-    "harbour/deep/pilots.py": 'def embark_pilot(ship):\n    """A pilot embarks before a ship is moored."""\n    return ship\n',
+    "harbour/deep/pilots.py": '''def embark_pilot(ship):
+    """A pilot embarks before a ship is moored."""
+    return ship
+''',
     "harbour2/ships.py": "def moor_ship(ship):\n    return ship\n",
     "cranes/lift.py": '''"""Cranes."""
 
@@ -55,11 +57,12 @@ def weigh_cargo(ship):
     "app/[slug]/page.ts": "export function moorShip(ship: string) { return ship }\n",
     "app/s/page.ts": "export function moorShip(ship: string) { return ship + 1 }\n",
     "lib/docs/ropes.md": "# Ropes\n\nThe rope by which a ship is moored.\n",
-    **{
-        f"many/berth{n}.py": f'def moor_ship{n}(ship):\n    """Moor a ship at berth {n}: how a ship is moored."""\n'
-        for n in range(120)
-    },
 }
+MANY = '''def moor_ship{0}(ship):
+    """Moor a ship at berth {0}: how a ship is moored."""
+'''
+FILES |= {f"many/berth{n}.py": MANY.format(n) for n in range(120)}
+HARBOUR = {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}
 QUESTIONS = (
     "how is a ship moored at a berth",
     "what happens when a ship is moored",
@@ -71,62 +74,30 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for data and workspaces; no settings of whoever runs this."""
-    folder = tmp_path_factory.mktemp("scope")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(folder / "data"))
-        patch.setenv("CAIRN_CONFIG_DIR", str(folder / "no-settings"))
-        yield folder
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    return folder
-
-
-def over(*folders: Path) -> Engine:
-    """An engine that has indexed the folders."""
-    engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}})
-    for folder in folders:
-        engine.add_folder(folder)
-    deadline = time.monotonic() + 120
-    while not engine.progress().complete:
-        assert time.monotonic() < deadline, status_of(engine)
-        time.sleep(0.02)
-    return engine
-
-
-@pytest.fixture(scope="module")
-def port(base: Path) -> Path:
-    root = written(base / "port", FILES)
-    written(root, {"secret/hidden.py": "def moor_ship(ship): ...\n", ".cairnignore": "secret/\n"})
-    return root
+def port(module_folder: Path) -> Path:
+    hidden = {"secret/hidden.py": "def moor_ship(ship): ...\n", ".cairnignore": "secret/\n"}
+    return write_files(module_folder / "port", FILES | hidden)
 
 
 @pytest.fixture(scope="module")
 def engine(port: Path) -> Iterator[Engine]:
-    engine = over(port)
-    yield engine
-    engine.stop()
+    with indexed(port, **PATIENT) as engine:
+        yield engine
 
 
-def found(engine: Engine, question: str, *places: str, limit: int = 50) -> set[str]:
-    """The paths of all that a search and a discovery show, of any kind."""
-    only = {"path": list(places)}
-    answer = ask(engine, "search", {"query": question, "limit": limit, "filter": only})
+def found(engine: Engine, query: str, *places: str) -> set[str]:
+    """Return the paths of everything in the answers of a search and of a discovery."""
+    answer = ask(engine, "search", {"query": query, "limit": 50, "filter": {"path": list(places)}})
     candidates = {candidate.path for candidate in answer.verdict.candidates}
-    return {result.path for result in answer.results} | candidates | discovered(engine, question, *places)
+    return {result.path for result in answer.results} | candidates | discovered(engine, query, *places)
 
 
-def discovered(engine: Engine, question: str, *places: str) -> set[str]:
-    told: list[Any] = []
-    asked = {"query": question, "filter": {"path": list(places)}}
-    answer = ask(engine, "discover", asked, tell=told.append)
+def discovered(engine: Engine, query: str, *places: str) -> set[str]:
+    stages: list[Any] = []
+    params = {"query": query, "filter": {"path": list(places)}}
+    answer = ask(engine, "discover", params, tell=stages.append)
     parts = [answer.chunks, answer.bullets, answer.excerpts, *(s.bullets for s in answer.plan.sections)]
-    parts += [part for each in told for part in (each.chunks, each.bullets, each.excerpts) if part]
+    parts += [part for each in stages for part in (each.chunks, each.bullets, each.excerpts) if part]
     candidates = {candidate.path for candidate in answer.verdict.candidates}
     return {each.path for part in parts for each in part} | candidates
 
@@ -143,13 +114,13 @@ def refusal(engine: Engine, *places: str) -> str:
 @pytest.mark.parametrize(
     ("places", "paths"),
     [
-        (["harbour"], {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}),
-        (["./harbour/"], {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}),
-        (["/harbour/"], {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}),
-        (["harbour/**"], {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}),
-        (["harbour/deep/.."], {"harbour/README.md", "harbour/berths.py", "harbour/deep/pilots.py"}),
+        (["harbour"], HARBOUR),
+        (["./harbour/"], HARBOUR),
+        (["/harbour/"], HARBOUR),
+        (["harbour/**"], HARBOUR),
+        (["harbour/deep/.."], HARBOUR),
         (["harbour/berths.py"], {"harbour/berths.py"}),
-        (["deep"], {"harbour/deep/pilots.py"}),  # a name may stand anywhere, as in ignore files
+        (["deep"], {"harbour/deep/pilots.py"}),  # a name alone matches at any depth, as in ignore files
         (["pilots.py", "docs"], {"harbour/deep/pilots.py", "docs/mooring.md"}),
         (["harbour//deep", "docs"], {"harbour/deep/pilots.py", "docs/mooring.md"}),
         (["docs"], {"docs/mooring.md"}),
@@ -167,7 +138,7 @@ def test_a_place_is_found_however_it_is_written(engine: Engine, places: list[str
     assert found(engine, QUESTIONS[0], *places) == paths
 
 
-def test_an_absolute_path_and_a_uri_are_places_of_their_folder(engine: Engine, port: Path) -> None:
+def test_absolute_paths_and_uris_are_places(engine: Engine, port: Path) -> None:
     for place in (str(port / "harbour" / "deep"), (port / "harbour" / "deep").as_uri()):
         assert found(engine, QUESTIONS[0], place) == {"harbour/deep/pilots.py"}
     assert found(engine, QUESTIONS[0], f"{port}/harbour/*.py") == {"harbour/berths.py"}
@@ -175,13 +146,14 @@ def test_an_absolute_path_and_a_uri_are_places_of_their_folder(engine: Engine, p
 
 @pytest.mark.parametrize("everything", [".", "./", "**"])
 def test_the_whole_workspace_is_a_place(engine: Engine, port: Path, everything: str) -> None:
+    params = {"query": QUESTIONS[0], "limit": 20}
+    paths = [result.path for result in ask(engine, "search", params).results]
     for place in (everything, str(port)):
-        asked = {"query": QUESTIONS[0], "limit": 20}
-        limited = ask(engine, "search", {**asked, "filter": {"path": [place]}})
-        assert [r.path for r in limited.results] == [r.path for r in ask(engine, "search", asked).results]
+        limited = ask(engine, "search", {**params, "filter": {"path": [place]}})
+        assert [result.path for result in limited.results] == paths
 
 
-def test_a_link_inside_the_workspace_is_what_it_leads_to(engine: Engine, port: Path) -> None:
+def test_a_link_in_the_workspace_means_its_target(engine: Engine, port: Path) -> None:
     link = port / "current"
     try:
         link.symlink_to(port / "docs", target_is_directory=True)
@@ -199,48 +171,46 @@ PLACES = ["harbour", "harbour/deep", "cranes/lift.py", "docs", "*.md", "many/ber
     places=st.lists(st.sampled_from(PLACES), min_size=1, max_size=3, unique=True).filter(
         lambda places: not all(each.startswith("!") for each in places)
     ),
-    question=st.sampled_from(QUESTIONS),
+    query=st.sampled_from(QUESTIONS),
 )
-def test_nothing_from_elsewhere_is_found(engine: Engine, places: list[str], question: str) -> None:
+def test_only_files_in_the_places_are_found(engine: Engine, places: list[str], query: str) -> None:
     top = [place if place.startswith(("!", "*")) else f"/{place}" for place in places]
-    named = {path for path in FILES if Selection(top).names(path)}
-    assert found(engine, question, *places) <= named
+    assert found(engine, query, *places) <= {path for path in FILES if Selection(top).names(path)}
 
 
-def test_the_stages_that_search_keep_to_the_place(engine: Engine) -> None:
-    asked = {"queries": [QUESTIONS[0], "moor a ship"], "filter": {"path": ["harbour/deep"]}}
-    broad = ask(engine, "broadDiscovery", asked)
+def test_the_searching_stages_keep_to_the_place(engine: Engine) -> None:
+    params = {"queries": [QUESTIONS[0], "moor a ship"], "filter": {"path": ["harbour/deep"]}}
+    broad = ask(engine, "broadDiscovery", params)
     assert {chunk.metadata.file_path for chunk in broad.chunks} == {"harbour/deep/pilots.py"}
-    focus = ask(engine, "semanticFocus", {**asked, "collection": {"name": "port-source"}})
+    focus = ask(engine, "semanticFocus", {**params, "collection": {"name": "port-source"}})
     assert {chunk.metadata.file_path for chunk in focus.chunks} == {"harbour/deep/pilots.py"}
 
 
-def test_a_place_has_what_others_would_crowd_out(engine: Engine) -> None:
-    asked = {"query": "how is a ship moored", "limit": 10}
-    assert "harbour/deep/pilots.py" not in {r.path for r in ask(engine, "search", asked).results}
-    narrow = {**asked, "filter": {"path": ["harbour/deep"]}}
+def test_better_results_elsewhere_do_not_displace_those_in_the_place(engine: Engine) -> None:
+    params = {"query": "how is a ship moored", "limit": 10}
+    assert "harbour/deep/pilots.py" not in {r.path for r in ask(engine, "search", params).results}
+    narrow = {**params, "filter": {"path": ["harbour/deep"]}}
     assert [r.path for r in ask(engine, "search", narrow).results] == ["harbour/deep/pilots.py"]
     assert discovered(engine, "how is a ship moored", "harbour/deep") == {"harbour/deep/pilots.py"}
 
 
-def test_what_happens_in_order_is_followed_inside_of_the_place_alone(engine: Engine) -> None:
-    question = "what happens when a ship is moored"
-    everywhere = ask(engine, "discover", {"query": question, "filter": {"path": ["harbour", "cranes"]}})
-    assert "cranes/lift.py" in {excerpt.path for excerpt in everywhere.excerpts}
-    assert discovered(engine, question, "harbour/berths.py") == {"harbour/berths.py"}
+def test_calls_are_followed_only_inside_the_place(engine: Engine) -> None:
+    query = "what happens when a ship is moored"
+    both = ask(engine, "discover", {"query": query, "filter": {"path": ["harbour", "cranes"]}})
+    assert "cranes/lift.py" in {excerpt.path for excerpt in both.excerpts}
+    assert discovered(engine, query, "harbour/berths.py") == {"harbour/berths.py"}
 
 
-def test_an_overview_is_given_by_the_readme_of_the_place(engine: Engine) -> None:
+def test_the_readme_of_the_place_gives_the_overview(engine: Engine) -> None:
     answer = ask(engine, "discover", {"query": "what is harbour", "filter": {"path": ["harbour"]}})
     assert answer.chunks[0].path == "harbour/README.md"
     assert {bullet.path for bullet in answer.bullets} == {"harbour/README.md"}
 
 
-def test_collections_without_a_chunk_in_the_place_take_no_part(engine: Engine) -> None:
-    # A question that names a collection is about that one; here it has nothing.
-    answer = ask(
-        engine, "discover", {"query": "docs of how a ship is moored", "filter": {"path": ["cranes"]}}
-    )
+def test_collections_without_a_chunk_in_the_place_are_not_searched(engine: Engine) -> None:
+    # The query names the collection of documents, which has nothing in the place.
+    params = {"query": "docs of how a ship is moored", "filter": {"path": ["cranes"]}}
+    answer = ask(engine, "discover", params)
     assert answer.metrics.collections_searched == 1
     assert {chunk.path for chunk in answer.chunks} == {"cranes/lift.py"}
 
@@ -257,10 +227,7 @@ def test_collections_without_a_chunk_in_the_place_take_no_part(engine: Engine) -
         ("/etc/xyzzy", "is outside of the workspace"),
         ("file:///etc/xyzzy", "is outside of the workspace"),
         ("file://other.example/harbour", "is outside of the workspace"),
-        (
-            "secret",
-            "nothing in 'secret' is indexed; `cairn doctor --why secret` says which rule leaves it out",
-        ),
+        ("secret", "nothing in 'secret' is indexed; `cairn doctor --why secret` says which rule"),
         ("", "'' names nothing"),
         ("harbour/[a", "'harbour/[a' can match no file"),
         ("harbor/**/*.py", "there is no 'harbor' in the workspace; did you mean 'harbour'"),
@@ -270,9 +237,7 @@ def test_collections_without_a_chunk_in_the_place_take_no_part(engine: Engine) -
         ("x" * 4_000, "there is no 'xxx"),
     ],
 )
-def test_a_place_that_there_is_not_is_told_with_what_may_be_meant(
-    engine: Engine, place: str, problem: str
-) -> None:
+def test_an_unknown_place_is_refused_with_a_similar_one(engine: Engine, place: str, problem: str) -> None:
     assert problem in refusal(engine, place)
 
 
@@ -280,12 +245,12 @@ def test_one_wrong_place_of_several_is_refused(engine: Engine) -> None:
     assert "'harbor'" in refusal(engine, "docs", "harbor")
 
 
-def test_more_places_than_anybody_names_are_refused(engine: Engine) -> None:
+def test_too_many_places_are_refused(engine: Engine) -> None:
     with pytest.raises(InvalidRequestError, match=r"filter\.path: expected 100 at most, got 101"):
         ask(engine, "search", {"query": "ship", "filter": {"path": ["docs"] * 101}})
 
 
-def test_what_is_typed_and_not_saved_is_part_of_its_folder(engine: Engine, port: Path) -> None:
+def test_unsaved_text_is_in_its_folder(engine: Engine, port: Path) -> None:
     engine.document_changed(port / "docs/mooring.md", "# Anchors\n\nHow a ship is anchored.\n")
     engine.document_changed(port / "drafts/new.md", "# Draft\n\nHow a ship is moored, in a draft.\n")
     try:
@@ -299,85 +264,75 @@ def test_what_is_typed_and_not_saved_is_part_of_its_folder(engine: Engine, port:
     assert "there is no 'drafts'" in refusal(engine, "drafts")
 
 
-def test_a_folder_made_since_and_indexed_is_found(base: Path) -> None:
-    root = written(base / "growing", {"src/a.py": "def moor_ship(ship): ...\n"})
-    engine = over(root)
-    assert ask(engine, "search", {"query": "moor_ship", "filter": {"path": ["*.py"]}}).results
-    written(root, {"new/b.py": "def moor_ship(ship): ...\n"})
-    engine.changed(root / "new")
-    engine.changed(root / "new/b.py")
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            if found(engine, "moor_ship", "new") == {"new/b.py"}:
-                break
-        except InvalidRequestError:  # not indexed yet
-            pass
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    assert found(engine, "moor_ship", "*.py") == {"src/a.py", "new/b.py"}
-    engine.stop()
+def test_a_new_folder_is_found_once_it_is_indexed(module_folder: Path) -> None:
+    root = write_files(module_folder / "growing", {"src/a.py": "def moor_ship(ship): ...\n"})
+    with indexed(root, **PATIENT) as engine:
+        assert ask(engine, "search", {"query": "moor_ship", "filter": {"path": ["*.py"]}}).results
+        write_files(root, {"new/b.py": "def moor_ship(ship): ...\n"})
+        engine.changed(root / "new")
+        engine.changed(root / "new/b.py")
+        wait_for(lambda: engine.folders[0].reader.page("new/b.py"))
+        assert found(engine, "moor_ship", "new") == {"new/b.py"}
+        assert found(engine, "moor_ship", "*.py") == {"src/a.py", "new/b.py"}
 
 
-def test_before_the_first_scan_a_folder_on_disk_is_no_mistake(base: Path) -> None:
-    root = written(base / "unread", {"src/a.py": "def moor_ship(ship): ...\n"})
-    engine = Engine({})
+def test_an_existing_folder_is_not_an_error_before_the_first_scan(module_folder: Path) -> None:
+    root = write_files(module_folder / "unread", {"src/a.py": "def moor_ship(ship): ...\n"})
+    engine = new_engine()
     engine.add_folder(root, keep_indexed=False)
     assert ask(engine, "search", {"query": "moor_ship", "filter": {"path": ["src"]}}).results == ()
     assert "there is no 'scr'" in refusal(engine, "scr")
     engine.stop()
 
 
+# --- several folders -----------------------------------------------------------------------------------
+
+
 @pytest.fixture(scope="module")
-def both(base: Path) -> Iterator[tuple[Engine, Path, Path]]:
+def both(module_folder: Path) -> Iterator[Engine]:
     text = "def moor_ship(ship):\n    return ship\n"
-    one = written(base / "both/ferry", {"src/a.py": text, "only/b.py": text})
-    other = written(base / "both/liner", {"src/a.py": text, "src/liner/c.py": text, "ferry/d.py": text})
-    engine = over(one, other)
-    yield engine, one, other
-    engine.stop()
+    one = {"src/a.py": text, "only/b.py": text}
+    other = {"src/a.py": text, "src/liner/c.py": text, "ferry/d.py": text}
+    roots = (write_files(module_folder / "ferry", one), write_files(module_folder / "liner", other))
+    with indexed(*roots, **PATIENT) as engine:
+        yield engine
 
 
-class TestSeveralFolders:
-    @pytest.mark.parametrize(
-        ("places", "files"),
-        [
-            (["src"], {"ferry/src/a.py", "liner/src/a.py", "liner/src/liner/c.py"}),
-            (["only"], {"ferry/only/b.py"}),
-            (["liner/src"], {"liner/src/a.py", "liner/src/liner/c.py"}),
-            (["liner"], {"liner/src/a.py", "liner/src/liner/c.py", "liner/ferry/d.py"}),
-            (["liner/src/*.py"], {"liner/src/a.py"}),
-            (["liner/*/*.py"], {"liner/src/a.py", "liner/ferry/d.py"}),
-            (["only", "liner/ferry"], {"ferry/only/b.py", "liner/ferry/d.py"}),
-            (["*.py", "!src/"], {"ferry/only/b.py", "liner/ferry/d.py"}),
-            # A folder of this name lies in one of them: its path there comes first.
-            (["ferry"], {"liner/ferry/d.py"}),
-            (["ferry/only"], {"ferry/only/b.py"}),
-        ],
-    )
-    def test_places_are_told_as_paths_are_shown(
-        self, both: tuple[Engine, Path, Path], places: list[str], files: set[str]
-    ) -> None:
-        assert self.files(both[0], places) == files
+def files_in(engine: Engine, places: Sequence[str]) -> set[str]:
+    params = {"query": "moor_ship", "filter": {"path": list(places)}}
+    results = ask(engine, "search", {**params, "limit": 50}).results
+    chunks = ask(engine, "discover", params).chunks
+    return {f"{each.folder.rpartition('/')[2]}/{each.path}" for each in (*results, *chunks)}
 
-    def test_an_absolute_path_is_of_one_folder(self, both: tuple[Engine, Path, Path]) -> None:
-        engine, one, other = both
-        assert self.files(engine, [str(one / "src")]) == {"ferry/src/a.py"}
-        assert self.files(engine, [str(other)]) == self.files(engine, ["liner"])
-        assert self.files(engine, [f"{one}/**/*.py"]) == {"ferry/src/a.py", "ferry/only/b.py"}
 
-    def test_what_none_of_them_has_is_refused(self, both: tuple[Engine, Path, Path]) -> None:
-        assert "there is no 'liner/scr' in the workspace; did you mean 'liner/src'?" in refusal(
-            both[0], "liner/scr"
-        )
-        assert "at its top are ferry, only, src" in refusal(both[0], "xyzzy")
+@pytest.mark.parametrize(
+    ("places", "files"),
+    [
+        (["src"], {"ferry/src/a.py", "liner/src/a.py", "liner/src/liner/c.py"}),
+        (["only"], {"ferry/only/b.py"}),
+        (["liner/src"], {"liner/src/a.py", "liner/src/liner/c.py"}),
+        (["liner"], {"liner/src/a.py", "liner/src/liner/c.py", "liner/ferry/d.py"}),
+        (["liner/src/*.py"], {"liner/src/a.py"}),
+        (["liner/*/*.py"], {"liner/src/a.py", "liner/ferry/d.py"}),
+        (["only", "liner/ferry"], {"ferry/only/b.py", "liner/ferry/d.py"}),
+        (["*.py", "!src/"], {"ferry/only/b.py", "liner/ferry/d.py"}),
+        (["ferry"], {"liner/ferry/d.py"}),  # a path in a folder beats the name of a folder
+        (["ferry/only"], {"ferry/only/b.py"}),
+        (["{module}/ferry/src"], {"ferry/src/a.py"}),
+        (["{module}/liner"], {"liner/src/a.py", "liner/src/liner/c.py", "liner/ferry/d.py"}),
+        (["{module}/ferry/**/*.py"], {"ferry/src/a.py", "ferry/only/b.py"}),
+    ],
+)
+def test_places_may_start_with_the_folders_name(
+    both: Engine, module_folder: Path, places: list[str], files: set[str]
+) -> None:
+    assert files_in(both, [place.format(module=module_folder) for place in places]) == files
 
-    @staticmethod
-    def files(engine: Engine, places: Sequence[str]) -> set[str]:
-        asked = {"query": "moor_ship", "filter": {"path": list(places)}}
-        results = ask(engine, "search", {**asked, "limit": 50}).results
-        chunks = ask(engine, "discover", asked).chunks
-        return {f"{each.folder.rpartition('/')[2]}/{each.path}" for each in (*results, *chunks)}
+
+def test_a_place_in_none_of_several_folders_is_refused(both: Engine) -> None:
+    problem = "there is no 'liner/scr' in the workspace; did you mean 'liner/src'?"
+    assert problem in refusal(both, "liner/scr")
+    assert "at its top are ferry, only, src" in refusal(both, "xyzzy")
 
 
 def test_a_plain_folder_is_read_by_a_range_of_paths(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""The stages of discovery through the engine: whatever they are sent, they answer or say what is wrong with it."""
+"""The single stages of discovery answer any request, or say what is wrong with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import enum
 import itertools
 import json
 import os
-import time
 import typing
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import ask
+from tests.engine.engines import NO_VECTORS, indexed
 
 from cairn import protocol
 from cairn.engine import methods
 from cairn.engine.engine import Engine
-from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.schema.bounds import Bounds, bounds_of
 from cairn.schema.convert import camel_case, structure, unstructure
@@ -50,18 +49,9 @@ SENTENCES = (
     "\0\ud800 \u2028 ``` ]( (((( \"\"\" /* */ \r\n",
 )  # fmt: skip
 NAMES = (
-    "harbour-source",
-    "harbour-docs",
-    "x-test",
-    "*",
-    "[",
-    "../a.md",
-    "README.md",
-    "src/a.py",
-    "",
-    "\ud800",
-    "\0",
-)
+    "harbour-source", "harbour-docs", "x-test", "*", "[", "../a.md", "README.md", "src/a.py", "",
+    "\ud800", "\0",
+)  # fmt: skip
 
 junk = st.recursive(
     st.none()
@@ -78,7 +68,7 @@ SHARE = Bounds(0, 1)
 
 
 def fitting(hint: Any, sound: bool) -> st.SearchStrategy[Any]:
-    """JSON that has the shape of `hint`; if `sound`, with values that are taken almost everywhere."""
+    """Generate JSON of the shape of `hint`; if `sound`, with values that almost every field accepts."""
     if hint is str:
         return texts if sound else texts | st.text(st.characters(codec=None), max_size=30)
     if hint is bool:
@@ -104,7 +94,7 @@ def fitting(hint: Any, sound: bool) -> st.SearchStrategy[Any]:
 
 
 def shaped(cls: Any, sound: bool, own_config: Any = None) -> st.SearchStrategy[dict[str, Any]]:
-    """An object of the class: what it needs and any of the rest, all of which may be junk unless `sound`."""
+    """Generate an object of the class with required and optional fields, some of them junk unless `sound`."""
     if cls is protocol.Range and sound:
         lines = st.lists(st.integers(0, 20), min_size=2, max_size=2).map(sorted)
         return lines.map(lambda pair: unstructure(protocol.whole_lines(*pair)))
@@ -129,40 +119,26 @@ def seldom_junk(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Iterator[Engine]:
-    folder, data = tmp_path_factory.mktemp("port") / "harbour", tmp_path_factory.mktemp("data")
+def engine(module_folder: Path) -> Iterator[Engine]:
+    folder = module_folder / "harbour"
     folder.mkdir()
     (folder / "README.md").write_text(f"# Harbour\n\n{SENTENCES[0]}\n")
     (folder / "moor.py").write_text(SENTENCES[1] + "    return ship\n")
     for part in range(40):
         words = " ".join(f"ship berth tide pilot word{part}x{n}." for n in range(40))
         (folder / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
-    (data / "grammars").symlink_to(real_models.parent / "grammars", target_is_directory=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(data))
-        patch.setenv("CAIRN_CONFIG_DIR", str(data / "no-settings"))
-        engine = Engine({"index": {"watch": False}, "embedding": {"enabled": False}})
-        engine.add_folder(folder)
-        deadline = time.monotonic() + 60
-        while not engine.progress().complete:
-            assert time.monotonic() < deadline, status_of(engine)
-            time.sleep(0.02)
+    with indexed(folder, **NO_VECTORS) as engine:
         yield engine
-        engine.stop()
 
 
-def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
+def test_every_stage_has_its_own_settings() -> None:
     assert list(methods.STAGES) == list(CONFIGS)
-    own = {
-        type(value)
-        for value in attrs.asdict(DiscoveryConfig(), recurse=False).values()
-        if attrs.has(type(value))
-    }
-    assert set(CONFIGS.values()) == own
+    values = attrs.asdict(DiscoveryConfig(), recurse=False).values()
+    assert set(CONFIGS.values()) == {type(value) for value in values if attrs.has(type(value))}
 
 
 def answered(engine: Engine, name: str, params: Any) -> bool:
-    """Whether the stage answered, with what JSON can hold, and did not refuse. Anything else is an error."""
+    """Return whether the stage answered with valid JSON, or refused. Other errors fail the test."""
     try:
         answer = ask(engine, name, params)
     except InvalidRequestError:
@@ -177,7 +153,7 @@ hypotheses = settings(
 
 
 @pytest.mark.parametrize("name", PARAMS)
-def test_whatever_a_stage_is_sent_it_answers_or_says_what_is_wrong(engine: Engine, name: str) -> None:
+def test_a_stage_answers_or_refuses_any_request(engine: Engine, name: str) -> None:
     @hypotheses
     @given(shaped(PARAMS[name], False, CONFIGS[name]) | junk)
     def holds(params: Any) -> None:
@@ -187,32 +163,32 @@ def test_whatever_a_stage_is_sent_it_answers_or_says_what_is_wrong(engine: Engin
 
 
 @pytest.mark.parametrize("name", PARAMS)
-def test_a_stage_answers_what_is_in_its_limits_however_odd(engine: Engine, name: str) -> None:
+def test_a_stage_answers_any_request_within_its_limits(engine: Engine, name: str) -> None:
     @hypotheses
     @given(shaped(PARAMS[name], True, CONFIGS[name]))
     def holds(params: Any) -> None:
-        params.get("config", {}).pop("tokenizer", None)  # there is no such file
-        params.get("filter", {}).pop("path", None)  # nor such a folder
+        params.get("config", {}).pop("tokenizer", None)  # the file does not exist
+        params.get("filter", {}).pop("path", None)  # the folder does not exist
         assert answered(engine, name, params)
 
     holds()
 
 
 @pytest.mark.parametrize("name", ["semanticFocus", "discover"])
-def test_a_cross_encoder_that_is_asked_for_is_warned_of(
+def test_a_request_for_a_cross_encoder_logs_a_warning(
     engine: Engine, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = {"crossEncoder": True}
+    own = {"crossEncoder": True}
     params = {
-        "semanticFocus": {"queries": ["berth"], "collection": {"name": "harbour-docs"}, "config": asked},
-        "discover": {"query": "berth", "config": {"focus": asked}},
+        "semanticFocus": {"queries": ["berth"], "collection": {"name": "harbour-docs"}, "config": own},
+        "discover": {"query": "berth", "config": {"focus": own}},
     }
     assert ask(engine, name, params[name])
     assert "crossEncoder has no effect: no cross-encoder comes with Cairn" in caplog.text
 
 
 @pytest.mark.parametrize("stage", [*PARAMS][3:5])
-def test_a_stage_that_searches_ends_when_it_is_cancelled(engine: Engine, stage: str) -> None:
+def test_a_cancelled_stage_ends(engine: Engine, stage: str) -> None:
     params = {"queries": [f"ship berth word{n}x{n}" for n in range(30)]}
     if stage == "semanticFocus":
         params["collection"] = {"name": "harbour-docs"}
@@ -220,31 +196,31 @@ def test_a_stage_that_searches_ends_when_it_is_cancelled(engine: Engine, stage: 
     request = structure(params, PARAMS[stage])
     with pytest.raises(QueryCancelledError):
         ask(engine, stage, request, lambda: next(looks) >= 3)
-    assert next(looks) <= 3 * 30 + 10  # each query's leg looks before it begins
+    assert next(looks) <= 3 * 30 + 10  # each query's leg checks before it starts
     assert ask(engine, stage, request).chunks
 
 
 @pytest.mark.parametrize("last", ["filter_collections", "broad_discovery", "compress_evidence"])
-def test_a_cancelled_discovery_begins_no_other_stage(engine: Engine, last: str) -> None:
-    told: list[str] = []
+def test_a_cancelled_discovery_starts_no_other_stage(engine: Engine, last: str) -> None:
+    stages: list[str] = []
+
+    def note(progress: protocol.DiscoverProgress) -> None:
+        stages.append(progress.stage)
+
     params = protocol.DiscoverParams(f"which ship has which berth {last}")
     with pytest.raises(QueryCancelledError):
-        ask(engine, "discover", params, lambda: last in told, lambda progress: told.append(progress.stage))
-    assert told[-1] == last
-    ask(engine, "discover", params, tell=lambda progress: told.append(progress.stage))
-    assert told[-1] == "render_llm_prompt"
+        ask(engine, "discover", params, lambda: last in stages, note)
+    assert stages[-1] == last
+    ask(engine, "discover", params, tell=note)
+    assert stages[-1] == "render_llm_prompt"
 
 
-def test_evidence_is_not_looked_for_outside_of_the_index(engine: Engine, tmp_path: Path) -> None:
+def test_evidence_is_not_read_from_files_outside_the_index(engine: Engine, tmp_path: Path) -> None:
     secret = "The password of the harbour master is written on this very page."
     (tmp_path / "secret.md").write_text(secret)
     [folder] = engine.folders
-    places = [
-        os.path.relpath(tmp_path / "secret.md", folder.root),
-        str(tmp_path / "secret.md"),
-        "docs/../../secret.md",
-    ]
-    for path in places:
+    relative = os.path.relpath(tmp_path / "secret.md", folder.root)
+    for path in (relative, str(tmp_path / "secret.md"), "docs/../../secret.md"):
         metadata = {"filePath": path, "lineRange": [0, 1], "folder": folder.uri}
         chunk = {"collection": "x", "docId": path, "content": secret, "score": 0.9, "metadata": metadata}
         request = structure({"chunks": [chunk], "query": "password"}, PARAMS["compressEvidence"])

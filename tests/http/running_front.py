@@ -1,4 +1,4 @@
-"""A running HTTP front over real sockets, with an engine that does what a test needs."""
+"""A running HTTP front over real sockets, with a configurable runner instead of an engine."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from cairn.http.admission import Served
 from cairn.http.app import http_app
 from cairn.http.connection import Web
 from cairn.http.guard import Guard
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token
 from cairn.settings.tree import ServeSettings
 
 TOKEN = Token("A" * 43, Path("serve-token"))
 PATIENCE_SECONDS = 60
-QUICK = {"_HEAD_SECONDS": 0.3, "_UNREAD_SECONDS": 0.3, "_KEPT_SECONDS": 1}
+QUICK = {"_HEAD_SECONDS": 0.3, "_UNREAD_SECONDS": 0.3, "_KEEP_ALIVE_SECONDS": 1}
 
 
 @define
 class StagedRunner:
-    """Answers as it is told to."""
+    """A runner that sends `stages` on a thread, waits for `proceed` if it `waits`, and returns `act()`."""
 
     act: Callable[[], Any] = lambda: {"ok": True}
-    asked: list[tuple[str, Any, str]] = field(factory=list)
+    calls: list[tuple[str, Any, str]] = field(factory=list)
+    """The name, the params and the workspace of each call."""
     cancelled: asyncio.Event = field(factory=asyncio.Event)
     waits: bool = False
-    let_go: asyncio.Event = field(factory=asyncio.Event)
+    proceed: asyncio.Event = field(factory=asyncio.Event)
     stages: Callable[[Tell], None] = lambda tell: None
-    """What is told before the answer; called on a thread, as an engine's are."""
 
     async def answer(
         self,
@@ -50,12 +50,12 @@ class StagedRunner:
         seconds: float | None = None,
         tell: Tell | None = None,
     ) -> Any:
-        self.asked.append((name, data, workspace))
+        self.calls.append((name, data, workspace))
         try:
             if tell is not None:
                 await asyncio.to_thread(self.stages, tell)
             if self.waits:
-                await self.let_go.wait()
+                await self.proceed.wait()
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
@@ -64,7 +64,7 @@ class StagedRunner:
 
 @define
 class Running:
-    """A front that listens."""
+    """A listening front."""
 
     port: int
     runner: StagedRunner
@@ -73,12 +73,12 @@ class Running:
     connections: Callable[[], int] = lambda: 0
 
     async def exchange(self, data: bytes) -> bytes:
-        """Send bytes; everything that comes back until the connection is closed."""
+        """Send bytes, and return everything that the front sends before it closes the connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(data)
             return await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
-        except ConnectionError:  # the server left before it had read everything
+        except ConnectionError:  # The server closed the connection before it had read everything.
             return b""
         finally:
             writer.close()
@@ -102,7 +102,7 @@ class Running:
         return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode("latin-1") + body
 
     async def ask(self, *arguments: Any, **changes: Any) -> tuple[int, Any]:
-        """The status and the JSON of an answer."""
+        """Send a request, and return the status and the JSON of the answer."""
         return parsed(await self.exchange(self.request(*arguments, **changes)))
 
 
@@ -122,7 +122,7 @@ async def running(
     limits: Mapping[str, float] | None = None,
     ready: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Running]:
-    """A front; `limits` stand in for the constants of `cairn.http.connection`."""
+    """Run a front; `limits` replace constants of `cairn.http.connection`."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     front = Running(port, runner or StagedRunner(), Presence(), PrometheusMetrics())
@@ -149,7 +149,7 @@ async def running(
             await serving
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def wait_until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not holds():
             await asyncio.sleep(0.01)

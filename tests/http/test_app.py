@@ -1,5 +1,4 @@
-"""The HTTP front over real sockets, with an engine that does what a test needs: who may ask, and what nobody
-can hold up."""
+"""The HTTP front over real sockets: access control, requests and answers, limits, and idle time."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from running_front import PATIENCE_SECONDS, QUICK, TOKEN, StagedRunner, code, parsed, running, until
+from running_front import PATIENCE_SECONDS, QUICK, TOKEN, StagedRunner, code, parsed, running, wait_until
 from starlette.datastructures import Headers
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
@@ -17,13 +16,13 @@ from cairn.http.admission import MAX_IN_FLIGHT
 from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved
-from cairn.operations.idling import Presence
 from cairn.operations.metrics import IndexFigures
+from cairn.operations.presence import Presence
 from cairn.settings.tree import ServeSettings
 
 pytestmark = pytest.mark.asyncio
 
-# --- who may ask -----------------------------------------------------------------------------------
+# --- access control --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -53,16 +52,14 @@ pytestmark = pytest.mark.asyncio
         ({"body": b"{"}, (400, "invalidJson")),
     ],
 )
-async def test_a_wrong_request_is_refused_before_anything_is_asked(
-    changes: dict[str, Any], refusal: tuple[int, str]
-) -> None:
+async def test_wrong_request_is_refused(changes: dict[str, Any], refusal: tuple[int, str]) -> None:
     async with running() as front:
         assert code(await front.ask(**changes)) == refusal
-        assert front.runner.asked == []
+        assert front.runner.calls == []
         assert (await front.ask())[0] == 200
 
 
-async def test_names_of_this_machine_and_its_own_pages_may_ask() -> None:
+async def test_loopback_hosts_and_origins_are_accepted() -> None:
     async with running() as front:
         for host in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST", "localhost."):
             assert (await front.ask(Host=f"{host}:{front.port}"))[0] == 200
@@ -70,7 +67,7 @@ async def test_names_of_this_machine_and_its_own_pages_may_ask() -> None:
             assert (await front.ask(Origin=f"http://{origin}:{front.port}"))[0] == 200
 
 
-async def test_no_answer_lets_a_page_of_another_origin_read_it() -> None:
+async def test_answers_allow_no_other_origin_to_read_them() -> None:
     async with running() as front:
         for changes in ({}, {"method": "OPTIONS", "Origin": f"http://localhost:{front.port}"}):
             answer = await front.exchange(front.request(**changes))  # type: ignore[arg-type]
@@ -79,7 +76,7 @@ async def test_no_answer_lets_a_page_of_another_origin_read_it() -> None:
         assert b'www-authenticate: bearer realm="cairn"' in refused.lower()
 
 
-async def test_health_is_told_without_the_token_and_says_nothing_else() -> None:
+async def test_only_health_needs_no_token() -> None:
     ready = [False]
     async with running(ready=lambda: ready[0]) as front:
         health = {"body": b"", "method": "GET", "Authorization": None}
@@ -87,36 +84,34 @@ async def test_health_is_told_without_the_token_and_says_nothing_else() -> None:
         assert await front.ask(path="/readyz", **health) == (503, {"ready": False})
         ready[0] = True
         assert await front.ask(path="/readyz", **health) == (200, {"ready": True})
-        assert code(await front.ask(path="/healthz", **{**health, "Host": "evil.example"})) == (
-            421,
-            "wrongHost",
-        )
+        foreign = await front.ask(path="/healthz", **{**health, "Host": "evil.example"})
+        assert code(foreign) == (421, "wrongHost")
         for path in ("/metrics", "/openapi.json", "/api/v1/status", "/nothing", "/mcp"):
             assert code(await front.ask(path=path, **health)) == (401, "unauthorized")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "203.0.113.7"])
-async def test_an_address_that_others_reach_is_refused_unless_that_is_allowed(host: str) -> None:
+async def test_remote_address_needs_allow_remote(host: str) -> None:
     with pytest.raises(InvalidRequestError, match=r"--host: other machines .*--allow-remote"):
         resolved(host, allow_remote=False)
     assert resolved(host, allow_remote=True)
 
 
-async def test_loopback_addresses_need_no_allowance() -> None:
-    assert resolved("127.0.0.1", allow_remote=False) == "127.0.0.1"
-    assert resolved("localhost", allow_remote=False) in ("127.0.0.1", "::1")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_loopback_address_does_not_need_allow_remote(host: str) -> None:
+    assert resolved(host, allow_remote=False) in ("127.0.0.1", "::1")
 
 
-async def test_whoever_is_let_in_from_outside_may_name_an_address_but_no_foreign_name() -> None:
+async def test_remote_guard_accepts_addresses_but_not_foreign_names() -> None:
     guard = Guard(TOKEN, "0.0.0.0", 7420)
-    guard.check_place(Headers({"host": "192.0.2.1:7420"}))
-    guard.check_place(Headers({"host": f"{socket.gethostname()}:7420"}))
+    for name in ("192.0.2.1", socket.gethostname()):
+        guard.check_place(Headers({"host": f"{name}:7420"}))
     with pytest.raises(RefusedError, match="Host must name"):
         guard.check_place(Headers({"host": "rebound.example:7420"}))
 
 
 @pytest.mark.parametrize(
-    ("address", "host", "origin", "may"),
+    ("address", "host", "origin", "is_own"),
     [
         ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1:7420", True),
         ("0.0.0.0", "[2001:DB8::1]:7420", "HTTP://[2001:db8::1]:7420", True),
@@ -130,27 +125,23 @@ async def test_whoever_is_let_in_from_outside_may_name_an_address_but_no_foreign
         ("127.0.0.1", "127.0.0.1:7420", "http://", False),
     ],
 )
-async def test_a_page_may_ask_only_the_server_that_it_is_from(
-    address: str, host: str, origin: str, may: bool
-) -> None:
+async def test_page_may_query_only_its_own_server(address: str, host: str, origin: str, is_own: bool) -> None:
     headers = Headers({"host": host, "origin": origin})
-    with nullcontext() if may else pytest.raises(RefusedError, match="other origins"):
+    with nullcontext() if is_own else pytest.raises(RefusedError, match="other origins"):
         Guard(TOKEN, address, 7420).check_place(headers)
 
 
-# --- what is asked and answered ----------------------------------------------------------------------
+# --- requests and answers ----------------------------------------------------------------------------
 
 
-async def test_params_and_the_workspace_reach_the_engine_as_they_are() -> None:
+async def test_params_and_workspace_reach_the_engine() -> None:
     async with running() as front:
-        assert await front.ask(b'{"query": "\xc3\xa4"}', "/api/v1/search?workspace=file%3A%2F%2F%2Fa") == (
-            200,
-            {"ok": True},
-        )
+        path = "/api/v1/search?workspace=file%3A%2F%2F%2Fa"
+        assert await front.ask(b'{"query": "\xc3\xa4"}', path) == (200, {"ok": True})
         assert (await front.ask(b"", "/api/v1/build_answer_plan"))[0] == 200
         assert (await front.ask(b"null", "/api/v1/pause"))[0] == 200
         assert (await front.ask(b"", "/api/v1/status", "GET"))[0] == 200
-        assert front.runner.asked == [
+        assert front.runner.calls == [
             ("search", {"query": "ä"}, "file:///a"),
             ("buildAnswerPlan", {}, ""),
             ("pause", {}, ""),
@@ -158,7 +149,7 @@ async def test_params_and_the_workspace_reach_the_engine_as_they_are() -> None:
         ]
 
 
-async def test_only_what_changes_nothing_is_answered_to_get() -> None:
+async def test_get_works_only_for_methods_without_params_and_changes() -> None:
     async with running() as front:
         assert (await front.ask(b"", "/api/v1/collections", "GET"))[0] == 200
         for name in ("pause", "resume", "search"):
@@ -174,7 +165,7 @@ async def test_only_what_changes_nothing_is_answered_to_get() -> None:
         (RuntimeError("secret detail"), (500, "internal")),
     ],
 )
-async def test_errors_of_the_engine_are_told_by_kind(problem: Exception, refusal: tuple[int, str]) -> None:
+async def test_errors_of_the_engine_have_codes(problem: Exception, refusal: tuple[int, str]) -> None:
     def fail() -> None:
         raise problem
 
@@ -187,7 +178,7 @@ async def test_errors_of_the_engine_are_told_by_kind(problem: Exception, refusal
             assert (error["field"], error["message"]) == ("filter.path", "filter.path: is wrong")
 
 
-async def test_requests_are_counted_by_addresses_that_there_are() -> None:
+async def test_requests_are_counted_by_known_addresses() -> None:
     async with running() as front:
         await front.ask()
         for number in range(3):
@@ -198,47 +189,44 @@ async def test_requests_are_counted_by_addresses_that_there_are() -> None:
         assert "made-up" not in text
 
 
-# --- what nobody can hold up -------------------------------------------------------------------------
+# --- limits --------------------------------------------------------------------------------------------
 
 
-async def test_a_body_that_is_too_large_is_refused_whether_its_length_is_told_or_not() -> None:
+async def test_too_large_body_is_refused_with_or_without_a_length() -> None:
     async with running(settings=ServeSettings(max_body_bytes=1_000)) as front:
         large = b'"' + b"a" * 1_000 + b'"'
-        assert code(await front.ask(large)) == (413, "tooLarge")
-        chunked = (
-            b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (large[:600], large[600:]))
-            + b"0\r\n\r\n"
-        )
+        parts = (large[:600], large[600:], b"")
+        chunked = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
         request = front.request(b"", Transfer_Encoding="chunked", Content_Length=None) + chunked
-        assert code(parsed(await front.exchange(request))) == (413, "tooLarge")
-        assert code(await front.ask(b"", Content_Length=str(10**18), Expect="100-continue")) == (
-            413,
-            "tooLarge",
-        )
-        assert front.runner.asked == []
-        fits = b'"' + b"a" * 900 + b'"'
-        assert (await front.ask(fits))[0] == 200
+        for answer in (
+            await front.ask(large),
+            parsed(await front.exchange(request)),
+            await front.ask(b"", Content_Length=str(10**18), Expect="100-continue"),
+        ):
+            assert code(answer) == (413, "tooLarge")
+        assert front.runner.calls == []
+        assert (await front.ask(b'"' + large[102:]))[0] == 200
 
 
-async def test_a_body_that_never_ends_is_given_up() -> None:
+async def test_incomplete_body_times_out() -> None:
     async with running(settings=ServeSettings(request_seconds=0.2)) as front:
         request = front.request(b"", Content_Length="10") + b"{"
         assert code(parsed(await front.exchange(request))) == (408, "requestTimeout")
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /api/v1/sea", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-async def test_a_client_that_sends_half_a_head_is_left(begun: bytes) -> None:
+async def test_incomplete_head_times_out(begun: bytes) -> None:
     async with running(limits=QUICK) as front:
         assert await front.exchange(begun) == b""
 
 
-async def test_half_a_further_request_is_left_too() -> None:
+async def test_incomplete_head_of_a_second_request_times_out() -> None:
     async with running(limits=QUICK) as front:
         answer = await front.exchange(front.request(Connection="keep-alive") + b"GET /healthz HT")
         assert answer.startswith(b"HTTP/1.1 200")
 
 
-async def test_a_client_that_drips_is_left_all_the_same() -> None:
+async def test_slowly_sent_head_times_out() -> None:
     async with running(limits=QUICK) as front:
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
         writer.write(b"GET / HTTP/1.1\r\nX: ")
@@ -255,12 +243,12 @@ async def test_a_client_that_drips_is_left_all_the_same() -> None:
         writer.close()
 
 
-async def test_a_client_that_reads_nothing_is_left() -> None:
+async def test_client_that_does_not_read_is_disconnected() -> None:
     async with running(StagedRunner(lambda: "a" * 40_000_000), limits=QUICK) as front:
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port, limit=1)
         writer.write(front.request())
-        await until(lambda: bool(front.runner.asked))
-        await until(lambda: front.connections() == 0)
+        await wait_until(lambda: bool(front.runner.calls))
+        await wait_until(lambda: front.connections() == 0)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await asyncio.wait_for(reader.readexactly(40_000_000), PATIENCE_SECONDS)
         writer.close()
@@ -272,32 +260,32 @@ async def test_headers_have_a_limit() -> None:
         endless = front.request(X_Large="a" * 64 * HEAD_BYTES)[:-4]
         answer = await front.exchange(endless)
         assert answer == b"" or code(parsed(answer)) == (400, "invalidRequest")
-        assert front.runner.asked == []
+        assert front.runner.calls == []
 
 
-async def test_a_client_that_leaves_cancels_its_question() -> None:
+async def test_disconnect_cancels_the_query() -> None:
     async with running(StagedRunner(waits=True)) as front:
         _, writer = await asyncio.open_connection("127.0.0.1", front.port)
         writer.write(front.request())
-        await until(lambda: bool(front.runner.asked))
+        await wait_until(lambda: bool(front.runner.calls))
         writer.close()
         await asyncio.wait_for(front.runner.cancelled.wait(), PATIENCE_SECONDS)
 
 
-async def test_more_requests_than_can_be_answered_are_told_to_come_back() -> None:
+async def test_too_many_requests_are_refused_for_now() -> None:
     async with running(StagedRunner(waits=True)) as front:
         waiting = [asyncio.create_task(front.ask()) for _ in range(MAX_IN_FLIGHT)]
-        await until(lambda: len(front.runner.asked) == MAX_IN_FLIGHT)
+        await wait_until(lambda: len(front.runner.calls) == MAX_IN_FLIGHT)
         answer = await front.exchange(front.request())
         assert code(parsed(answer)) == (503, "busy")
         assert b"retry-after: 1" in answer.lower()
         assert (await front.ask(b"", "/healthz", "GET"))[0] == 200
-        front.runner.let_go.set()
+        front.runner.proceed.set()
         assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
         assert (await front.ask())[0] == 200
 
 
-async def test_connections_beyond_the_limit_are_closed_and_others_go_on() -> None:
+async def test_only_connections_beyond_the_limit_are_closed() -> None:
     async with running(limits={"_CONNECTIONS": 3}) as front:
         first = [await asyncio.open_connection("127.0.0.1", front.port) for _ in range(3)]
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
@@ -306,14 +294,14 @@ async def test_connections_beyond_the_limit_are_closed_and_others_go_on() -> Non
         writer.close()
         first[0][1].write(front.request())
         assert (await first[0][0].read()).startswith(b"HTTP/1.1 200")
-        for _, open_one in first:
-            open_one.close()
+        for _, other in first:
+            other.close()
 
 
-# --- when nobody is there ----------------------------------------------------------------------------
+# --- idle time -----------------------------------------------------------------------------------------
 
 
-async def test_patience_is_counted_from_when_the_last_one_left() -> None:
+async def test_idle_time_begins_when_the_last_client_leaves() -> None:
     now = [0.0]
     presence = Presence(lambda: now[0])
     now[0] = 50
@@ -328,20 +316,20 @@ async def test_patience_is_counted_from_when_the_last_one_left() -> None:
     assert presence.seconds_left(60) == 0
 
 
-async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
+async def test_health_checks_do_not_end_idle_time() -> None:
     async with running(StagedRunner(waits=True)) as front:
         asking = asyncio.create_task(front.ask())
-        await until(lambda: bool(front.runner.asked))
+        await wait_until(lambda: bool(front.runner.calls))
         assert front.presence.seconds_left(60) is None
-        front.runner.let_go.set()
+        front.runner.proceed.set()
         await asking
-        await until(lambda: front.presence.seconds_left(60) is not None)
+        await wait_until(lambda: front.presence.seconds_left(60) is not None)
         left = front.presence.seconds_left(60)
         await front.ask(b"", "/healthz", "GET")
         assert front.presence.seconds_left(60) <= left  # type: ignore[operator]
 
 
-async def test_one_scrape_holds_what_the_front_and_what_the_engine_count() -> None:
+async def test_metrics_contain_those_of_front_and_engine() -> None:
     async with running() as front:
         front.metrics.show_figures(IndexFigures)
         front.metrics.request("search", "lsp", 0.1, "ok")

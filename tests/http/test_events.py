@@ -1,4 +1,4 @@
-"""Server-sent events of the HTTP front: what is told, how it ends, and that nobody works for a client that left."""
+"""Server-sent events of the HTTP front: stages, answers, errors and disconnects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import http.client
 from unittest import mock
 
 import pytest
-from running_front import PATIENCE_SECONDS, QUICK, TOKEN, Running, StagedRunner, code, running, until
+from running_front import PATIENCE_SECONDS, QUICK, TOKEN, Running, StagedRunner, code, running, wait_until
 from tests.serving import Answer, events_of
 
 from cairn.engine.request import Tell
@@ -20,19 +20,16 @@ pytestmark = pytest.mark.asyncio
 
 DISCOVER = "/api/v1/discover"
 EVENTS = "text/event-stream"
+PROMPT = "Häfen:\n\n- \u2028 Kai 7\r\n"
 
 
 def two_stages(tell: Tell) -> None:
     tell(DiscoverProgress("filter_collections", DiscoveryMetrics(collections_searched=3)))
-    tell(
-        DiscoverProgress(
-            "render_llm_prompt", DiscoveryMetrics(), answer_prompt="Häfen:\n\n- \u2028 Kai 7\r\n"
-        )
-    )
+    tell(DiscoverProgress("render_llm_prompt", DiscoveryMetrics(), answer_prompt=PROMPT))
 
 
 async def ask(front: Running, accept: str = EVENTS, path: str = DISCOVER, **headers: str) -> Answer:
-    """The whole answer to a request that accepts this."""
+    """Send a request and return the whole answer."""
 
     def exchange() -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=PATIENCE_SECONDS)
@@ -52,7 +49,7 @@ async def ask(front: Running, accept: str = EVENTS, path: str = DISCOVER, **head
     return await asyncio.to_thread(exchange)
 
 
-async def test_stages_are_told_by_name_and_the_answer_comes_last() -> None:
+async def test_events_are_the_stages_and_then_the_answer() -> None:
     async with running(StagedRunner(stages=two_stages)) as front:
         answer = await ask(front)
         assert (answer.status, answer.headers["content-type"]) == (200, f"{EVENTS}; charset=utf-8")
@@ -60,10 +57,10 @@ async def test_stages_are_told_by_name_and_the_answer_comes_last() -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
         (first, some), (second, prompt), last = events_of(answer.body)
         assert (first, some["metrics"]["collectionsSearched"]) == ("filter_collections", 3)
-        assert some.keys() == {"stage", "metrics"}, "what the stage did not change is absent"
-        assert (second, prompt["answerPrompt"]) == ("render_llm_prompt", "Häfen:\n\n- \u2028 Kai 7\r\n")
+        assert some.keys() == {"stage", "metrics"}, "unchanged parts of the answer are absent"
+        assert (second, prompt["answerPrompt"]) == ("render_llm_prompt", PROMPT)
         assert last == ("answer", {"ok": True})
-        assert front.runner.asked == [("discover", {"query": "a"}, "")]
+        assert front.runner.calls == [("discover", {"query": "a"}, "")]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +75,7 @@ async def test_stages_are_told_by_name_and_the_answer_comes_last() -> None:
         ("text/event-stream", "/api/v1/search", False),
     ],
 )
-async def test_events_are_for_those_who_name_them_and_for_methods_that_stream(
-    accept: str, path: str, streams: bool
-) -> None:
+async def test_only_named_events_of_streaming_methods_are_sent(accept: str, path: str, streams: bool) -> None:
     async with running() as front:
         answer = await ask(front, accept, path)
         assert answer.status == 200
@@ -89,7 +84,7 @@ async def test_events_are_for_those_who_name_them_and_for_methods_that_stream(
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "error"),
     [
         (InvalidRequestError("config.render", "is wrong"), ("invalidParams", "config.render")),
         (IndexUnavailableError("no index"), ("unavailable", "")),
@@ -97,8 +92,8 @@ async def test_events_are_for_those_who_name_them_and_for_methods_that_stream(
         (RuntimeError("secret detail"), ("internal", "")),
     ],
 )
-async def test_an_error_is_the_last_event(
-    problem: Exception, told: tuple[str, str], caplog: pytest.LogCaptureFixture
+async def test_last_event_may_be_an_error(
+    problem: Exception, error: tuple[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise problem
@@ -106,9 +101,9 @@ async def test_an_error_is_the_last_event(
     async with running(StagedRunner(fail, stages=two_stages)) as front:
         *stages, (name, body) = events_of((await ask(front)).body)
         assert [stage for stage, _ in stages] == ["filter_collections", "render_llm_prompt"]
-        assert (name, (body["error"]["code"], body["error"]["field"])) == ("error", told)
+        assert (name, (body["error"]["code"], body["error"]["field"])) == ("error", error)
         assert "secret" not in body["error"]["message"]
-        assert ("secret detail" in caplog.text) == (told[0] == "internal"), "what nobody is told is logged"
+        assert ("secret detail" in caplog.text) == (error[0] == "internal"), "hidden details are logged"
 
 
 @pytest.mark.parametrize(
@@ -121,60 +116,60 @@ async def test_an_error_is_the_last_event(
         ({}, f"{DISCOVER}?a=b", (400, "invalidParams")),
     ],
 )
-async def test_a_wrong_request_is_refused_as_ever(
+async def test_wrong_request_is_refused_without_events(
     headers: dict[str, str], path: str, refusal: tuple[int, str]
 ) -> None:
     async with running() as front:
         answer = await ask(front, path=path, **headers)
         assert code((answer.status, answer.json)) == refusal
-        assert front.runner.asked == []
+        assert front.runner.calls == []
 
 
-async def test_a_body_that_is_too_large_is_refused_as_ever() -> None:
+async def test_too_large_body_is_refused_without_events() -> None:
     async with running(settings=ServeSettings(max_body_bytes=5)) as front:
         answer = await ask(front)
         assert code((answer.status, answer.json)) == (413, "tooLarge")
 
 
-async def test_a_comment_keeps_the_connection_while_nothing_comes() -> None:
+async def test_comments_keep_the_connection_open() -> None:
     with mock.patch("cairn.http.events._KEEP_ALIVE_SECONDS", 0.05):
         async with running(StagedRunner(waits=True)) as front:
             reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
             writer.write(front.request(path=DISCOVER, Accept=EVENTS))
             for _ in range(2):
                 await asyncio.wait_for(reader.readuntil(b": still at work\n\n"), PATIENCE_SECONDS)
-            front.runner.let_go.set()
+            front.runner.proceed.set()
             rest = await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
             assert b'event: answer\ndata: {"ok":true}\n\n' in rest
             writer.close()
 
 
-async def test_a_client_that_leaves_cancels_its_question() -> None:
+async def test_disconnect_cancels_the_query() -> None:
     async with running(StagedRunner(waits=True, stages=two_stages)) as front:
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
         writer.write(front.request(path=DISCOVER, Accept=EVENTS))
         await asyncio.wait_for(reader.readuntil(b"event: render_llm_prompt"), PATIENCE_SECONDS)
         writer.close()
         await asyncio.wait_for(front.runner.cancelled.wait(), PATIENCE_SECONDS)
-        await until(lambda: front.presence.seconds_left(60) is not None)
+        await wait_until(lambda: front.presence.seconds_left(60) is not None)
 
 
-async def test_a_client_that_reads_nothing_is_left() -> None:
+async def test_client_that_does_not_read_is_disconnected() -> None:
     async with running(StagedRunner(lambda: "a" * 40_000_000), limits=QUICK) as front:
         _, writer = await asyncio.open_connection("127.0.0.1", front.port, limit=1)
         writer.write(front.request(path=DISCOVER, Accept=EVENTS))
-        await until(lambda: bool(front.runner.asked))
-        await until(lambda: front.connections() == 0)
-        await until(lambda: front.presence.seconds_left(60) is not None)
+        await wait_until(lambda: bool(front.runner.calls))
+        await wait_until(lambda: front.connections() == 0)
+        await wait_until(lambda: front.presence.seconds_left(60) is not None)
         writer.close()
 
 
-async def test_a_stream_counts_among_the_requests_that_are_answered_at_once() -> None:
+async def test_streams_count_as_concurrent_requests() -> None:
     async with running(StagedRunner(waits=True)) as front:
         request = front.request(path=DISCOVER, Accept=EVENTS)
         waiting = [asyncio.create_task(front.exchange(request)) for _ in range(MAX_IN_FLIGHT)]
-        await until(lambda: len(front.runner.asked) == MAX_IN_FLIGHT)
+        await wait_until(lambda: len(front.runner.calls) == MAX_IN_FLIGHT)
         assert code(await front.ask()) == (503, "busy")
-        front.runner.let_go.set()
+        front.runner.proceed.set()
         for answer in await asyncio.gather(*waiting):
             assert b'event: answer\ndata: {"ok":true}\n\n' in answer

@@ -12,11 +12,9 @@ from cairn.serve.server import PortError, _bound
 
 
 @pytest.mark.asyncio
-async def test_answers_are_sent_at_once_and_not_with_the_next_acknowledgement() -> None:
-    """Head and body of an answer are two packets: by Nagle's algorithm the second waits until the client has acknowledged the
-    first, which it does 40 ms later. asyncio switches that off only where a socket names its protocol, and one that
-    `socket.create_server` makes does not, so connections must have it from the socket that listens.
-    """
+async def test_connections_do_not_delay_packets() -> None:
+    # With Nagle's algorithm, the second packet of an answer waits 40 ms for the acknowledgement of the first.
+    # asyncio does not disable it for sockets of `socket.create_server`, so the listening socket must.
     accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def look(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,10 +30,9 @@ async def test_answers_are_sent_at_once_and_not_with_the_next_acknowledgement() 
             writer.close()
 
 
-def test_port_that_is_taken_is_refused_with_what_to_do() -> None:
+def test_port_in_use_is_an_error_with_a_remedy() -> None:
     with closing(_bound("127.0.0.1", 0, "--port")) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(
-            PortError, match=rf"Port {port} of 127\.0\.0\.1 is in use.*--port 0 for a free one"
-        ):
+        message = rf"Port {port} of 127\.0\.0\.1 is in use.*--port 0 for a free one"
+        with pytest.raises(PortError, match=message):
             _bound("127.0.0.1", port, "--port")

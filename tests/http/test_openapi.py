@@ -1,4 +1,4 @@
-"""The description is valid, complete, and of the same schema as the protocol."""
+"""The OpenAPI description is valid and complete, and its schemas fit the protocol's classes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def test_schemathesis_loads_every_operation(document: dict[str, Any]) -> None:
     assert len(operations) == len(METHODS) + len(["GET of status and collections"]) + 1 + 4
 
 
-def test_every_schema_is_one(document: dict[str, Any]) -> None:
+def test_schemas_are_valid(document: dict[str, Any]) -> None:
     for described in document["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(described)
 
 
-def test_every_method_is_there_under_its_name(document: dict[str, Any]) -> None:
+def test_every_method_has_a_path(document: dict[str, Any]) -> None:
     described = {path.removeprefix("/api/v1/") for path in document["paths"] if path.startswith("/api/v1/")}
     assert described == set(ROUTES)
     assert {"discover", "build_answer_plan", "fetch_page", "reset_feedback"} <= described
 
 
-def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+def test_references_have_targets(document: dict[str, Any]) -> None:
     def references(value: Any) -> list[str]:
         if isinstance(value, dict):
             own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
@@ -53,14 +53,14 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
         assert place
 
 
-def test_methods_that_stream_say_so(document: dict[str, Any]) -> None:
+def test_streaming_methods_describe_events(document: dict[str, Any]) -> None:
     for route, method in ROUTES.items():
         answered = document["paths"][f"/api/v1/{route}"]["post"]["responses"]["200"]["content"]
         assert ("text/event-stream" in answered) is method.streams, route
     assert "DiscoverProgress" in document["components"]["schemas"]
 
 
-def test_every_refusal_of_a_method_is_described(document: dict[str, Any]) -> None:
+def test_methods_describe_every_error(document: dict[str, Any]) -> None:
     statuses = {str(status) for status, _ in CODES.values()} - {"404"}
     for path, operations in document["paths"].items():
         if path.startswith("/api/v1/"):
@@ -68,7 +68,7 @@ def test_every_refusal_of_a_method_is_described(document: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_what_the_schema_calls_the_defaults_is_taken(document: dict[str, Any], name: str) -> None:
+def test_defaults_of_the_schema_are_valid_params(document: dict[str, Any], name: str) -> None:
     params = METHODS[name].params_class()
     schema = document["components"]["schemas"][params.__name__]
     optional = {

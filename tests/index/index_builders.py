@@ -1,4 +1,4 @@
-"""Files, vectors and models made up for tests of the index."""
+"""Made-up files, vectors and models for tests of the index."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ DIMENSION = 4
 
 
 def indexed(path: str, text: str, mtime_ns: int = 0) -> IndexedFile:
-    """The file as an intake would hand it to the writer."""
+    """Return a file as an intake gives it to the writer."""
     record = FileRecord(path, len(text), mtime_ns, content_key(text), f"project-{file_kind(path)}")
     return IndexedFile(record, file_kind(path), True, tuple(chunk_text(path, text)))
 
 
 def functions(path: str, count: int, word: str = "ship") -> IndexedFile:
-    """A source file of `count` chunks."""
+    """Return a source file of `count` chunks."""
     body = "".join(f"    {word}_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
     return indexed(path, "\n\n".join(f"def {word}_{number}():\n{body}" for number in range(count)))
 
 
 def twins(path: str) -> IndexedFile:
-    """A source file of two chunks of which the same is embedded."""
+    """Return a source file of two chunks with the same embedded text."""
     body = "".join(f"    rope_{line} = anchor_{line}\n" for line in range(40))
     return indexed(path, f"def moor(ship):\n{body}\n\n" * 2)
 
 
 def made_up(text: str, dimension: int = DIMENSION) -> NDArray[np.float32]:
-    """A unit vector that depends on the text alone."""
+    """Return a unit vector that depends only on the text."""
     seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
     vector = np.random.default_rng(seed).normal(size=dimension).astype(np.float32)
     return vector / np.float32(np.linalg.norm(vector))
 
 
 def small_table(table_id: str = "small", dimension: int = 8) -> StaticTable:
-    """A static table of a few words."""
+    """Return a static table of a few words."""
     words = ["harbour", "ship", "rope", "anchor", "tide"]
     entries = np.zeros(len(words), entry_type(dimension))
     entries["scale"] = entries["query_scale"] = 1 / 127
@@ -68,14 +68,14 @@ def small_table(table_id: str = "small", dimension: int = 8) -> StaticTable:
 
 
 class MadeUpModels:
-    """Gives `made_up` vectors, counts what it is asked for, and fails where it is told to."""
+    """Models that return `made_up` vectors, record the embedded texts, and fail if `broken`."""
 
     def __init__(self, name: str | None = "m", table: StaticTable | None = None) -> None:
         self.name = name
         self.table = table
         self.broken = False
         self.embedded: list[str] = []
-        """Every text that the model was run on."""
+        """Every embedded text."""
 
     def installed(self) -> InstalledModel | None:
         if self.broken:
@@ -97,40 +97,40 @@ class MadeUpModels:
 
 
 def embed_rest(store: VectorStore, model_id: int) -> int:
-    """Give every text that waits a made-up vector; how many did."""
+    """Store a made-up vector for each text without one; return the number of texts."""
     texts = store.texts([waiting.chunk_id for waiting in store.waiting(model_id)])
     if texts:
-        store.store(
-            model_id, [text.key for text in texts], np.stack([made_up(t.text) for t in texts]), queued=0
-        )
+        vectors = np.stack([made_up(text.text) for text in texts])
+        store.store(model_id, [text.key for text in texts], vectors, queued=0)
     return len(texts)
 
 
 def numbers(db: apsw.Connection, sql: str) -> list[int]:
-    """The first column."""
+    """Return the first column."""
     return [int(str(row[0])) for row in db.execute(sql)]
 
 
-def broken_promises(db: apsw.Connection, facts_chunks: int) -> list[str]:
-    """What the tables of an index contradict each other in."""
-    chunks = set(numbers(db, "SELECT id FROM chunks"))
+def violated_invariants(db: apsw.Connection, facts_chunks: int) -> list[str]:
+    """Return the invariants that the tables of an index violate."""
+
+    def ids(sql: str) -> set[int]:
+        return set(numbers(db, sql))
+
+    chunks = ids("SELECT id FROM chunks")
     has_static = db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
-    promises = {
+    counted = db.execute("SELECT coalesce(sum(chunks), 0) FROM files").get
+    invariants = {
         "the fact counts the chunks": len(chunks) == facts_chunks,
-        "files count their chunks": db.execute("SELECT coalesce(sum(chunks), 0) FROM files").get
-        == len(chunks),
-        "each chunk has its keywords": set(numbers(db, "SELECT id FROM chunks_fts_docsize")) == chunks,
-        "definitions are of chunks": set(numbers(db, "SELECT chunk_id FROM definitions")) <= chunks,
-        "static vectors are of chunks": not has_static
-        or set(numbers(db, f"SELECT rowid FROM {STATIC_TABLE}")) <= chunks,
+        "files count their chunks": counted == len(chunks),
+        "each chunk has its keywords": ids("SELECT id FROM chunks_fts_docsize") == chunks,
+        "definitions are of chunks": ids("SELECT chunk_id FROM definitions") <= chunks,
+        "static vectors are of chunks": not has_static or ids(f"SELECT rowid FROM {STATIC_TABLE}") <= chunks,
         "the keyword index is sound": _is_sound(db),
     }
     for model in numbers(db, "SELECT id FROM models"):
-        keys = set(numbers(db, f"SELECT id FROM embeddings WHERE model_id = {model}"))
-        promises[f"vectors of model {model} have keys"] = keys == set(
-            numbers(db, f"SELECT rowid FROM vectors_{model}")
-        )
-    return [promise for promise, holds in promises.items() if not holds]
+        keys = ids(f"SELECT id FROM embeddings WHERE model_id = {model}")
+        invariants[f"vectors of model {model} have keys"] = keys == ids(f"SELECT rowid FROM vectors_{model}")
+    return [invariant for invariant, holds in invariants.items() if not holds]
 
 
 def _is_sound(db: apsw.Connection) -> bool:
@@ -142,7 +142,7 @@ def _is_sound(db: apsw.Connection) -> bool:
 
 
 class Repository:
-    """A folder with a git repository in which each commit is a second younger than the one before."""
+    """A folder with a git repository whose commits are a second apart."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -162,7 +162,7 @@ class Repository:
         )
 
     def commit(self, subject: str, texts: dict[str, str] | None = None, gone: Iterable[str] = ()) -> None:
-        """Write and remove files, and commit everything that changed."""
+        """Write and remove files, and commit all changes."""
         for path, text in (texts or {}).items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text, encoding="utf-8")
@@ -178,18 +178,18 @@ _TOUCH = struct.Struct("<IB")
 
 @frozen
 class StoredTouch:
-    """A commit that touched a file, as the index has it."""
+    """An indexed commit that touched a file."""
 
     subject: str
     time: int
     """Unix seconds."""
     files: int
-    """How many files of the folder it touched."""
+    """Number of files that the commit touched."""
 
 
 def file_touches(db: apsw.Connection, paths: Iterable[str]) -> dict[str, list[StoredTouch]]:
-    """The commits that touched each of these files, under whichever name it had, newest first."""
-    with db:  # one moment of the index
+    """Return the commits that touched each of these files, also under earlier names, newest first."""
+    with db:  # one snapshot of the index
         commits = {
             number: (subject, time)
             for first, packed in db.execute("SELECT first, packed FROM commits")

@@ -1,28 +1,18 @@
-"""The early answer to `initialize` is the server's own, and loses nothing of what the editor sends."""
+"""The early answer to `initialize` equals the server's, and the server gets the rest of the input."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import subprocess
-import sys
 from io import BytesIO
 from typing import Any
 
 import pytest
+from pygls.io_ import StdoutWriter
 
-from cairn.lsp.early import INITIALIZE_RESULT, answer_initialize
-
-SERVER_ALONE = """
-import sys
-from cairn.lsp.server import serve_stdio
-first = sys.stdin.buffer.read().partition(b"\\r\\n\\r\\n")[2]
-serve_stdio(first, None, sys.stdout.buffer)
-"""
-
-
-def framed(message: Any) -> bytes:
-    body = json.dumps(message).encode()
-    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+from cairn.lsp.early import INITIALIZE_RESULT, answer_initialize, framed
+from cairn.lsp.server import build_server
+from cairn.lsp.wire import speak
 
 
 def initialize(capabilities: Any, request_id: Any = 1, options: Any = None) -> dict[str, Any]:
@@ -33,81 +23,84 @@ def initialize(capabilities: Any, request_id: Any = 1, options: Any = None) -> d
 
 
 def without_false(value: Any) -> Any:
-    """What is said to be unsupported is the same as what is not mentioned."""
+    """Remove capabilities that are false, which means the same as missing ones."""
     if isinstance(value, dict):
         return {key: without_false(item) for key, item in value.items() if item is not False}
     return value
 
 
-@pytest.mark.parametrize(
-    "capabilities",
-    [
-        {},
-        {
-            "workspace": {"workspaceFolders": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},
-            "textDocument": {"synchronization": {"didSave": True, "willSave": True}},
-            "window": {"workDoneProgress": True},
-        },
-    ],
-)
-def test_it_says_what_the_server_would_say(capabilities: Any) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SERVER_ALONE],
-        input=framed(initialize(capabilities)),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    answer = json.loads(done.stdout.partition(b"\r\n\r\n")[2])
-    assert without_false(answer["result"]) == INITIALIZE_RESULT
-
-
-def answered_early(message: Any) -> Any:
-    stdout = BytesIO()
-    answer_initialize(BytesIO(framed(message)), stdout)
+def result_of(stdout: BytesIO) -> Any:
     return json.loads(stdout.getvalue().partition(b"\r\n\r\n")[2])["result"]
 
 
-NAVIGATION = {"lsp": {"navigation": ["lua"]}}
-LATER = {"references": {"dynamicRegistration": True}, "callHierarchy": {"dynamicRegistration": True}}
+def early_result(message: Any) -> Any:
+    stdout = BytesIO()
+    answer_initialize(BytesIO(framed(message)), stdout)
+    return result_of(stdout)
+
+
+def server_result(message: Any) -> Any:
+    server, stdout = build_server(), BytesIO()
+    server.protocol.set_writer(StdoutWriter(stdout))
+
+    async def answer() -> None:
+        reader = asyncio.StreamReader()
+        reader.feed_eof()
+        await speak(server.protocol, reader, json.dumps(message).encode())
+
+    try:
+        asyncio.run(answer())
+        return without_false(result_of(stdout))
+    finally:
+        server.shutdown()  # type: ignore[no-untyped-call]
+        server.close()
+
+
+USUAL = {
+    "workspace": {"workspaceFolders": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},
+    "textDocument": {"synchronization": {"didSave": True, "willSave": True}},
+    "window": {"workDoneProgress": True},
+}
+DYNAMIC = {
+    "textDocument": {
+        "references": {"dynamicRegistration": True},
+        "callHierarchy": {"dynamicRegistration": True},
+    }
+}
 
 
 @pytest.mark.parametrize(
-    ("options", "text_document", "announced"),
+    ("options", "capabilities", "announced"),
     [
-        (NAVIGATION, {}, {"definition", "references", "implementation", "callHierarchy"}),
-        ({"lsp": {"navigation": "*"}}, LATER, {"definition", "implementation"}),
+        (None, {}, set()),
+        (None, USUAL, set()),
+        (
+            {"lsp": {"navigation": ["lua"]}},
+            {},
+            {"definition", "references", "implementation", "callHierarchy"},
+        ),
+        ({"lsp": {"navigation": "*"}}, DYNAMIC, {"definition", "implementation"}),
         ({"lsp": {"navigation": []}}, {}, set()),
         ({"lsp": "on"}, {}, set()),
         ([], {}, set()),
     ],
 )
-def test_it_announces_navigation_as_the_server_would(
-    options: Any, text_document: Any, announced: set[str]
-) -> None:
-    message = initialize({"textDocument": text_document}, options=options)
-    early = answered_early(message)
-    done = subprocess.run(
-        [sys.executable, "-c", SERVER_ALONE],
-        input=framed(message),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    answer = json.loads(done.stdout.partition(b"\r\n\r\n")[2])
-    assert without_false(answer["result"]) == early
-    new = early["capabilities"].keys() - INITIALIZE_RESULT["capabilities"].keys()
-    assert new == {f"{name}Provider" for name in announced}
+def test_early_answer_equals_that_of_the_server(options: Any, capabilities: Any, announced: set[str]) -> None:
+    message = initialize(capabilities, options=options)
+    early = early_result(message)
+    assert server_result(message) == early
+    navigation = {f"{name}Provider": True for name in announced}
+    assert early["capabilities"] == {**INITIALIZE_RESULT["capabilities"], **navigation}
 
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])
-def test_the_request_is_answered_and_everything_is_passed_on(request_id: Any) -> None:
+def test_server_gets_the_answered_request_and_the_rest(request_id: Any) -> None:
     first = initialize({"general": {"positionEncodings": ["utf-8"]}}, request_id)
     stdin, stdout = BytesIO(framed(first) + b"more"), BytesIO()
     body, answered = answer_initialize(stdin, stdout)
     assert answered == request_id
     assert json.loads(stdout.getvalue().partition(b"\r\n\r\n")[2])["id"] == request_id
-    # The encoding that was answered is not up for choice again.
+    # The server must not choose another encoding than the answer.
     assert json.loads(body) == initialize({}, request_id)
     assert stdin.read() == b"more"
 
@@ -125,7 +118,7 @@ def test_the_request_is_answered_and_everything_is_passed_on(request_id: Any) ->
         framed({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": []}),
     ],
 )
-def test_anything_else_is_left_to_the_server(sent: bytes) -> None:
+def test_server_gets_any_other_message(sent: bytes) -> None:
     stdout = BytesIO()
     body, answered = answer_initialize(BytesIO(sent), stdout)
     assert (answered, stdout.getvalue()) == (None, b"")

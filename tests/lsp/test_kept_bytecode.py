@@ -1,4 +1,4 @@
-"""Bytecode of generated methods: made once, used by later starts, and never in the way."""
+"""The cache of the bytecode of generated methods, which later starts use and which may be damaged."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import attr._make
 import attrs
 import pytest
 
-from cairn.lsp import kept_bytecode as module
-from cairn.lsp.kept_bytecode import kept_bytecode
+from cairn.lsp import cached_bytecode as module
+from cairn.lsp.bytecode_cache import cached_bytecode
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where bytecode is kept."""
+    """The folder of the cache."""
     monkeypatch.setenv("CAIRN_DATA_DIR", str(tmp_path))
     yield tmp_path / "bytecode"
     assert "compile" not in vars(attr._make)
 
 
 def make_class(name: str = "Point") -> type:
-    """A class whose methods attrs writes: those for comparing, hashing and printing too."""
-    with kept_bytecode("test"):
+    """Make a class with generated methods, including those for comparing, hashing and printing."""
+    with cached_bytecode("test"):
         return attrs.make_class(name, {"x": attrs.field(), "y": attrs.field(default=2)}, frozen=True)
 
 
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is compiled from now on."""
+    """Return a list of all files that are compiled from now on."""
     seen: list[str] = []
 
     def counting(source: str, filename: str, mode: str) -> object:
@@ -41,14 +41,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def works(point: type) -> bool:
-    """Whether every kind of generated method does what it should."""
+    """Return whether every kind of generated method works."""
     one, same, other = point(1), point(1), point(1, 3)
     return one == same != other and hash(one) == hash(same) and repr(other) == "Point(x=1, y=3)"
 
 
-def test_the_second_time_nothing_is_compiled_and_all_methods_work(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_start_compiles_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert works(make_class())
     seen = compiled(monkeypatch)
     assert works(make_class())
@@ -56,37 +54,33 @@ def test_the_second_time_nothing_is_compiled_and_all_methods_work(
     assert [path.name.partition("-")[0] for path in folder.iterdir()] == ["test"]
 
 
-def test_what_has_changed_is_compiled_anew_and_what_is_gone_is_not_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_methods_replace_old_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_class("Old")
     seen = compiled(monkeypatch)
     make_class("New")
     assert len(seen) == 1
-    (kept,) = folder.iterdir()
-    assert len(module._read(kept)) == 1
+    (file,) = folder.iterdir()
+    assert len(module._read(file)) == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 100, b"cut"], ids=["empty", "zeros", "cut"])
-def test_a_damaged_file_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+def test_damaged_file_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
     make_class()
-    (kept,) = folder.iterdir()
-    kept.write_bytes(kept.read_bytes()[:-10] if damage == b"cut" else damage)
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[:-10] if damage == b"cut" else damage)
     assert works(make_class())
     seen = compiled(monkeypatch)
     assert works(make_class())
     assert seen == []
 
 
-@pytest.mark.skipif(
-    sys.platform == "win32", reason="a file in place of the folder is refused otherwise there"
-)
-def test_a_folder_that_cannot_be_made_is_no_problem(folder: Path) -> None:
-    folder.write_text("in the way")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses it with another error")
+def test_methods_work_without_a_folder_for_the_cache(folder: Path) -> None:
+    folder.write_text("a file with the name of the folder")
     assert works(make_class())
 
 
-def test_an_error_in_between_leaves_attrs_as_it_was(folder: Path) -> None:
-    with pytest.raises(ZeroDivisionError), kept_bytecode("test"):
+def test_errors_restore_attrs(folder: Path) -> None:
+    with pytest.raises(ZeroDivisionError), cached_bytecode("test"):
         _ = 1 / 0
     assert not folder.exists()

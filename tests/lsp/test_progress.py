@@ -1,4 +1,4 @@
-"""What an editor is shown of indexing that takes long."""
+"""Progress reports of long indexing work to an editor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.lsp.progress import show_progress
 
 
 class Shown(Progress):
-    """What is sent to a client that accepts everything."""
+    """A client that accepts and records everything."""
 
     def __init__(self) -> None:
         self.tokens: dict[types.ProgressToken, Future[None]] = {}
@@ -59,7 +59,7 @@ ONE_FILE_IS_READ = progress(Activity.READING, 1000, 999, 0, True)
 
 
 def stretch() -> Iterator[IndexingProgress]:
-    """The first files are read while the others are looked for, then all are read, then vectors are made."""
+    """Yield the progress of a scan that already reads files, then of reading, then of vectors."""
     yield from [progress(Activity.SCANNING, 0, 0, 0, False)] * 2
     yield progress(Activity.SCANNING, 0, 90, 60, False)
     yield progress(Activity.READING, 1000, 500, 2000, False)
@@ -69,7 +69,7 @@ def stretch() -> Iterator[IndexingProgress]:
 
 
 @pytest.mark.asyncio
-async def test_bar_grows_from_nothing_though_files_are_read_before_all_are_counted() -> None:
+async def test_bar_grows_from_zero_during_the_scan() -> None:
     client, changed, work = Shown(), asyncio.Event(), stretch()
     changed.set()
 
@@ -83,7 +83,7 @@ async def test_bar_grows_from_nothing_though_files_are_read_before_all_are_count
 
 
 @pytest.mark.asyncio
-async def test_work_that_is_over_after_a_moment_is_not_shown() -> None:
+async def test_short_work_is_not_shown() -> None:
     client, changed, work = Shown(), asyncio.Event(), iter([ONE_FILE_IS_READ, ALL_IS_INDEXED])
     looked_again = asyncio.Event()
 
@@ -97,7 +97,7 @@ async def test_work_that_is_over_after_a_moment_is_not_shown() -> None:
     showing = asyncio.create_task(show_progress(client, ask, changed))
     await asyncio.wait_for(looked_again.wait(), 60)
     looked_again.clear()
-    changed.set()  # what is done next is only begun when the first is decided
+    changed.set()  # The second check begins only after the decision of the first.
     await asyncio.wait_for(looked_again.wait(), 60)
     showing.cancel()
     assert client.announced == []

@@ -1,4 +1,4 @@
-"""What `cairn mcp` answers before there is an engine is what the server proper answers."""
+"""The relay's answers without an engine equal those of the MCP server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cairn.attach.greeting import FILE, greeting
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_file_is_what_the_script_writes() -> None:
+def test_file_is_what_the_script_writes() -> None:
     script = "import agent_greeting; print(agent_greeting.text(), end='')"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT / "scripts", capture_output=True, text=True, check=True
@@ -26,8 +26,8 @@ def test_the_file_is_what_the_script_writes() -> None:
     assert done.stdout == FILE.read_text(encoding="utf-8"), "run scripts/agent_greeting.py"
 
 
-def asked(folder: Path, version: str, *options: str) -> list[Any]:
-    """The results of `initialize` and `tools/list`."""
+def results(folder: Path, version: str, *options: str) -> list[Any]:
+    """Return the results of `initialize` and `tools/list`."""
     hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     messages = (
         {"id": 0, "method": "initialize", "params": hello},
@@ -42,8 +42,8 @@ def asked(folder: Path, version: str, *options: str) -> list[Any]:
 
 @pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "1999-01-01"])
-def test_a_client_is_told_the_same_with_and_without_an_engine(workspace: Path, version: str) -> None:
-    assert asked(workspace, version) == asked(workspace, version, "--tools", ",".join(DEFAULT))
+def test_answers_are_equal_with_and_without_an_engine(workspace: Path, version: str) -> None:
+    assert results(workspace, version) == results(workspace, version, "--tools", ",".join(DEFAULT))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_client_is_told_the_same_with_and_without_an_engine(workspace: Path, v
         ("", {"CAIRN_AGENTS__TOOLS": "all"}, False),
     ],
 )
-def test_nothing_is_answered_early_where_settings_may_say_otherwise(
+def test_settings_of_tools_prevent_early_answers(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: str,

@@ -1,4 +1,4 @@
-"""Lines of a client, whatever they hold and however they come."""
+"""Lines of an MCP client, including malformed ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def _read(*pieces: bytes, limit: int) -> list[bytes | None]:
 
 
 @given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
-def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: int) -> None:
+def test_lines_are_independent_of_reads(pieces: list[bytes], longest: int) -> None:
     expected = [line.removesuffix(b"\n") for line in io.BytesIO(b"".join(pieces))]
     read = asyncio.run(_read(*pieces, limit=longest))
     assert len(read) == len(expected)
@@ -36,12 +36,12 @@ def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: in
         assert line == whole if len(whole) < longest else line in (None, whole)
 
 
-def test_a_request_and_a_notification_are_read() -> None:
+def test_requests_and_notifications_are_parsed() -> None:
     request = message_of(b'{"jsonrpc":"2.0","id":"7","method":"ping"}')
     assert isinstance(request, JSONRPCRequest)
     assert request.id == "7"
-    told = message_of(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    assert isinstance(told, JSONRPCNotification)
+    notification = message_of(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert isinstance(notification, JSONRPCNotification)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,7 @@ def test_a_request_and_a_notification_are_read() -> None:
         (None, INVALID_REQUEST, None),
     ],
 )
-def test_a_line_that_is_no_message_is_answered_so_that_nobody_waits(
-    line: bytes | None, code: int, request_id: Any
-) -> None:
+def test_malformed_lines_get_errors(line: bytes | None, code: int, request_id: Any) -> None:
     answer = message_of(line)
     assert isinstance(answer, JSONRPCError)
     assert (answer.error.code, answer.id) == (code, request_id)
@@ -75,7 +73,7 @@ def test_a_line_that_is_no_message_is_answered_so_that_nobody_waits(
     "line",
     [b"", b"  \r", b'{"jsonrpc":"2.0","method":"x","params":3}', b'{"jsonrpc":"2.0","id":[],"result":{}}'],
 )
-def test_what_nobody_waits_for_is_not_answered(line: bytes) -> None:
+def test_lines_without_a_waiting_sender_are_ignored(line: bytes) -> None:
     assert message_of(line) is None
 
 
@@ -88,10 +86,10 @@ def test_what_nobody_waits_for_is_not_answered(line: bytes) -> None:
         ),
     )
 )
-def test_any_json_is_a_message_an_error_or_nothing(data: Any) -> None:
+def test_any_json_is_handled(data: Any) -> None:
     found = message_of(json.dumps(data).encode())
     assert found is None or found.jsonrpc == "2.0"
 
 
-def test_the_longest_line_holds_the_largest_request_that_a_stage_takes() -> None:
-    assert MAX_LINE_BYTES > 6 * 500_000  # each character as \uXXXX
+def test_longest_line_fits_the_largest_request_of_a_stage() -> None:
+    assert MAX_LINE_BYTES > 6 * 500_000  # JSON may escape each character as \uXXXX.

@@ -1,4 +1,4 @@
-"""Answers as they are logged and counted: results with the terms that matched, and a verdict."""
+"""Makes answers to log and to count, with the matched terms of their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.search_results import search_result
 from cairn import protocol
 
 Found = tuple[str, float, tuple[str, ...]]
-"""The path of a result, its score and the terms that matched."""
+"""A result's path, score and matched terms."""
 
 
 def search_answer(

@@ -1,4 +1,4 @@
-"""The latest answers are kept within bounds."""
+"""The cache keeps the latest answers within its bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from cairn.operations.answer_cache import AnswerCache
 
 
-def test_the_same_key_finds_the_answer_and_another_does_not() -> None:
+def test_only_the_same_key_finds_the_answer() -> None:
     cache: AnswerCache[str] = AnswerCache()
     assert cache.get(("q", 1)) is None
     cache.put(("q", 1), "answer", 6)
@@ -16,7 +16,7 @@ def test_the_same_key_finds_the_answer_and_another_does_not() -> None:
     assert (cache.hits, cache.misses) == (1, 2)
 
 
-def test_the_answer_used_longest_ago_goes_first() -> None:
+def test_the_least_recently_used_answer_is_evicted() -> None:
     cache: AnswerCache[str] = AnswerCache(most_answers=2)
     cache.put("a", "A", 1)
     cache.put("b", "B", 1)
@@ -25,10 +25,10 @@ def test_the_answer_used_longest_ago_goes_first() -> None:
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == ("A", None, "C")
 
 
-def test_all_answers_together_stay_within_their_room() -> None:
+def test_all_answers_together_stay_within_the_size() -> None:
     cache: AnswerCache[str] = AnswerCache(most_characters=100)
     cache.put("a", "A", 60)
-    cache.put("a", "A again", 50)  # takes the place of the first
+    cache.put("a", "A again", 50)  # replaces the first
     cache.put("b", "B", 50)
     assert (cache.get("a"), cache.get("b")) == ("A again", "B")
     cache.put("c", "C", 10)
@@ -37,7 +37,7 @@ def test_all_answers_together_stay_within_their_room() -> None:
     assert (cache.get("b"), cache.get("d")) == ("B", None)
 
 
-def test_what_is_forgotten_makes_room() -> None:
+def test_clearing_makes_room() -> None:
     cache: AnswerCache[str] = AnswerCache(most_characters=100)
     cache.put("a", "A", 100)
     cache.clear()
@@ -45,7 +45,7 @@ def test_what_is_forgotten_makes_room() -> None:
     assert (cache.get("a"), cache.get("b")) == (None, "B")
 
 
-def test_threads_may_share_it() -> None:
+def test_threads_may_share_the_cache() -> None:
     cache: AnswerCache[int] = AnswerCache(most_answers=10, most_characters=50)
 
     def use(seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What was chosen is remembered across processes, bounded, and outlives damage."""
+"""Choices are stored across processes and within bounds, and damage of the file is survived."""
 
 from __future__ import annotations
 
@@ -20,33 +20,30 @@ from cairn.protocol.feedback import FeedbackAction
 
 DAY_S = 24 * 60 * 60
 HASH = "0" * 32
-ASKED = frozenset(("moor", "ship"))
+STEMS = frozenset(("moor", "ship"))
 
 
 class Clock:
-    """Unix seconds that pass when told."""
-
-    def __init__(self) -> None:
-        self.now = 20_000.0 * DAY_S
+    now = 20_000.0 * DAY_S
 
     def __call__(self) -> float:
         return self.now
 
 
-def opened(store: FeedbackStore, *paths: str, stems: frozenset[str] = ASKED) -> None:
-    store.add(stems, paths, HASH, FeedbackAction.OPEN)
+def opened(store: FeedbackStore, *paths: str) -> None:
+    store.add(STEMS, paths, HASH, FeedbackAction.OPEN)
 
 
 def values(store: FeedbackStore) -> dict[str, float]:
     learned = store.learned()
-    return learned.values(ASKED, {}) if learned else {}
+    return learned.values(STEMS, {}) if learned else {}
 
 
 def counts(store: FeedbackStore) -> dict[str, Mapping[FeedbackAction, int]]:
     return {file.path: file.counts for file in store.files()}
 
 
-def test_nothing_is_made_before_anything_is_chosen(tmp_path: Path) -> None:
+def test_no_file_exists_before_the_first_choice(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path / "data")
     assert store.learned() is None
     assert store.files() == ()
@@ -54,24 +51,24 @@ def test_nothing_is_made_before_anything_is_chosen(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_chosen_is_known_to_others_at_once_and_to_the_next_start(tmp_path: Path) -> None:
+def test_other_processes_see_a_choice_at_once(tmp_path: Path) -> None:
     here, there = FeedbackStore(tmp_path), FeedbackStore(tmp_path)
     opened(here, "a.py")
     assert values(there)["a.py"] > 0
     before = there.learned()
-    assert there.learned() is before  # nothing is read again while nothing changes
+    assert there.learned() is before  # an unchanged file is not read again
     opened(here, "b.py")
     assert values(there).keys() == values(here).keys() == {"a.py", "b.py"}
     assert values(FeedbackStore(tmp_path)).keys() == {"a.py", "b.py"}
 
 
-def test_files_are_listed_with_what_was_done_most_chosen_first(tmp_path: Path) -> None:
+def test_files_are_listed_with_their_actions_most_chosen_first(tmp_path: Path) -> None:
     clock = Clock()
     store = FeedbackStore(tmp_path, clock)
     opened(store, "a.py")
     clock.now += DAY_S
     opened(store, "b.py")
-    store.add(ASKED, ["b.py"], HASH, FeedbackAction.NOT_HELPFUL)
+    store.add(STEMS, ["b.py"], HASH, FeedbackAction.NOT_HELPFUL)
     first, second = store.files()
     assert isinstance(first, FileChoices)
     assert (first.path, first.counts) == ("b.py", {FeedbackAction.OPEN: 1, FeedbackAction.NOT_HELPFUL: 1})
@@ -79,7 +76,7 @@ def test_files_are_listed_with_what_was_done_most_chosen_first(tmp_path: Path) -
     assert (first.latest - second.latest).days == 1
 
 
-def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_choices_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feedback, "MOST_CHOICES", 3)
     store = FeedbackStore(tmp_path)
     for number in range(5):
@@ -90,7 +87,7 @@ def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path, monkeypatch: p
     assert set(counts(store)) == {"b.py", "c.py", "d.py"}
 
 
-def test_reset_forgets_all_and_is_known_to_others(tmp_path: Path) -> None:
+def test_other_processes_see_a_reset_at_once(tmp_path: Path) -> None:
     here, there = FeedbackStore(tmp_path), FeedbackStore(tmp_path)
     opened(here, "secretive_name.py", "b.py")
     known = there.learned()
@@ -111,7 +108,7 @@ def _choose(data: Path, process: int, times: int) -> None:
         opened(store, f"{process}/{number}.py")
 
 
-def test_nothing_is_lost_when_processes_write_at_once_into_a_file_that_none_has_made(tmp_path: Path) -> None:
+def test_processes_that_write_a_new_file_at_once_lose_nothing(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_choose, args=(tmp_path, number, 25)) for number in range(4)]
     for process in processes:
@@ -128,18 +125,18 @@ def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     assert values(store).keys() == {"a.py"}
     other = apsw.Connection(str(store.path))
     other.execute("BEGIN EXCLUSIVE")
-    assert values(store).keys() == {"a.py"}  # as it was read before
+    assert values(store).keys() == {"a.py"}  # the earlier result
     other.execute("ROLLBACK")
     opened(store, "b.py")
     assert values(store).keys() == {"a.py", "b.py"}
 
 
-# --- what goes wrong -------------------------------------------------------------------------------
+# --- failures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reads_first", [True, False], ids=["read", "written"])
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
-def test_a_damaged_file_is_set_aside_with_a_warning_and_a_new_one_begun(
+def test_a_damaged_file_is_set_aside_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, reads_first: bool, is_open: bool
 ) -> None:
     store, other = FeedbackStore(tmp_path), FeedbackStore(tmp_path)
@@ -149,7 +146,7 @@ def test_a_damaged_file_is_set_aside_with_a_warning_and_a_new_one_begun(
         assert values(other)
     text = bytearray(store.path.read_bytes())
     text[4096:] = b"\xa5" * (len(text) - 4096)
-    text[24:28] = b"\xff" * 4  # the change counter: whoever has it open must look again
+    text[24:28] = b"\xff" * 4  # the change counter, so that open connections notice
     store.path.write_bytes(text)
     with caplog.at_level(logging.WARNING):
         if reads_first:
@@ -165,25 +162,17 @@ def test_a_damaged_file_is_set_aside_with_a_warning_and_a_new_one_begun(
     assert store.remark is None
 
 
-def test_what_is_no_database_at_all_is_set_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["this is not a database\n" * 500, ""], ids=["not a database", "empty"])
+def test_a_file_without_choices_is_replaced(tmp_path: Path, text: str) -> None:
     store = FeedbackStore(tmp_path)
-    store.path.write_text("this is no database at all, however long one looks at it\n" * 200)
+    store.path.write_text(text)
     assert store.learned() is None
     assert store.files() == ()
     opened(store, "a.py")
-    assert set(counts(store)) == {"a.py"}
+    assert values(store).keys() == set(counts(store)) == {"a.py"}
 
 
-def test_an_empty_file_that_another_process_is_just_making_says_nothing(tmp_path: Path) -> None:
-    store = FeedbackStore(tmp_path)
-    store.path.touch()
-    assert store.learned() is None
-    assert store.files() == ()
-    opened(store, "a.py")
-    assert values(store).keys() == {"a.py"}
-
-
-def test_the_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+def test_the_file_of_a_later_version_is_not_touched(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path)
     opened(store, "a.py")
     db = apsw.Connection(str(store.path))
@@ -197,17 +186,17 @@ def test_the_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     assert store.path.read_bytes() == before
     store.path.unlink()
     assert store.learned() is None
-    assert store.remark is None  # what went by is not told any longer
+    assert store.remark is None
 
 
-def test_an_action_that_only_a_later_version_knows_counts_nothing(tmp_path: Path) -> None:
+def test_an_unknown_action_does_not_count(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path)
     opened(store, "a.py", "b.py")
     apsw.Connection(str(store.path)).execute("UPDATE choices SET action = 'printed' WHERE path = 'a.py'")
     assert values(store).keys() == set(counts(store)) == {"b.py"}
 
 
-def test_where_nothing_can_be_written_it_says_so_and_reads_on(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_an_error_only_for_writes(tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the data folder should be")
     with pytest.raises(FeedbackUnavailableError, match="CAIRN_DATA_DIR"):
@@ -215,19 +204,19 @@ def test_where_nothing_can_be_written_it_says_so_and_reads_on(tmp_path: Path) ->
     assert FeedbackStore(blocked).learned() is None
 
 
-def test_a_file_that_may_only_be_read_is_read(tmp_path: Path) -> None:
+def test_a_read_only_file_is_read(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path)
     opened(store, "a.py")
     store.path.chmod(stat.S_IRUSR)
     assert values(FeedbackStore(tmp_path)).keys() == {"a.py"}
 
 
-def test_a_folder_that_is_not_there_has_no_store(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_store(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError, match="folder: "):
         store_of(tmp_path / "nowhere")
 
 
-def test_an_index_that_is_set_aside_leaves_it_alone(tmp_path: Path) -> None:
+def test_setting_the_index_aside_keeps_the_choices(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path)
     opened(store, "a.py")
     IndexWriter(tmp_path).close()
@@ -236,18 +225,16 @@ def test_an_index_that_is_set_aside_leaves_it_alone(tmp_path: Path) -> None:
     assert values(store).keys() == {"a.py"}
 
 
-# --- time ------------------------------------------------------------------------------------------
-
-
-def test_it_counts_less_with_every_day_and_the_same_all_day_long(tmp_path: Path) -> None:
+def test_a_choice_counts_less_every_day_but_the_same_all_day(tmp_path: Path) -> None:
     clock = Clock()
     store = FeedbackStore(tmp_path, clock)
     opened(store, "a.py")
-    fresh = values(store)["a.py"]
-    version = (store.learned() or pytest.fail("nothing is known")).version
+    fresh, first = values(store)["a.py"], store.learned()
     clock.now += DAY_S - 1
+    same_day = store.learned()
     assert values(store)["a.py"] == fresh
-    assert (store.learned() or pytest.fail("nothing is known")).version == version
     clock.now += 1
+    next_day = store.learned()
     assert 0 < values(store)["a.py"] < fresh
-    assert (store.learned() or pytest.fail("nothing is known")).version != version
+    versions = [learned and learned.version for learned in (first, same_day, next_day)]
+    assert versions[0] == versions[1] != versions[2]

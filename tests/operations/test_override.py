@@ -1,10 +1,9 @@
-"""A phase set by hand is seen by every process of the workspace at once; a damaged file sets none."""
+"""Every process of a workspace sees a phase set by hand at once; a damaged file sets none."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import threading
 import time
 from pathlib import Path
@@ -21,18 +20,18 @@ from cairn.operations.override import (
 )
 
 
-def test_nothing_is_set_before_anybody_sets_it(tmp_path: Path) -> None:
+def test_no_file_sets_no_phase(tmp_path: Path) -> None:
     assert OverrideReader(tmp_path / "none").read() == PhaseOverride()
     assert OverrideReader(tmp_path).read().phase is None
 
 
 @pytest.mark.parametrize("phase", [0, 1, 2, 3, None])
-def test_what_is_set_is_read_back(tmp_path: Path, phase: int | None) -> None:
+def test_a_written_phase_is_read_back(tmp_path: Path, phase: int | None) -> None:
     write_override(tmp_path / "new", phase, by="a test")
     assert OverrideReader(tmp_path / "new").read() == PhaseOverride(phase)
 
 
-def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) -> None:
+def test_every_change_is_seen_at_once(tmp_path: Path) -> None:
     reader = OverrideReader(tmp_path)
     for number in range(300):
         phase = (3, 0, 1, 2, None)[number % 5]
@@ -43,9 +42,7 @@ def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_file_has_the_time_of_a_finer_clock_than_the_file_system_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_time_has_nanoseconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_700)
         write_override(tmp_path, 2, by="a test")
@@ -64,20 +61,19 @@ def _set_in_another_process(data: str) -> None:
     write_override(Path(data), 1, by="a test")
 
 
-def test_another_process_sets_it(tmp_path: Path) -> None:
+def test_another_process_sets_the_phase(tmp_path: Path) -> None:
     write_override(tmp_path, 3, by="a test")
     reader = OverrideReader(tmp_path)
     assert reader.read().phase == 3
-    process = multiprocessing.get_context("spawn").Process(
-        target=_set_in_another_process, args=(str(tmp_path),)
-    )
+    spawn = multiprocessing.get_context("spawn")
+    process = spawn.Process(target=_set_in_another_process, args=(str(tmp_path),))
     process.start()
     process.join()
     assert process.exitcode == 0
     assert reader.read().phase == 1
 
 
-def test_whoever_reads_while_it_is_written_finds_all_of_the_old_or_of_the_new(tmp_path: Path) -> None:
+def test_a_reader_finds_the_whole_old_or_new_file(tmp_path: Path) -> None:
     write_override(tmp_path, 0, by="a test")
     done = threading.Event()
     found: list[PhaseOverride] = []
@@ -97,23 +93,13 @@ def test_whoever_reads_while_it_is_written_finds_all_of_the_old_or_of_the_new(tm
     assert {override.phase for override in found} <= {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"\xff\xfe",
-        b"[]",
-        b"3",
-        b"{}x",
-        b'{"phase": 4}',
-        b'{"phase": -1}',
-        b'{"phase": "2"}',
-        b'{"phase": true}',
-        b'{"phase": 2.0}',
-        b"[" * 9_000,
-    ],
-)
+DAMAGED = [
+    b"", b"{", b"\xff\xfe", b"[]", b"3", b"{}x", b"[" * 9_000,
+    b'{"phase": 4}', b'{"phase": -1}', b'{"phase": "2"}', b'{"phase": true}', b'{"phase": 2.0}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", DAMAGED)
 def test_a_damaged_file_sets_nothing_and_says_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / OVERRIDE_NAME).write_bytes(content)
     override = OverrideReader(tmp_path).read()
@@ -122,14 +108,14 @@ def test_a_damaged_file_sets_nothing_and_says_so(tmp_path: Path, content: bytes)
     assert "cairn phase" in override.problem
 
 
-def test_a_file_without_who_or_when_still_sets_the_phase(tmp_path: Path) -> None:
+def test_a_file_with_only_a_phase_is_enough(tmp_path: Path) -> None:
     (tmp_path / OVERRIDE_NAME).write_text('{"phase": 1, "since": 5}')
     assert OverrideReader(tmp_path).read() == PhaseOverride(1)
     (tmp_path / OVERRIDE_NAME).write_text("{}")
     assert OverrideReader(tmp_path).read() == PhaseOverride()
 
 
-def test_the_file_is_what_is_said_of_it(tmp_path: Path) -> None:
+def test_the_file_says_who_set_the_phase_and_when(tmp_path: Path) -> None:
     write_override(tmp_path, 2, by="a test")
     values = json.loads((tmp_path / OVERRIDE_NAME).read_text())
     assert values.pop("since").endswith("+00:00")
@@ -137,23 +123,23 @@ def test_the_file_is_what_is_said_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("phase", [4, -1, True, 2.0, "2"])
-def test_what_is_no_phase_is_not_set(tmp_path: Path, phase: object) -> None:
+def test_an_invalid_phase_is_not_set(tmp_path: Path, phase: object) -> None:
     with pytest.raises(InvalidRequestError, match="expected 0, 1, 2 or 3"):
         write_override(tmp_path, phase, by="a test")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_read_as_nothing(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("no folder")
+def test_an_unwritable_folder_is_an_error_and_sets_nothing(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file in place of the folder")
     with pytest.raises(OverrideUnavailableError, match="CAIRN_DATA_DIR"):
         write_override(tmp_path / "data", 1, by="a test")
     assert OverrideReader(tmp_path / "data").read().phase is None
 
 
-def test_a_folder_in_place_of_the_file_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / OVERRIDE_NAME).mkdir()
-    (tmp_path / OVERRIDE_NAME / "held").touch()
+    (tmp_path / OVERRIDE_NAME / "content").touch()
     assert OverrideReader(tmp_path).read().problem is not None
     with pytest.raises(OverrideUnavailableError):
         write_override(tmp_path, 1, by="a test")
-    assert os.listdir(tmp_path) == [OVERRIDE_NAME]  # noqa: PTH208
+    assert [path.name for path in tmp_path.iterdir()] == [OVERRIDE_NAME]

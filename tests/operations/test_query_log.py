@@ -1,4 +1,4 @@
-"""Questions are logged by several processes at once, without their text, and never at their expense."""
+"""Several processes log queries at once, without their text; a log that cannot be written stops no answer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.operations.answers import discover_answer, search_answer, verdict
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import QueryLog, Question
+from cairn.operations.query_log import LoggedQuery, QueryLog
 from cairn.operations.recent_queries import read_recent
 from cairn.settings.tree import LogSettings
 
 PROCESSES, LINES = 4, 2_000
 
-ASKED = Question("search", "Where do the walruses moor?", 12.3456)
+QUERY = LoggedQuery("search", "Where do the walruses moor?", 12.3456)
 ANSWER = search_answer(("src/harbour.py", 0.9, ("moor", "walruses")), ("docs/ships.md", 0.5, ()))
 
 
@@ -36,76 +36,64 @@ def in_phase(phase: int, wanted: int = 3, fallback: str = "") -> protocol.Search
 
 
 def log_of(data: Path, **settings: Any) -> QueryLog:
-    kept = LogSettings(**settings)
-    return QueryLog(data, lambda: kept)
+    log_settings = LogSettings(**settings)
+    return QueryLog(data, lambda: log_settings)
 
 
 def lines(data: Path) -> list[dict[str, Any]]:
-    """All that is in both files, the older first; every line must be whole."""
+    """Parse all lines of both files, the older file first."""
     files = [data / "queries.1.jsonl", data / "queries.jsonl"]
     texts = [line for file in files if file.exists() for line in file.read_text("ascii").splitlines()]
     return [json.loads(line) for line in texts]
 
 
-def change(at: datetime.datetime, after: int = 2, until: float | None = 300.0) -> PhaseChange:
-    return PhaseChange(at.isoformat(), 3, after, "It was slow.", until)
+def change(at: datetime.datetime, after: int = 2) -> PhaseChange:
+    return PhaseChange(at.isoformat(), 3, after, "It was slow.", 300.0)
 
 
-# Writing.
+# --- writing -------------------------------------------------------------------------------------------
 
 
-def test_a_line_has_what_the_question_was_like(tmp_path: Path) -> None:
-    log_of(tmp_path / "made").add(ASKED, ANSWER)
+def test_a_line_describes_the_query_without_its_text(tmp_path: Path) -> None:
+    log_of(tmp_path / "made").add(QUERY, ANSWER)
     (line,) = lines(tmp_path / "made")
     assert datetime.datetime.fromisoformat(line.pop("at")).tzinfo is not None
     assert line.pop("version")
+    results = [
+        {"path": "src/harbour.py", "score": 0.9, "matchedTerms": 2},
+        {"path": "docs/ships.md", "score": 0.5, "matchedTerms": 0},
+    ]
     assert line == {
-        "event": "query",
-        "method": "search",
-        "action": "answer",
-        "confidence": 0.41,
-        "ms": 12.346,
-        "phase": 3,
-        "wanted": 3,
-        "fallback": "",
-        "cached": False,
-        "error": "",
-        "complete": True,
-        "type": "natural",
-        "termCount": 2,
-        "resultCount": 2,
-        "keywordMatch": True,
-        "results": [
-            {"path": "src/harbour.py", "score": 0.9, "matchedTerms": 2},
-            {"path": "docs/ships.md", "score": 0.5, "matchedTerms": 0},
-        ],
+        "event": "query", "method": "search", "action": "answer", "confidence": 0.41, "ms": 12.346,
+        "phase": 3, "wanted": 3, "fallback": "", "cached": False, "error": "", "complete": True,
+        "type": "natural", "termCount": 2, "resultCount": 2, "keywordMatch": True, "results": results,
         "pid": os.getpid(),
-    }
+    }  # fmt: skip
 
 
-def test_nothing_of_what_was_asked_is_in_the_file_unless_that_is_wanted(tmp_path: Path) -> None:
-    log_of(tmp_path / "without").add(ASKED, ANSWER)
-    log_of(tmp_path / "with", query_text=True).add(ASKED, ANSWER)
+def test_the_text_is_logged_only_if_the_settings_say_so(tmp_path: Path) -> None:
+    log_of(tmp_path / "without").add(QUERY, ANSWER)
+    log_of(tmp_path / "with", query_text=True).add(QUERY, ANSWER)
     without, with_text = ((tmp_path / name / "queries.jsonl").read_text() for name in ("without", "with"))
     for word in ("walrus", "moor", "Where"):
         assert word not in without
         assert word in with_text
     (line,) = lines(tmp_path / "with")
-    assert line["query"] == ASKED.query
+    assert line["query"] == QUERY.text
     assert line["terms"] == ["walruses", "moor"]
     assert line["results"][0]["matchedTerms"] == ["moor", "walruses"]
 
 
-def test_where_it_is_not_kept_nothing_is_made(tmp_path: Path) -> None:
+def test_a_log_that_is_off_writes_nothing(tmp_path: Path) -> None:
     log = log_of(tmp_path / "data", queries=False)
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_the_first_results_are_logged_but_all_are_asked_for_a_match(tmp_path: Path) -> None:
+def test_a_line_has_five_results_but_matches_of_all(tmp_path: Path) -> None:
     results = (*((f"{n}.py", 0.1, ()) for n in range(9)), ("last.py", 0.1, ("moor",)))
-    log_of(tmp_path).add(ASKED, search_answer(*results))
+    log_of(tmp_path).add(QUERY, search_answer(*results))
     (line,) = lines(tmp_path)
     assert [result["path"] for result in line["results"]] == [f"{n}.py" for n in range(5)]
     assert (line["resultCount"], line["keywordMatch"]) == (10, True)
@@ -114,7 +102,7 @@ def test_only_the_first_results_are_logged_but_all_are_asked_for_a_match(tmp_pat
 def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
     log = log_of(tmp_path, query_text=True)
     for text in ("a\nb\r\u2028c", "half \ud800 of a pair", "ship " * 100_000):
-        log.add(evolve(ASKED, query=text), search_answer(terms=tuple(text.split())))
+        log.add(evolve(QUERY, text=text), search_answer(terms=tuple(text.split())))
     first, second, third = lines(tmp_path)
     assert first["query"] == "a\nb\r\u2028c"
     assert second["query"] == "half \ud800 of a pair"
@@ -122,104 +110,114 @@ def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
     assert third["termCount"] == 100_000
 
 
+def test_a_discovery_is_logged_by_the_passages_of_its_evidence(tmp_path: Path) -> None:
+    answer = discover_answer(("src/harbour.py", 0.9, ("moor",)))
+    log_of(tmp_path, query_text=True).add(evolve(QUERY, method="discover"), answer)
+    (line,) = lines(tmp_path)
+    assert (line["method"], line["type"], line["termCount"], line["terms"]) == ("discover", "", 0, [])
+    assert line["results"] == [{"path": "src/harbour.py", "score": 0.9, "matchedTerms": ["moor"]}]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
-    log_of(tmp_path).add(ASKED, ANSWER)
+def test_only_the_owner_may_read_the_log(tmp_path: Path) -> None:
+    log_of(tmp_path).add(QUERY, ANSWER)
     assert stat.S_IMODE((tmp_path / "queries.jsonl").stat().st_mode) == 0o600
 
 
-def test_a_full_log_becomes_the_older_one_and_the_one_before_goes(tmp_path: Path) -> None:
-    log_of(tmp_path).add(ASKED, ANSWER)
+# --- rotation and failures -----------------------------------------------------------------------------
+
+
+def test_a_full_log_replaces_the_older_file(tmp_path: Path) -> None:
+    log_of(tmp_path).add(QUERY, ANSWER)
     size = (tmp_path / "queries.jsonl").stat().st_size
     (tmp_path / "queries.jsonl").unlink()
     log = log_of(tmp_path, max_bytes=3 * size + 100)
     for number in range(8):
-        log.add(ASKED, in_phase(number))
+        log.add(QUERY, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [3, 4, 5, 6, 7]
     for name in ("queries.jsonl", "queries.1.jsonl"):
         assert (tmp_path / name).stat().st_size <= 3 * size + 100
 
 
-def test_a_line_larger_than_the_log_is_logged_all_the_same(tmp_path: Path) -> None:
+def test_a_line_larger_than_the_limit_is_logged(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=0)
     for number in range(3):
-        log.add(ASKED, in_phase(number))
+        log.add(QUERY, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [1, 2]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there the same lock is what appending waits for")
-def test_while_another_process_rotates_lines_are_written_on(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows, appending waits for the same lock")
+def test_lines_are_appended_while_another_process_rotates(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=1)
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     with filelock.FileLock(tmp_path / "queries.lock"):
-        log.add(ASKED, ANSWER)
-        log.add(ASKED, ANSWER)
+        log.add(QUERY, ANSWER)
+        log.add(QUERY, ANSWER)
         assert not (tmp_path / "queries.1.jsonl").exists()
     assert len(lines(tmp_path)) == 3
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 3
 
 
-def test_a_rotation_that_fails_is_tried_again_and_loses_no_line(
+def test_a_failed_rotation_is_retried_and_loses_no_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Path, target: Path) -> Path:
-        raise PermissionError("somebody reads it")
+        raise PermissionError("another process reads it")
 
     log = log_of(tmp_path, max_bytes=1)
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", refuse)
-        log.add(ASKED, ANSWER)
+        log.add(QUERY, ANSWER)
     assert log.failures == 0
     assert len((tmp_path / "queries.jsonl").read_text().splitlines()) == 2
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 2
 
 
-def test_what_cannot_be_written_is_counted_and_said_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failures_are_counted_and_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     data = tmp_path / "data"
     data.write_text("a file in place of the folder")
     log = log_of(data)
     for _ in range(3):
-        log.add(ASKED, ANSWER)
+        log.add(QUERY, ANSWER)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert log.failures == 4
     assert log.problem is not None
     assert len(caplog.records) == 1
     data.unlink()
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     assert (log.failures, log.problem) == (4, None)
     assert len(lines(data)) == 1
 
 
-def test_a_line_written_in_part_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partly_written_line_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     log = log_of(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", lambda file, line: write(file, line[:10]))
-        log.add(ASKED, ANSWER)
+        log.add(QUERY, ANSWER)
     assert log.failures == 1
-    log.add(ASKED, ANSWER)
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
+    log.add(QUERY, ANSWER)
     assert read_recent(tmp_path).queries == 2
 
 
 def _append(data: str, number: int, max_bytes: int) -> None:
     log = log_of(Path(data), max_bytes=max_bytes)
     for line in range(LINES):
-        log.add(ASKED, in_phase(number, wanted=line))
+        log.add(QUERY, in_phase(number, wanted=line))
     assert log.failures == 0
 
 
 def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> None:
-    log_of(tmp_path / "one").add(ASKED, ANSWER)
+    log_of(tmp_path / "one").add(QUERY, ANSWER)
     size = (tmp_path / "one" / "queries.jsonl").stat().st_size + 20
-    # Of a log that holds two thirds of all lines, only the first rotation happens, and nothing is to go.
-    max_bytes = size * PROCESSES * LINES * 2 // 3
+    max_bytes = (
+        size * PROCESSES * LINES * 2 // 3
+    )  # two thirds of all lines: one rotation, which drops nothing
     spawn = multiprocessing.get_context("spawn")
     processes = [
         spawn.Process(target=_append, args=(str(tmp_path), number, max_bytes)) for number in range(PROCESSES)
@@ -236,46 +234,36 @@ def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> N
         assert sorted(line["wanted"] for line in found if line["phase"] == number) == list(range(LINES))
 
 
-def test_threads_that_rotate_at_every_few_lines_leave_only_whole_lines(tmp_path: Path) -> None:
+def test_threads_that_rotate_often_leave_whole_lines(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=5_000)
     threads = [
-        threading.Thread(target=lambda: [log.add(ASKED, ANSWER) for _ in range(300)]) for _ in range(4)
+        threading.Thread(target=lambda: [log.add(QUERY, ANSWER) for _ in range(300)]) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert log.failures == 0
-    assert all(line["method"] == "search" for line in lines(tmp_path))
-    assert lines(tmp_path)
+    assert {line["method"] for line in lines(tmp_path)} == {"search"}
 
 
-def test_a_discovery_is_logged_by_the_passages_that_its_evidence_is_from(tmp_path: Path) -> None:
-    log_of(tmp_path, query_text=True).add(
-        evolve(ASKED, method="discover"), discover_answer(("src/harbour.py", 0.9, ("moor",)))
-    )
-    (line,) = lines(tmp_path)
-    assert (line["method"], line["type"], line["termCount"], line["terms"]) == ("discover", "", 0, [])
-    assert line["results"] == [{"path": "src/harbour.py", "score": 0.9, "matchedTerms": ["moor"]}]
+# --- reading -------------------------------------------------------------------------------------------
 
 
-# Reading.
-
-
-def test_of_no_log_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_a_missing_log_has_no_figures(tmp_path: Path) -> None:
     recent = read_recent(tmp_path / "none")
     assert (recent.queries, recent.since, recent.phase_changes) == (0, "", ())
     assert (recent.p50_ms, recent.p95_ms, recent.cached_share, recent.error_share) == (None,) * 4
 
 
-def test_the_shares_are_those_of_the_logged_questions(tmp_path: Path) -> None:
+def test_the_shares_are_those_of_the_logged_queries(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for ms in range(1, 17):
-        log.add(evolve(ASKED, ms=float(ms)), ANSWER)
-    log.add(evolve(ASKED, ms=900.0, cached=True), evolve(ANSWER, verdict=verdict("clarify")))
-    log.add(evolve(ASKED, ms=16.0), search_answer(action="noMatch", phase=2))
-    log.add(evolve(ASKED, ms=16.0), in_phase(3, fallback="keywords"))
-    log.add(evolve(ASKED, ms=5_000.0, error="IndexUnavailableError"), search_answer(action="noMatch"))
+        log.add(evolve(QUERY, ms=float(ms)), ANSWER)
+    log.add(evolve(QUERY, ms=900.0, cached=True), evolve(ANSWER, verdict=verdict("clarify")))
+    log.add(evolve(QUERY, ms=16.0), search_answer(action="noMatch", phase=2))
+    log.add(evolve(QUERY, ms=16.0), in_phase(3, fallback="keywords"))
+    log.add(evolve(QUERY, ms=5_000.0, error="IndexUnavailableError"), search_answer(action="noMatch"))
     recent = read_recent(tmp_path)
     assert recent.queries == 20
     assert (recent.p50_ms, recent.p95_ms) == (9.0, 16.0)
@@ -285,58 +273,57 @@ def test_the_shares_are_those_of_the_logged_questions(tmp_path: Path) -> None:
     assert recent.keyword_match_share == round(18 / 19, 4)
 
 
-def test_only_the_latest_questions_count_and_the_older_file_is_read_for_them(tmp_path: Path) -> None:
+def test_the_latest_queries_of_both_files_count(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=40_000)
     for number in range(100):
-        log.add(evolve(ASKED, ms=float(number)), ANSWER)
+        log.add(evolve(QUERY, ms=float(number)), ANSWER)
     assert (tmp_path / "queries.1.jsonl").exists()
-    newest = len((tmp_path / "queries.jsonl").read_text().splitlines())
-    assert newest < 70
+    assert len((tmp_path / "queries.jsonl").read_text().splitlines()) < 70
     recent = read_recent(tmp_path, limit=70)
     assert (recent.queries, recent.p50_ms, recent.p95_ms) == (70, 64.0, 96.0)
     assert read_recent(tmp_path, limit=1).p50_ms == 99.0
 
 
-def test_lines_longer_than_what_is_read_at_once_are_put_together(tmp_path: Path) -> None:
+def test_long_lines_are_read(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=10_000_000)
     long_path = "x" * 15_000
     for number in range(20):
-        log.add(evolve(ASKED, ms=float(number)), search_answer(*[(long_path, 0.5, ())] * 5))
+        log.add(evolve(QUERY, ms=float(number)), search_answer(*[(long_path, 0.5, ())] * 5))
     assert read_recent(tmp_path).queries == 20
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b"\n\n",
-        b'{"event":"query","ms":',
-        b"\xff\xfe\x00\n",
-        b"[]\n",
-        b"null\n",
-        b'{"event":"query"}\n',
-        b'{"event":"query","at":5,"ms":"1"}\n',
-        b'{"event":"phase","at":"yesterday","before":3,"after":2,"reason":"","until":1,"pid":1}\n',
-        b'{"event":"phase","at":"2026-01-01","before":3,"after":2,"reason":"","until":1,"pid":1}\n',
-        b'{"event":"later than this version"}\n',
-        b"[" * 200_000 + b"\n",
-    ],
-)
-def test_broken_lines_are_left_out_and_the_rest_counts(tmp_path: Path, broken: bytes) -> None:
+BROKEN = [
+    b"\n",
+    b'{"event":"query","ms":',
+    b"\xff\xfe\x00",
+    b"[]",
+    b"null",
+    b'{"event":"query"}',
+    b'{"event":"query","at":5,"ms":"1"}',
+    b'{"event":"phase","at":"yesterday","before":3,"after":2,"reason":"","until":1,"pid":1}',
+    b'{"event":"phase","at":"2026-01-01","before":3,"after":2,"reason":"","until":1,"pid":1}',
+    b'{"event":"later than this version"}',
+    b"[" * 200_000,
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
+def test_broken_lines_are_ignored(tmp_path: Path, broken: bytes) -> None:
     log = log_of(tmp_path)
-    log.add(ASKED, ANSWER)
+    log.add(QUERY, ANSWER)
     with (tmp_path / "queries.jsonl").open("ab") as file:
-        file.write(broken if broken.endswith(b"\n") else broken + b"\n")
-    log.add(ASKED, ANSWER)
+        file.write(broken + b"\n")
+    log.add(QUERY, ANSWER)
     recent = read_recent(tmp_path)
     assert (recent.queries, recent.phase_changes) == (2, ())
 
 
-def test_changes_of_phase_are_told_with_whether_their_process_lives(tmp_path: Path) -> None:
+def test_phase_changes_say_whether_their_process_lives(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     now = datetime.datetime.now(datetime.UTC)
     log.add_phase_change(change(now))
     for _ in range(600):
-        log.add(ASKED, ANSWER)
+        log.add(QUERY, ANSWER)
     ended = lines(tmp_path)[0] | {"pid": _ended_process(), "after": 1, "until": None}
     with (tmp_path / "queries.jsonl").open("a") as file:
         file.write(json.dumps(ended, separators=(",", ":")) + "\n")
@@ -351,18 +338,18 @@ def test_changes_of_phase_are_told_with_whether_their_process_lives(tmp_path: Pa
     assert later.phase_changes[1].next_try_seconds == 0.0
 
 
-def test_a_process_that_took_over_the_number_of_one_that_ended_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_reused_process_id_does_not_count_as_alive(tmp_path: Path) -> None:
     began = datetime.datetime.fromtimestamp(psutil.Process().create_time(), datetime.UTC)
     log_of(tmp_path).add_phase_change(change(began - datetime.timedelta(hours=1)))
     (before,) = read_recent(tmp_path).phase_changes
     assert (before.pid, before.alive) == (os.getpid(), False)
 
 
-def test_the_latest_five_changes_are_told(tmp_path: Path) -> None:
+def test_the_latest_five_changes_are_read(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for number in range(8):
         log.add_phase_change(change(datetime.datetime.now(datetime.UTC), after=number))
-    assert [told.after for told in read_recent(tmp_path).phase_changes] == [7, 6, 5, 4, 3]
+    assert [each.after for each in read_recent(tmp_path).phase_changes] == [7, 6, 5, 4, 3]
 
 
 def _nothing() -> None:

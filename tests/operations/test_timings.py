@@ -1,4 +1,4 @@
-"""The latest questions one by one, from the logs or from memory."""
+"""The timings of the latest queries come from the logs or from memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.operations.answers import search_answer
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.logged_timings import logged_timings
-from cairn.operations.query_log import QueryLog, Question
+from cairn.operations.query_log import LoggedQuery, QueryLog
 from cairn.operations.timings import MOST_TIMINGS, TimingMemory, Timings
 from cairn.settings.tree import LogSettings
 
@@ -24,18 +24,17 @@ def log_of(data: Path) -> QueryLog:
     return QueryLog(data, lambda: LogSettings(queries=True))
 
 
-def asked(ms: float, **more: Any) -> Question:
-    return Question("search", "Where do ships moor?", ms, **more)
+def query(ms: float, **more: Any) -> LoggedQuery:
+    return LoggedQuery("search", "Where do ships moor?", ms, **more)
 
 
-def test_log_gives_questions_and_phase_changes_in_their_order(tmp_path: Path) -> None:
+def test_the_log_gives_queries_and_phase_changes_in_order(tmp_path: Path) -> None:
     log = log_of(tmp_path)
-    log.add(asked(12.5), ANSWER)
-    log.add(asked(0.25, cached=True), ANSWER)
+    log.add(query(12.5), ANSWER)
+    log.add(query(0.25, cached=True), ANSWER)
     log.add_phase_change(LOWERED)
-    log.add(
-        asked(30, error="ModelError"), evolve(ANSWER, retrieval=protocol.AnsweredIn(0, 3, "generic", "x"))
-    )
+    off = protocol.AnsweredIn(0, 3, "generic", "x")
+    log.add(query(30, error="ModelError"), evolve(ANSWER, retrieval=off))
     found = logged_timings([tmp_path])
     assert [(each.ms, each.phase, each.cached, each.failed) for each in found.questions] == [
         (12.5, 3, False, False),
@@ -47,17 +46,17 @@ def test_log_gives_questions_and_phase_changes_in_their_order(tmp_path: Path) ->
     assert (found.cached, found.failed, found.percentile(0.95)) == (1, 1, 12.5)
 
 
-def test_question_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
+def test_a_query_in_the_logs_of_two_folders_counts_once(tmp_path: Path) -> None:
     first, second = log_of(tmp_path / "first"), log_of(tmp_path / "second")
     for log in (first, second):
-        log.add(asked(12.345), ANSWER)
-    second.add(asked(99), ANSWER)
+        log.add(query(12.345), ANSWER)
+    second.add(query(99), ANSWER)
     found = logged_timings([tmp_path / "first", tmp_path / "second"])
     assert sorted(each.ms for each in found.questions) == [12.345, 99.0]
 
 
-def test_broken_log_lines_are_left_out(tmp_path: Path) -> None:
-    log_of(tmp_path).add(asked(7), ANSWER)
+def test_broken_lines_are_ignored(tmp_path: Path) -> None:
+    log_of(tmp_path).add(query(7), ANSWER)
     with (tmp_path / "queries.jsonl").open("a") as file:
         damaged = (tmp_path / "queries.jsonl").read_text()
         file.write(damaged.replace('"ms":7', '"ms":NaN') + damaged.replace('"ms":7', '"ms":-1'))
@@ -66,10 +65,10 @@ def test_broken_log_lines_are_left_out(tmp_path: Path) -> None:
     assert logged_timings([tmp_path / "nowhere"]) == Timings()
 
 
-def test_memory_keeps_the_latest_without_what_was_asked() -> None:
+def test_the_memory_keeps_the_latest_without_their_text() -> None:
     memory = TimingMemory()
     for ms in range(MOST_TIMINGS + 3):
-        memory.add(asked(float(ms)), phase=2)
+        memory.add(query(float(ms)), phase=2)
     memory.add_step(LOWERED)
     found = memory.timings()
     assert len(found.questions) == MOST_TIMINGS

@@ -1,4 +1,4 @@
-"""The token of `cairn serve`: made once, readable by its owner alone, and believed only then."""
+"""The token of `cairn serve` is made once, only its owner can read it, and otherwise it is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("bare_data_dir")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 
 
-def test_the_token_stays_the_same_until_a_new_one_is_asked_for() -> None:
+def test_the_token_changes_only_on_request() -> None:
     first = serve_token()
     assert serve_token().value == first.value
     assert len(first.value) == 43
@@ -25,7 +25,7 @@ def test_the_token_stays_the_same_until_a_new_one_is_asked_for() -> None:
     assert [*token_path().parent.glob("serve-token*")] == [token_path()]
 
 
-def test_starts_at_the_same_time_agree_on_one_token() -> None:
+def test_simultaneous_starts_agree_on_one_token() -> None:
     with ThreadPoolExecutor(8) as threads:
         tokens = set(threads.map(lambda _: serve_token().value, range(40)))
     assert len(tokens) == 1
@@ -40,7 +40,7 @@ def test_only_the_owner_can_read_it() -> None:
 
 @posix_only
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o602, 0o620])
-def test_a_token_that_others_may_read_or_write_is_refused_with_the_remedy(mode: int) -> None:
+def test_a_token_that_others_may_read_or_write_is_refused(mode: int) -> None:
     serve_token()
     token_path().chmod(mode)
     with pytest.raises(TokenError, match=r"Others may read or write .*--new-token"):
@@ -60,21 +60,21 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @posix_only
-def test_a_pipe_in_its_place_holds_nobody_up() -> None:
+def test_a_pipe_in_place_of_the_file_does_not_block() -> None:
     os.mkfifo(token_path(), 0o600)
-    with pytest.raises(TokenError, match="is no file"):
+    with pytest.raises(TokenError, match="is not a regular file"):
         serve_token()
 
 
 @pytest.mark.parametrize("text", ["", "short", "A" * 44, "ä" * 43, "A" * 42 + "!"])
-def test_what_is_no_token_is_refused(text: str) -> None:
+def test_a_file_without_a_token_is_refused(text: str) -> None:
     serve_token()
     token_path().write_text(text, encoding="utf-8")
-    with pytest.raises(TokenError, match="holds no token"):
+    with pytest.raises(TokenError, match="does not contain a token"):
         serve_token()
 
 
-def test_a_token_is_compared_as_a_whole_and_never_shown() -> None:
+def test_only_the_whole_token_matches_and_its_repr_is_hidden() -> None:
     token = serve_token()
     assert token.matches(token.value)
     for wrong in ("", token.value[:-1], token.value + "A", token.value.swapcase(), "ä\udc80"):

@@ -1,4 +1,4 @@
-"""What `cairn doctor --why` says about single files: the rule that decides, and what the index has."""
+"""`cairn doctor --why` names the rule that decides about a path, and says what the index has of it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tests.conftest import IDLE, STEADY
 
 from cairn.commands import cli
 from cairn.errors import InvalidRequestError
-from cairn.operations.why import why
+from cairn.operations.why import IndexedFiles, why
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
 
 @pytest.fixture(autouse=True)
 def no_indexes(bare_data_dir: Path) -> Path:
-    """A data folder in which nothing is indexed yet."""
+    """A data folder without indexes."""
     return bare_data_dir
 
 
 @pytest.fixture(autouse=True)
 def config_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A settings folder of its own, empty."""
+    """An empty settings folder."""
     folder = tmp_path_factory.mktemp("config")
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(folder))
     return folder
@@ -49,6 +49,16 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["doctor", *arguments])
 
 
+def index(folder: Path) -> None:
+    assert CliRunner().invoke(cli, ["index", str(folder), "-q"]).exit_code == 0
+
+
+def indexed(path: Path, folder: Path) -> IndexedFiles:
+    found = why(path, folder).in_index
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     ("path", "indexed", "rule", "detail"),
     [
@@ -68,14 +78,14 @@ def test_the_rule_that_decides_is_named(
     project: Path, path: str, indexed: bool, rule: str, detail: str
 ) -> None:
     answer = json.loads(run("--why", str(project / path), "-C", str(project), "--json").stdout)
-    directory = (project / path).is_dir()
     assert answer == {
-        "path": path, "directory": directory, "indexed": indexed, "rule": rule, "detail": detail, "warnings": [],
-        "state": "the folder is not indexed yet; run `cairn index`", "held": None,
+        "path": path, "directory": (project / path).is_dir(), "indexed": indexed, "rule": rule,
+        "detail": detail, "warnings": [], "held": None,
+        "state": "the folder is not indexed yet; run `cairn index`",
     }  # fmt: skip
 
 
-def test_people_read_outcome_rule_and_line(project: Path) -> None:
+def test_the_text_has_outcome_rule_and_line(project: Path) -> None:
     shown = run("--why", str(project / "docs" / "a.tmp"), "-C", str(project))
     assert shown.exit_code == 0
     assert shown.stdout.split("\n")[:3] == [
@@ -114,49 +124,39 @@ def test_a_path_that_cannot_be_explained_is_a_clear_error(
 # --- what the index has ----------------------------------------------------------------------------
 
 
-def test_rule_and_state_are_told_apart(project: Path) -> None:
-    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
-    read = why(project / "a.py", project)
-    assert read.held is not None
-    assert (read.held.files, read.held.chunks, read.held.embedded, read.held.changed_since) == (
-        1,
-        1,
-        1,
-        False,
-    )
-    assert read.state == f"1 chunks, 1 with a vector, read at {read.held.indexed_at}"
+def test_the_state_says_what_the_index_has(project: Path) -> None:
+    index(project)
+    read, in_index = why(project / "a.py", project), indexed(project / "a.py", project)
+    assert (in_index.files, in_index.chunks, in_index.embedded, in_index.changed_since) == (1, 1, 1, False)
+    assert read.state == f"1 chunk, 1 with a vector, read at {in_index.indexed_at}"
     assert why(project / "docs" / "a.tmp", project).state == "the index does not have it"
 
     (project / "new.py").write_text("print(2)\n")
     new = why(project / "new.py", project)
-    assert (new.indexed, new.held) == (True, None)
+    assert (new.indexed, new.in_index) == (True, None)
     assert new.state.startswith("not read yet")
 
-    os.utime(project / "a.py", (1_700_000_000, 1_700_000_000))  # touched, but the text is the same
+    os.utime(project / "a.py", (1_700_000_000, 1_700_000_000))  # another time for the same text
     assert why(project / "a.py", project).state == read.state
     (project / "a.py").write_text("print(2)\n")  # as long as before
     assert why(project / "a.py", project).state.endswith("changed since then")
     (project / ".cairnignore").write_text("a.py\n")
     excluded = why(project / "a.py", project)
     assert not excluded.indexed
-    assert "takes it out" in excluded.state
+    assert "the next scan of the folder removes it" in excluded.state
 
 
 def test_a_directory_counts_what_the_index_has_below_it(project: Path) -> None:
     (project / "docs" / "one.md").write_text("# One\n")
     (project / "docs" / "two.md").write_text("# Two\n")
     (project / "docs-of-others.md").write_text("# Others\n")
-    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
-    docs = why(project / "docs", project)
-    assert docs.held is not None
-    assert docs.held.files == 3  # with docs/.gitignore
-    everything = why(project, project)
-    assert everything.held is not None
-    assert everything.held.files > docs.held.files + 1
+    index(project)
+    assert indexed(project / "docs", project).files == 3  # with docs/.gitignore
+    assert indexed(project, project).files > 4
 
 
-def test_a_file_that_is_gone_but_still_indexed_is_told(project: Path) -> None:
-    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
+def test_a_deleted_file_that_is_still_indexed_is_reported(project: Path) -> None:
+    index(project)
     (project / "a.py").unlink()
     with pytest.raises(InvalidRequestError, match=r"does not exist; the index has it until"):
         why(project / "a.py", project)
@@ -181,21 +181,19 @@ def test_a_rule_of_an_outer_repository_is_named_with_its_file(project: Path) -> 
 
 
 def test_a_damaged_index_does_not_hide_the_rule(project: Path, no_indexes: Path) -> None:
-    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
+    index(project)
     (database,) = (no_indexes / "workspaces").glob("*/index.db")
     database.write_bytes(database.read_bytes()[:4096] + b"not pages" * 10_000)
     answer = why(project / "a.py", project)
     assert answer.indexed
-    assert answer.held is None
+    assert answer.in_index is None
     assert "cairn doctor" in answer.state
 
 
 # --- the user's own settings -----------------------------------------------------------------------
 
 
-def test_the_users_file_lies_under_the_workspaces_and_exclusions_add_up(
-    project: Path, config_dir: Path
-) -> None:
+def test_workspace_settings_override_the_users_but_exclusions_add_up(project: Path, config_dir: Path) -> None:
     (config_dir / "config.toml").write_text(
         "[index]\nexclude = ['*.csv2']\ninclude = ['*.py']\nmaxFileBytes = 7\n[search]\ncandidates = 5\n"
     )
@@ -210,7 +208,7 @@ def test_the_users_file_lies_under_the_workspaces_and_exclusions_add_up(
     assert why(project / "t.csv", project).detail == "*.csv"
 
 
-def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(
+def test_a_bad_settings_file_of_the_user_only_warns(
     project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(STEADY)
@@ -225,16 +223,15 @@ def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(
     assert why(project / "a.py", project).warnings == (warning,)
 
 
-def test_a_copy_is_told_with_its_original(project: Path) -> None:
+def test_a_copy_names_its_original(project: Path) -> None:
     text = "".join(
         f"def moor_at_berth_{number}(ship):\n    return ship.moor({number})\n" for number in range(80)
     )
     for path in ("src/berths.py", "vendor/harbour/berths.py"):
         (project / path).parent.mkdir(parents=True, exist_ok=True)
         (project / path).write_text(text)
-    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
-    copy, original = (why(project / path, project) for path in ("vendor/harbour/berths.py", "src/berths.py"))
-    assert copy.held is not None
-    assert original.held is not None
-    assert (copy.held.original, copy.held.copied, original.held.original) == ("src/berths.py", 1.0, None)
-    assert "100% of its lines stand in other files, most of them in src/berths.py" in copy.state
+    index(project)
+    path = project / "vendor/harbour/berths.py"
+    copy, original = indexed(path, project), indexed(project / "src/berths.py", project)
+    assert (copy.original, copy.copied, original.original) == ("src/berths.py", 1.0, None)
+    assert "100% of its lines are also in other files, most in src/berths.py" in why(path, project).state

@@ -1,1 +1,1 @@
-"""Tests of the page in a real browser, which `scripts/test-page` runs: the real server over a real repository."""
+"""Tests of the page in a real browser, which `scripts/test-page` runs."""

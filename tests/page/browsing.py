@@ -1,4 +1,4 @@
-"""A real browser for one test: its windows, and all that must not happen in them."""
+"""The windows of a real browser for one test, and the faults in them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ WIDE = (1440, 900)
 PHONE = (360, 740)
 
 PATIENCE_MS = 120_000
-"""For something to appear, on a machine that is busy with other things."""
+"""Timeout of Playwright on a busy machine."""
 CANARY = "canary"
 """The function that hostile content calls; each call is a fault."""
 
 _AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
 _RULES = {"resultTypes": ["violations"]}
 _GRAVE = ("serious", "critical")
-_LEFT = "net::ERR_ABORTED"
-"""The page itself breaks requests off: when the next letter is typed, and when it is left."""
+_ABORTED = "net::ERR_ABORTED"
+"""The error of requests that the page cancels, after the next letter or when it is closed."""
 
 
 class Faults:
-    """What must not happen in a window: errors, refused content, failed requests, dialogs, and scripts of hostile content."""
+    """Faults in the windows: errors, refused content, failed requests, dialogs, and hostile scripts."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -47,16 +47,16 @@ class Faults:
         self._expected: list[re.Pattern[str]] = []
 
     def begin(self) -> None:
-        """Forget those of the test before."""
+        """Forget the faults and patterns of the previous test."""
         for each in (self.seen, self._allowed, self._expected):
             each.clear()
 
     def allow(self, pattern: str) -> None:
-        """Faults that match the pattern may happen in this test."""
+        """Allow faults that match the pattern in this test."""
         self._allowed.append(re.compile(pattern))
 
     def expect(self, pattern: str) -> None:
-        """Faults that match the pattern have to happen in this test."""
+        """Require a fault that matches the pattern in this test."""
         self.allow(pattern)
         self._expected.append(re.compile(pattern))
 
@@ -72,11 +72,9 @@ class Faults:
         self.seen.append(f"{kind}: {text}")
 
     def check(self) -> None:
-        """Fails for each fault that was not expected, and for each expected one that did not happen."""
-        unexpected = [
-            fault for fault in self.seen if not any(pattern.search(fault) for pattern in self._allowed)
-        ]
-        assert not unexpected, "\n".join(unexpected)
+        """Assert that all faults were allowed, and all required faults happened."""
+        wrong = [fault for fault in self.seen if not any(each.search(fault) for each in self._allowed)]
+        assert not wrong, "\n".join(wrong)
         for pattern in self._expected:
             assert any(map(pattern.search, self.seen)), f"nothing matched {pattern.pattern}"
 
@@ -89,7 +87,7 @@ class Faults:
         dialog.dismiss()
 
     def _on_failure(self, request: Request) -> None:
-        if request.failure != _LEFT:
+        if request.failure != _ABORTED:
             self.add("request", f"{request.method} {request.url} failed: {request.failure}")
 
     def _on_response(self, response: Response) -> None:
@@ -98,30 +96,28 @@ class Faults:
 
 
 class Shared:
-    """What the tests of one process share, since a context of its own takes a browser a third of a second: contexts that are signed
-    in, for tests that change nothing in them."""
+    """Signed-in contexts for tests that do not change them, since creating one takes a third of a second."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.faults = Faults()
         self._contexts: dict[str, BrowserContext] = {}
 
-    def context(self, made: Callable[[], BrowserContext], options: object) -> BrowserContext:
-        """The context of these options; made, where nobody has asked for it yet."""
+    def context(self, make: Callable[[], BrowserContext], options: object) -> BrowserContext:
+        """Return the context of these options, made at the first call."""
         key = repr(options)
         if key not in self._contexts:
-            self._contexts[key] = made()
+            self._contexts[key] = make()
         return self._contexts[key]
 
-    def leave(self) -> None:
-        """Close all windows."""
+    def close_windows(self) -> None:
         for context in self._contexts.values():
             for page in context.pages:
                 page.close()
 
 
 class Browsing:
-    """The windows of one test. Faults are looked for when it ends."""
+    """The windows of one test, which fails if there are faults in them."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -137,24 +133,24 @@ class Browsing:
         watched: bool = True,
         **options: Any,
     ) -> BrowserContext:
-        """Cookies, history and permissions of their own. A context that is not `watched` may fail as it likes."""
-        context = self._made(scheme, size, watched, **options)
+        """Return a new context with its own cookies; faults count only in `watched` contexts."""
+        context = self._new_context(scheme, size, watched, **options)
         self._contexts.append(context)
         return context
 
     def shared_context(
-        self, who: str, enter: Callable[[BrowserContext], None], **options: Any
+        self, name: str, sign_in: Callable[[BrowserContext], None], **options: Any
     ) -> BrowserContext:
-        """A context that later tests get, too, who name the same, with what `enter` did in it when it was made."""
+        """Return the context that tests with this name and these options share; sign in when it is made."""
 
-        def made() -> BrowserContext:
-            context = self._made(**options)
-            enter(context)
+        def make() -> BrowserContext:
+            context = self._new_context(**options)
+            sign_in(context)
             return context
 
-        return self._shared.context(made, (who, options))
+        return self._shared.context(make, (name, options))
 
-    def _made(
+    def _new_context(
         self, scheme: Scheme = "light", size: tuple[int, int] = WIDE, watched: bool = True, **options: Any
     ) -> BrowserContext:
         width, height = size
@@ -171,11 +167,11 @@ class Browsing:
         for context in self._contexts:
             context.close()
         self._contexts.clear()
-        self._shared.leave()
+        self._shared.close_windows()
 
 
 def grave_violations(page: Page) -> list[str]:
-    """What axe-core finds in the page as it is shown now, of those that keep people from using it."""
+    """Return the serious violations of accessibility that axe-core finds in the page."""
     page.evaluate(_AXE)
     found = page.evaluate("rules => axe.run(document, rules)", _RULES)
     return [
@@ -187,22 +183,22 @@ def grave_violations(page: Page) -> list[str]:
 
 
 def type_into_box(page: Page, text: str) -> None:
-    """Type it, letter by letter, once the box has the focus, which a page gives it soon after it was loaded."""
+    """Type letter by letter, once the search box has the focus."""
     expect(page.locator("#q")).to_be_focused()
     page.keyboard.type(text)
 
 
 def places(page: Page) -> list[str]:
-    """`path:line` of each row, once the results are there: a page may be shown before them."""
+    """Return `path:line` of each row, once the results are there."""
     expect(page.locator(".row, .empty").first).to_be_visible()
     return page.locator(".row .where .path").all_inner_texts()
 
 
 def overhang(page: Page) -> int:
-    """By how many pixels the page is wider than its window."""
+    """Return by how many pixels the page is wider than its window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
 def wait_until(page: Page, expression: str, argument: Any = None) -> None:
-    """Until the expression holds in the page. Playwright's own waiting evaluates text there, which the policy of the page forbids."""
+    """Wait until the expression is true; the page's policy forbids Playwright's `wait_for_function`."""
     until(lambda: page.evaluate(expression, argument))

@@ -1,4 +1,4 @@
-"""The browser, and a server over a real repository, for the tests of this folder."""
+"""Fixtures: the browser, and a server over a real repository."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.page.site import Site, clone_of_this_project, own_machine, site
 expect.set_options(timeout=PATIENCE_MS)
 
 Opened = Callable[..., Page]
-"""Opens a path of the real repository's server, signed in; further arguments are those of `Browsing.context`. Cookies must stay as they are."""
+"""Opens a path of the real repository's server, with arguments of `Browsing.context`."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium or Chrome, without a window on the screen."""
+    """A headless Chromium or Chrome."""
     program = os.environ.get("CAIRN_TEST_BROWSER") or headless_browser()
     if not program:
-        pytest.skip("Neither Chromium nor Chrome is installed; scripts/test-page tries to.")
+        pytest.skip("Neither Chromium nor Chrome is installed; run scripts/test-page.")
     names = ", ".join(f"MAP {name} 127.0.0.1" for name in (ELSEWHERE, REBOUND))
     with launched(program, f"--host-resolver-rules={names}") as browser:
         yield browser
@@ -33,13 +33,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shared(browser: Browser) -> Shared:
-    """What the tests of this process share of the browser."""
     return Shared(browser)
 
 
 @pytest.fixture
 def browsing(shared: Shared) -> Iterator[Browsing]:
-    """The windows of the test; it fails by whatever went wrong in them."""
+    """The windows of the test, which fails if there are faults in them."""
     own = Browsing(shared)
     yield own
     own.close()
@@ -48,7 +47,7 @@ def browsing(shared: Shared) -> Iterator[Browsing]:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A real repository, served: for tests that change nothing of it."""
+    """A server over a real repository, for tests that do not change it."""
     folder = tmp_path_factory.mktemp("project")
     with own_machine(folder), site(clone_of_this_project(folder / "cairn")) as served:
         yield served

@@ -1,4 +1,4 @@
-"""A repository in which every text that a page may show is HTML or script. Each of them would call the canary, were it to run."""
+"""A repository in which every text on a page is HTML or script that would call the canary if it ran."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADDRESS = f"javascript:{CANARY}()"
 TEMPLATE = "{{ 7 * 7 }}{% raw %}"
 
 NAME = f"repository {IMAGE}"
-"""Of the folder, and so of the repository."""
+"""The name of the folder, and so of the repository."""
 CODE_FILE = f"{IMAGE}.py"
 FOLDER = f"<svg onload={CANARY}()>"
 NESTED_FILE = f"{FOLDER}/{QUOTED}.js"
@@ -24,7 +24,7 @@ REVERSED_FILE = "src/\u202egnp.yp\u202c.py"
 SUBJECT = f"Commit {SCRIPT} {IMAGE}"
 HEADING = f"Heading {IMAGE}"
 FUNCTION = "moor_the_ship"
-"""Called by `unload_the_ship`."""
+"""A function that `unload_the_ship` calls."""
 
 FILES = {
     "pyproject.toml": f"[project]\nname = '{IMAGE}'\n",
@@ -63,7 +63,7 @@ The harbour master moors ships. {SCRIPT} <a href="{ADDRESS}">press</a> [press]({
 
 
 def hostile_repository(parent: Path) -> Path:
-    """Made in a folder of the parent, with two commits."""
+    """Create the repository in a folder of `parent`, with two commits."""
     repository = GitRepository(parent / NAME, FILES)
     repository.write({CODE_FILE: FILES[CODE_FILE] + f"\n\ndef tide(): return '{IMAGE}'\n"})
     repository.commit(SUBJECT)

@@ -1,4 +1,4 @@
-"""A second web server on this machine, whose pages are up to no good."""
+"""A second web server on this machine, with hostile pages."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from attrs import field, frozen
 
 ELSEWHERE = "elsewhere.example"
-"""A name that leads to this machine, in the browser of the tests."""
+"""A name of this machine, in the browser of the tests."""
 REBOUND = "rebound.example"
-"""A name that was made to lead here after its page was loaded, as somebody does who wants to ask our server from his page."""
+"""A name that an attacker has redirected to our server (DNS rebinding)."""
 NAMES = ("127.0.0.1", "localhost", ELSEWHERE)
-"""What the other site is called. Cookies and SameSite do not tell ports apart: for them, the first one is the same site as ours."""
+"""The names of the other site. For cookies, which ignore ports, the first is the same site as ours."""
 
 
 @frozen
-class Got:
+class Received:
     """A request to the other site."""
 
     path: str
@@ -27,11 +27,11 @@ class Got:
 
 @frozen
 class OtherSite:
-    """Answers each path with the page that is given for it, and every other one with an empty page."""
+    """A site that answers each path with its page in `pages`, or an empty page."""
 
     port: int
     pages: dict[str, str] = field(factory=dict)
-    requests: list[Got] = field(factory=list)
+    requests: list[Received] = field(factory=list)
 
     def url(self, path: str = "/", name: str = ELSEWHERE) -> str:
         return f"http://{name}:{self.port}{path}"
@@ -39,11 +39,9 @@ class OtherSite:
 
 @contextmanager
 def other_site() -> Iterator[OtherSite]:
-    """Run it."""
-
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            own.requests.append(Got(self.path, dict(self.headers)))
+            own.requests.append(Received(self.path, dict(self.headers)))
             body = f"<!doctype html><meta charset=utf-8>{own.pages.get(self.path, '')}".encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Answers in the browser: excerpts as they are found, citations, and the prompt to copy."""
+"""Answers in the browser: streamed excerpts, citations, and the prompt to copy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.page.browsing import Browsing, wait_until
+from tests.page.browsing import wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, answer_path, search_path
 
@@ -15,15 +15,15 @@ PROMPT_TOKENS = re.compile(r"prompt of ([\d,]+) tokens")
 
 
 def prompt_tokens(page: Page) -> int:
-    """What the page says of the prompt's size, once the answer is whole."""
+    """Return the prompt's size on the page, once the answer is complete."""
     expect(page.locator("#copy-prompt")).to_be_visible()
     return int(PROMPT_TOKENS.search(page.locator(".prompt .summary").inner_text())[1].replace(",", ""))
 
 
-def test_answer_streams_in_and_is_whole_at_the_end(opened: Opened) -> None:
-    question = "which thread writes the index"  # Of no other test: an answer that is kept has no stages.
+def test_answer_is_streamed_and_complete_at_the_end(opened: Opened) -> None:
+    question = "which thread writes the index"  # No other test asks it, since a cached answer has no stages.
     page = opened()
-    # Each state of the answer, as it was put there.
+    # The script records each state of the answer.
     page.add_init_script(
         """addEventListener("DOMContentLoaded", () => {
             const found = document.getElementById("found");
@@ -40,7 +40,7 @@ def test_answer_streams_in_and_is_whole_at_the_end(opened: Opened) -> None:
     expect(page.locator("#copy-prompt")).to_be_visible()
     states = page.evaluate("states")
     partial = [state for state in states if not state["isWhole"]]
-    assert partial, "excerpts were shown before the answer was whole"
+    assert partial, "excerpts appeared before the answer was complete"
     assert partial[-1]["excerpts"]
     assert partial[-1]["progress"]
     assert states[-1]["isWhole"]
@@ -60,7 +60,7 @@ def test_answer_is_reached_from_the_box_and_from_a_search(opened: Opened) -> Non
     assert page.url.endswith(answer_path(QUESTION))
 
 
-def test_excerpts_hold_the_lines_that_their_citations_name(opened: Opened, project: Site) -> None:
+def test_excerpts_contain_the_lines_of_their_citations(opened: Opened, project: Site) -> None:
     page = opened(answer_path(QUESTION))
     prompt_tokens(page)
     citations = page.locator(".excerpt .citation")
@@ -91,7 +91,7 @@ def test_prompt_is_copied_with_all_its_excerpts(opened: Opened, project: Site) -
     assert page.locator("#prompt").text_content() == copied
 
 
-def test_budget_slider_makes_the_prompt_smaller_and_stands_in_the_address(opened: Opened) -> None:
+def test_budget_slider_changes_the_prompt_and_the_address(opened: Opened) -> None:
     page = opened(answer_path(QUESTION))
     usual, excerpts = prompt_tokens(page), page.locator(".excerpt").count()
     slider = page.get_by_label("Budget of the prompt")
@@ -117,7 +117,7 @@ def test_weak_answer_says_so(opened: Opened, project: Site) -> None:
     expect(page.locator(".verdict")).to_contain_text(message)
 
 
-def test_filters_of_a_search_are_kept_by_its_answer(opened: Opened) -> None:
+def test_answer_keeps_the_filters_of_a_search(opened: Opened) -> None:
     page = opened(search_path("how are sessions signed", path="docs"))
     page.get_by_role("button", name="Answer").click()
     expect(page.locator(".excerpt").first).to_be_visible()
@@ -125,9 +125,7 @@ def test_filters_of_a_search_are_kept_by_its_answer(opened: Opened) -> None:
     assert all(text.startswith("docs/") for text in page.locator(".excerpt .citation").all_inner_texts())
 
 
-def test_problem_with_a_question_is_told_where_the_answer_would_be(
-    opened: Opened, browsing: Browsing
-) -> None:
+def test_problem_with_a_question_replaces_the_answer(opened: Opened) -> None:
     page = opened(answer_path("sessions", path="no/such/folder"))
     expect(page.locator("#found").get_by_role("alert")).to_contain_text("no/such/folder")
     assert page.locator("#progress").inner_text() == ""

@@ -1,4 +1,4 @@
-"""What holds for every view: both themes, a phone's width, no mouse, no motion, and what axe-core finds."""
+"""Properties of every view: both themes, a phone's width, keyboard use, reduced motion, and accessibility."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ VIEWS = {
     "file": ("/ui/file/server/cairn/web/sessions.py?lines=60-64", "#around h2"),
     "index": ("/ui/index?path=docs/design.md", "[data-part=left-out] .rules"),
 }
-"""The address of each view, and what is there when it is whole."""
+"""The address of each view, and an element of the complete view."""
 
 
 @pytest.fixture(scope="module", params=VIEWS)
 def loaded(request: pytest.FixtureRequest, shared: Shared, project: Site) -> Iterator[Page]:
-    """Each view, which is loaded once for all tests that only look at it."""
+    """Each view, loaded once for all tests that do not change it."""
     own = Browsing(shared)
     context = own.context()
     project.sign_in(context)
-    path, whole = VIEWS[request.param]
+    path, element = VIEWS[request.param]
     page = project.open(context, path)
-    expect(page.locator(whole).first).to_be_visible()
+    expect(page.locator(element).first).to_be_visible()
     own.faults.check()
     yield page
     own.close()
@@ -39,7 +39,7 @@ def loaded(request: pytest.FixtureRequest, shared: Shared, project: Site) -> Ite
 
 @pytest.fixture
 def view(loaded: Page, shared: Shared) -> Iterator[Page]:
-    """A view as it was loaded."""
+    """A view, restored after each test."""
     shared.faults.begin()
     yield loaded
     loaded.emulate_media(color_scheme="light", reduced_motion="no-preference")
@@ -60,7 +60,7 @@ def test_axe_finds_nothing_grave_on_a_phone(view: Page) -> None:
     assert grave_violations(view) == []
 
 
-def test_page_is_no_wider_than_its_window(view: Page) -> None:
+def test_page_fits_its_window(view: Page) -> None:
     for width in (360, 480, 640, 1_000, 2_560):
         view.set_viewport_size({"width": width, "height": 740})
         assert overhang(view) == 0, width
@@ -78,7 +78,7 @@ def test_theme_follows_the_system_and_can_be_changed(browsing: Browsing, project
     page.get_by_role("button", name="Change between light and dark").click()
     assert background(page) == dark
     page.reload()
-    assert background(page) == dark, "the choice is kept"
+    assert background(page) == dark, "the browser stores the choice"
     page.emulate_media(color_scheme="dark")
     page.get_by_role("button", name="Change between light and dark").click()
     assert background(page) == light
@@ -88,21 +88,21 @@ def background(page: Page) -> str:
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(view: Page) -> None:
-    page = view
-    wanted = page.evaluate(
+def test_tab_key_reaches_everything_and_shows_the_focus(view: Page) -> None:
+    wanted = view.evaluate(
         """() => {
-            const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), summary, select")];
-            const shown = all.filter(each => each.checkVisibility() && each.tabIndex >= 0 && !each.disabled);
+            const elements = "a[href], button, input:not([type=hidden]), summary, select";
+            const shown = [...document.querySelectorAll(elements)].filter(
+                each => each.checkVisibility() && each.tabIndex >= 0 && !each.disabled);
             shown.forEach((each, at) => { each.dataset.at = at; });
             return shown.length;
         }"""
     )
-    page.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
+    view.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
     reached, unseen = set(), []
     for _ in range(wanted + 40):
-        page.keyboard.press("Tab")
-        found = page.evaluate(
+        view.keyboard.press("Tab")
+        found = view.evaluate(
             """() => {
                 const each = document.activeElement, style = getComputedStyle(each);
                 const box = each.getBoundingClientRect();
@@ -120,7 +120,7 @@ def test_everything_is_reached_with_the_tab_key_and_is_seen_to_have_the_focus(vi
     assert unseen == []
 
 
-def test_skip_link_leads_past_the_bar(view: Page) -> None:
+def test_skip_link_leads_to_the_content(view: Page) -> None:
     skip = view.get_by_role("link", name="Skip to the content")
     skip.focus()
     expect(skip).to_be_in_viewport()
@@ -128,7 +128,7 @@ def test_skip_link_leads_past_the_bar(view: Page) -> None:
     assert view.evaluate("document.activeElement.id") == "main"
 
 
-def test_nothing_moves_for_who_wants_no_motion(view: Page) -> None:
+def test_nothing_moves_with_reduced_motion(view: Page) -> None:
     view.emulate_media(reduced_motion="reduce")
     moving = view.evaluate(
         """() => [...document.querySelectorAll("*")].filter(each => {
@@ -148,7 +148,7 @@ def test_view_is_shown_without_script(opened: Opened, name: str) -> None:
     assert page.get_by_role("searchbox").is_enabled()
 
 
-def test_all_that_a_view_loads_is_from_here(view: Page, project: Site) -> None:
+def test_view_loads_only_from_its_own_server(view: Page, project: Site) -> None:
     names: list[str] = view.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
     assert names
     assert all(name.startswith(f"{project.url}/ui/") for name in names), names
@@ -164,7 +164,7 @@ def test_sign_in_page_is_accessible_in_both_themes_on_a_phone(browsing: Browsing
     assert overhang(page) == 0
 
 
-def test_unknown_page_says_so_in_words(opened: Opened, browsing: Browsing) -> None:
+def test_unknown_page_has_a_heading(opened: Opened, browsing: Browsing) -> None:
     browsing.faults.expect("404")
     page = opened("/ui/no-such-page")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

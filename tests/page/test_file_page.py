@@ -1,4 +1,4 @@
-"""A file in the browser: its lines as they are now, its outline, and what belongs to a line."""
+"""A file in the browser: its lines, its outline, and the panel about a line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.page.browsing import PHONE, Browsing, wait_until
+from tests.page.browsing import PHONE, wait_until
 from tests.page.conftest import Opened
 from tests.page.site import Site, answer_path, search_path
 
 PATH = "server/cairn/web/sessions.py"
 CALLED = "server/cairn/web/addresses.py"
-FUNCTION, CALLER = "sign_in_address", "server/cairn/web/door.py"
+FUNCTION, CALLER = "sign_in_address", "server/cairn/web/authentication.py"
 
 
 def file_path(path: str, lines: str = "") -> str:
@@ -24,7 +24,7 @@ def lines_of(site: Site, path: str) -> list[str]:
 
 
 def line_with(site: Site, path: str, text: str) -> int:
-    """The first line, counted from 1, that has the text."""
+    """Return the 1-based number of the first line with the text."""
     return next(n for n, line in enumerate(lines_of(site, path), 1) if text in line)
 
 
@@ -33,13 +33,6 @@ def marked(page: Page) -> list[int]:
 
 
 # --- the file ----------------------------------------------------------------------------------------
-
-
-def test_file_is_shown_as_it_is_with_highlighting(opened: Opened, project: Site) -> None:
-    page = opened(file_path(PATH))
-    assert page.locator("#code .line code").all_text_contents() == lines_of(project, PATH)
-    assert page.locator("#code .line span.k").count()
-    assert page.title().startswith(PATH)
 
 
 def test_lines_of_a_citation_are_marked_and_in_sight(opened: Opened) -> None:
@@ -70,7 +63,7 @@ def test_result_of_a_search_opens_the_file_at_its_lines(opened: Opened) -> None:
     expect(page.locator("#code .line.marked").first).to_be_in_viewport()
 
 
-def test_lines_are_marked_with_the_mouse_and_stand_in_the_address(opened: Opened) -> None:
+def test_mouse_marks_lines_and_changes_the_address(opened: Opened) -> None:
     page = opened(file_path(PATH))
     page.locator("#L10").click()
     page.locator("#L13").click(modifiers=["Shift"])
@@ -80,7 +73,7 @@ def test_lines_are_marked_with_the_mouse_and_stand_in_the_address(opened: Opened
     assert marked(page) == [10, 11, 12, 13]
 
 
-def test_lines_are_chosen_marked_and_copied_with_the_keys(opened: Opened) -> None:
+def test_keys_select_mark_and_copy_lines(opened: Opened) -> None:
     page = opened(file_path(PATH, "20"), permissions=["clipboard-read", "clipboard-write"])
     page.locator("#code").focus()
     for key in ("ArrowDown", "j", "Shift+ArrowDown"):
@@ -93,7 +86,7 @@ def test_lines_are_chosen_marked_and_copied_with_the_keys(opened: Opened) -> Non
     wait_until(page, "text => navigator.clipboard.readText().then(found => found === text)", f"{PATH}:22")
 
 
-def test_line_is_gone_to_by_its_number(opened: Opened) -> None:
+def test_line_numbers_can_be_entered(opened: Opened) -> None:
     page = opened(file_path(PATH))
     page.get_by_label("Line", exact=True).fill("90-92")
     page.keyboard.press("Enter")
@@ -116,15 +109,7 @@ def test_folders_of_the_path_lead_to_a_search_in_them(opened: Opened) -> None:
     assert "path=server%2Fcairn%2Fweb" in page.url
 
 
-def test_file_that_is_not_there_is_explained(opened: Opened, browsing: Browsing) -> None:
-    browsing.faults.expect("404")
-    page = opened(file_path("server/cairn/no_such_file.py"))
-    expect(page.get_by_role("main")).to_contain_text("no_such_file.py")
-    page = opened(file_path("../../../../etc/passwd".replace("/", "%2F")))
-    assert "root:" not in page.content()
-
-
-# --- what belongs to it ------------------------------------------------------------------------------
+# --- outline and panel -------------------------------------------------------------------------------
 
 
 def test_outline_leads_to_each_definition(opened: Opened, project: Site) -> None:
@@ -132,16 +117,14 @@ def test_outline_leads_to_each_definition(opened: Opened, project: Site) -> None
     outline = page.get_by_role("navigation", name="Outline")
     names = outline.get_by_role("link").all_inner_texts()
     assert any("SignedSessions" in name for name in names)
-    outline.get_by_role("link").filter(has_text="KeptSessions").click()
-    line = line_with(project, PATH, "class KeptSessions")
+    outline.get_by_role("link").filter(has_text="MemorySessions").click()
+    line = line_with(project, PATH, "class MemorySessions")
     assert marked(page) == [line]
     expect(page.locator(f"#L{line}")).to_be_in_viewport()
-    expect(outline.locator("[aria-current]")).to_contain_text("KeptSessions")
+    expect(outline.locator("[aria-current]")).to_contain_text("MemorySessions")
 
 
-def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
-    opened: Opened, project: Site
-) -> None:
+def test_panel_shows_callers_and_callees_of_the_function(opened: Opened, project: Site) -> None:
     page = opened(file_path(CALLED))
     page.locator(f"#L{line_with(project, CALLED, f'def {FUNCTION}')}").click()
     panel = page.locator("#around")
@@ -149,11 +132,9 @@ def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
     expect(panel).to_contain_text(FUNCTION)
     caller = panel.locator(".at").filter(has_text=CALLER).first
     expect(caller).to_be_visible()
-    callees = panel.get_by_role("heading", name=re.compile("^Calls"))
-    expect(callees).to_be_visible()
-    expect(
-        panel.locator(".at").filter(has_text=CALLED).first
-    ).to_be_visible()  # It calls `address` of its own file.
+    expect(panel.get_by_role("heading", name=re.compile("^Calls"))).to_be_visible()
+    # The function calls `address` of the same file.
+    expect(panel.locator(".at").filter(has_text=CALLED).first).to_be_visible()
     caller.click()
     expect(page.locator("#code .line.marked").first).to_be_in_viewport()
     assert page.title().startswith(CALLER)
@@ -163,7 +144,7 @@ def test_callers_and_callees_of_the_function_under_the_cursor_are_shown(
 def test_panel_follows_the_cursor(opened: Opened, project: Site) -> None:
     page = opened(file_path(PATH))
     heading = page.locator("#around h2")
-    for name in ("class SignedSessions", "class KeptSessions"):
+    for name in ("class SignedSessions", "class MemorySessions"):
         page.locator(f"#L{line_with(project, PATH, name)}").click()
         expect(heading).to_contain_text(name.removeprefix("class "))
 
@@ -176,13 +157,12 @@ def test_related_passages_are_shown_with_their_reasons(opened: Opened) -> None:
     expect(related.locator("details li").first).to_be_visible()
 
 
-def test_history_that_ranking_knows_of_is_shown(opened: Opened, project: Site) -> None:
-    page = opened(file_path(PATH))
-    known = page.locator("#known")
+def test_panel_shows_the_history(opened: Opened) -> None:
+    known = opened(file_path(PATH)).locator("#known")
     expect(known.get_by_role("heading", name=re.compile("Commits"))).to_be_visible()
     assert known.locator(".commits li").count()
     expect(known).to_contain_text("Imported by")
-    expect(known.get_by_role("link", name="server/cairn/web/door.py").first).to_be_visible()
+    expect(known.get_by_role("link", name="server/cairn/web/authentication.py").first).to_be_visible()
 
 
 def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
@@ -191,7 +171,9 @@ def test_file_page_works_without_script(opened: Opened, project: Site) -> None:
     line = line_with(project, CALLED, f"def {FUNCTION}")
     page.locator(f"#L{line}").click()
     assert f"lines={line}" in page.url
-    expect(page.locator("#code .line.marked")).to_have_count(1)  # The page is streamed.
+    expect(page.locator("#code .line.marked")).to_have_count(
+        1
+    )  # It may appear late, as the page is streamed.
     assert marked(page) == [line]
     expect(page.locator("#around .at").filter(has_text=CALLER).first).to_be_visible()
 

@@ -1,4 +1,4 @@
-"""Pages of other origins, which a browser that is signed in shows beside ours: they read nothing and change nothing."""
+"""Pages of other origins in a signed-in browser, which can neither read nor change anything."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.harbour import HARBOUR
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, REBOUND, OtherSite
-from tests.page.site import Site, own_machine, search_path, site
+from tests.page.site import Site, harbour_site, search_path
 from tests.serving import until
 
 SECRET = "moor_ship"
-"""What stands in the code that our server shows, and nowhere else."""
+"""A word of the code on our server, and of nothing else."""
 SEARCH = search_path("moor a ship")
 READABLE = (
     "/ui/",
@@ -34,32 +33,26 @@ anywhere = pytest.mark.parametrize("name", NAMES)
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server of a small project."""
-    parent = tmp_path_factory.mktemp("origins")
-    folder = parent / "harbour"
-    for path, text in HARBOUR.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    with own_machine(parent), site(folder) as served:
+    with harbour_site(tmp_path_factory.mktemp("origins")) as served:
         yield served
 
 
 @pytest.fixture
 def context(browsing: Browsing, port: Site) -> BrowserContext:
-    """Signed in. What a hostile page is refused stands in its console, which nobody has to watch."""
+    """A signed-in context, whose faults are allowed, since hostile pages cause errors."""
     return browsing.shared_context(port.url, port.sign_in, watched=False)
 
 
 @pytest.fixture
 def still_signed_in(context: BrowserContext, port: Site) -> Iterator[None]:
-    """Whatever the other page does, the person has the session afterwards, and the page is as it was."""
+    """Assert after the test that the person still has the session."""
     yield
     page = port.open(context, SEARCH)
     expect(page.locator(".row").first).to_be_visible()
 
 
 def attack(context: BrowserContext, elsewhere: OtherSite, name: str, html: str = "") -> Page:
-    """A page of the other site, by one of its names."""
+    """Open a page of the other site, by one of its names."""
     elsewhere.pages["/attack"] = html
     page = context.new_page()
     page.goto(elsewhere.url("/attack", name))
@@ -99,7 +92,7 @@ def test_scripts_styles_and_images_of_another_origin_load_nothing(
     page = attack(context, elsewhere, name)
     load = """([tag, attribute, url, more]) => new Promise(resolve => {
         const element = Object.assign(document.createElement(tag), more);
-        element.onload = () => resolve("loaded");
+        element.onload = element.onloadeddata = () => resolve("loaded");
         element.onerror = () => resolve("refused");
         element[attribute] = url;
         document.body.append(element);
@@ -110,18 +103,14 @@ def test_scripts_styles_and_images_of_another_origin_load_nothing(
             ("script", "src", {"type": "module"}),
             ("img", "src", {}),
             ("link", "href", {"rel": "stylesheet"}),
-            ("video", "src", {}),
+            ("video", "src", {"autoplay": False}),
         ):
-            if tag == "video":
-                more, load_now = {"autoplay": False}, load.replace("element.onload", "element.onloadeddata")
-            else:
-                load_now = load
-            assert page.evaluate(load_now, [tag, attribute, port.url + path, more]) == "refused", (tag, path)
+            assert page.evaluate(load, [tag, attribute, port.url + path, more]) == "refused", (tag, path)
 
 
 @anywhere
 @pytest.mark.parametrize("tag", ["iframe", "object", "embed"])
-def test_page_is_shown_in_no_frame(
+def test_frames_cannot_show_the_page(
     port: Site, context: BrowserContext, elsewhere: OtherSite, name: str, tag: str
 ) -> None:
     attribute = "data" if tag == "object" else "src"
@@ -135,7 +124,7 @@ def test_page_is_shown_in_no_frame(
 
 
 @anywhere
-def test_window_that_another_page_opens_is_out_of_its_reach(
+def test_other_page_cannot_reach_a_window_that_it_opens(
     port: Site, context: BrowserContext, elsewhere: OtherSite, name: str, still_signed_in: None
 ) -> None:
     page = attack(context, elsewhere, name)
@@ -143,7 +132,7 @@ def test_window_that_another_page_opens_is_out_of_its_reach(
         page.evaluate("url => { window.opened = open(url); }", port.url + SEARCH)
     shown = opening.value
     expect(shown.locator(".row").first).to_be_visible()
-    assert page.evaluate("opened.closed"), "the windows have nothing to do with each other"
+    assert page.evaluate("opened.closed"), "the windows are separate"
     assert page.evaluate(
         "(() => { try { return opened.document.body.innerHTML; } catch (problem) { return ''; } })()"
     ) in ("", None)
@@ -213,20 +202,20 @@ def state(port: Site) -> Any:
 def test_form_without_an_origin_is_refused(
     port: Site, context: BrowserContext, elsewhere: OtherSite, still_signed_in: None, name: str
 ) -> None:
-    """A sandboxed frame has none."""
-    form = f"<form method=post action='{port.url}/ui/sign-out'></form><script>document.forms[0].submit()</script>"
-    html = f"<iframe sandbox='allow-scripts allow-forms' srcdoc=\"{form}\"></iframe>"
+    form = f"<form method=post action='{port.url}/ui/sign-out'></form>"
+    script = "<script>document.forms[0].submit()</script>"
+    # A sandboxed frame has no origin.
+    html = f"<iframe sandbox='allow-scripts allow-forms' srcdoc=\"{form}{script}\"></iframe>"
     before = refusals(port)
     attack(context, elsewhere, name, html)
     until(lambda: refusals(port) > before)
 
 
 def refusals(port: Site) -> float:
-    """How many requests for pages were refused because of where they came from."""
-    told = port.served.ask("/metrics").body.decode()
-    return sum(
-        map(float, re.findall(r'^cairn_http_requests_total\{route="/ui",status="403"\} (\S+)', told, re.M))
-    )
+    """Return the number of requests for pages that were refused because of their origin."""
+    metrics = port.served.ask("/metrics").body.decode()
+    counter = r'^cairn_http_requests_total\{route="/ui",status="403"\} (\S+)'
+    return sum(map(float, re.findall(counter, metrics, re.M)))
 
 
 @anywhere
@@ -249,34 +238,21 @@ def test_request_with_another_content_type_changes_nothing(
     assert state(port) == before
 
 
-def test_session_of_the_page_is_worth_nothing_for_programs(port: Site, context: BrowserContext) -> None:
-    page = port.open(context)
-    for path in ("/api/v1/search", "/api/v1/reindex", "/mcp"):
-        options = {
-            "method": "POST",
-            "headers": {"Content-Type": "application/json"},
-            "body": '{"query": "moor"}',
-        }
-        got = page.evaluate(FETCH, {"url": port.url + path, "options": options})
-        assert got["status"] == 401, path
-        assert SECRET not in got["text"]
-
-
 # --- names -------------------------------------------------------------------------------------------
 
 
-def test_name_that_was_made_to_lead_here_is_refused(port: Site, context: BrowserContext) -> None:
+def test_rebound_name_is_refused(port: Site, context: BrowserContext) -> None:
     page = context.new_page()
     for path in ("/", *READABLE, *PROGRAMS, "/ui/sign-in"):
         answer = page.goto(f"http://{REBOUND}:{port.served.port}{path}")
         assert answer is not None
         assert answer.status == 421, path
         assert SECRET not in page.content()
-        assert page.locator("input").count() == 0, "nobody gives their token there"
+        assert page.locator("input").count() == 0, "the page does not request a token"
 
 
-def test_page_of_a_name_that_was_made_to_lead_here_reads_nothing(port: Site, context: BrowserContext) -> None:
-    """As after DNS rebinding: for the browser, the page and what it asks have the same origin."""
+def test_page_of_a_rebound_name_reads_nothing(port: Site, context: BrowserContext) -> None:
+    # For the browser, the page and its requests have the same origin.
     page = context.new_page()
     page.goto(f"http://{REBOUND}:{port.served.port}/healthz")
     for path in (*READABLE, *PROGRAMS):
@@ -285,7 +261,7 @@ def test_page_of_a_name_that_was_made_to_lead_here_reads_nothing(port: Site, con
         assert SECRET not in got["text"]
 
 
-def test_link_is_worth_nothing_under_another_name(port: Site, browsing: Browsing) -> None:
+def test_link_is_invalid_under_another_name(port: Site, browsing: Browsing) -> None:
     context = browsing.context(watched=False)
     page = context.new_page()
     link = port.link()
@@ -297,7 +273,7 @@ def test_link_is_worth_nothing_under_another_name(port: Site, browsing: Browsing
     expect(page.locator("#q")).to_be_visible()
 
 
-def test_localhost_is_a_site_of_its_own_where_one_signs_in_again(port: Site, browsing: Browsing) -> None:
+def test_localhost_needs_another_sign_in(port: Site, browsing: Browsing) -> None:
     browsing.faults.expect("401")
     context = browsing.context()
     port.sign_in(context)

@@ -1,4 +1,4 @@
-"""Search in the browser: rows while typing, filters, reasons, keys, addresses, and what a row can be taken to."""
+"""Search in the browser: results while typing, filters, reasons, keys, addresses, and links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def titles(page: Page) -> list[str]:
 
 
 def wait_for_rows(page: Page, question: str) -> None:
-    """Until the rows are those of the question."""
+    """Wait until the rows are those of the question."""
     wait_until(
         page,
         """question => document.title === `${question} · Cairn`
@@ -30,52 +30,49 @@ def wait_for_rows(page: Page, question: str) -> None:
     )
 
 
-def asked(page: Page) -> dict[str, list[str]]:
-    """What the address asks."""
+def query_of(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
 def focused(page: Page) -> str:
-    """The label of the row whose title has the focus, or the id of what else has it."""
+    """Return the label of the row with the focus, or the id of another element with it."""
     return page.evaluate("document.activeElement.dataset.label ?? document.activeElement.id")
 
 
 # --- typing ------------------------------------------------------------------------------------------
 
 
-def test_typing_shows_rows_without_a_press_of_enter(opened: Opened) -> None:
+def test_typing_shows_rows(opened: Opened) -> None:
     page = opened()
     type_into_box(page, QUESTION)
     expect(page.locator(".row .where .path").filter(has_text=FOUND)).not_to_have_count(0)
-    assert asked(page) == {"q": [QUESTION]}
+    assert query_of(page) == {"q": [QUESTION]}
     assert QUESTION in page.title()
 
 
 def test_last_keystroke_wins_over_an_earlier_answer(opened: Opened) -> None:
     page = opened()
-    held: list[Route] = []
-    page.route(re.compile(r"q=moor$"), lambda route: held.append(route))
+    delayed: list[Route] = []
+    page.route(re.compile(r"q=moor$"), lambda route: delayed.append(route))
     type_into_box(page, "moor")
     wait_until(page, "location.search.endsWith('q=moor')")
     type_into_box(page, " links")
     wait_for_rows(page, "moor links")
     rows = titles(page)
-    assert held
-    for route in held:
+    assert delayed
+    for route in delayed:
         route.fulfill(body="<p id=late>late</p>", content_type="text/html")
-    page.evaluate("fetch('/ui/static/base.js')")  # By the time that it is there, the late answer was, too.
+    page.evaluate("fetch('/ui/static/base.js')")  # The late answer arrives before this one.
     assert page.locator("#late").count() == 0
     assert titles(page) == rows
 
 
-def test_whole_question_is_in_the_address_and_shows_the_same_again(
-    opened: Opened, browsing: Browsing
-) -> None:
+def test_address_contains_the_whole_question(opened: Opened) -> None:
     page = opened("/ui/?language=python&path=server/cairn/web")
     page.locator("#q").fill(QUESTION)
     wait_for_rows(page, QUESTION)
     before = places(page)
-    assert asked(page) == {"q": [QUESTION], "language": ["python"], "path": ["server/cairn/web"]}
+    assert query_of(page) == {"q": [QUESTION], "language": ["python"], "path": ["server/cairn/web"]}
     assert all(place.startswith("server/cairn/web/") for place in before)
     page.reload()
     assert places(page) == before
@@ -84,7 +81,7 @@ def test_whole_question_is_in_the_address_and_shows_the_same_again(
     assert places(other) == before
 
 
-def test_back_and_forward_go_through_questions_that_were_entered(opened: Opened) -> None:
+def test_back_and_forward_move_through_entered_questions(opened: Opened) -> None:
     page = opened()
     for question in ("one time link", "session cookie"):
         page.locator("#q").fill(question)
@@ -116,7 +113,7 @@ def test_search_works_without_script(opened: Opened) -> None:
     expect(page.locator(".excerpt").first).to_be_visible()
 
 
-# --- what a row shows --------------------------------------------------------------------------------
+# --- content of a row --------------------------------------------------------------------------------
 
 
 def test_matched_words_and_lines_are_marked_and_code_is_highlighted(opened: Opened, project: Site) -> None:
@@ -139,26 +136,20 @@ def test_reasons_are_shown_on_demand(opened: Opened) -> None:
     expect(why).to_contain_text("Score")
 
 
-def test_nothing_found_is_said(opened: Opened) -> None:
+def test_page_says_that_nothing_was_found(opened: Opened) -> None:
     page = opened(search_path("session", language="haskell"))
     expect(page.locator("#results")).to_contain_text("Nothing found")
-
-
-def test_unknown_type_is_a_problem_that_says_what_there_is(opened: Opened, browsing: Browsing) -> None:
-    browsing.faults.expect("400")
-    page = opened("/ui/?q=session&type=poem")
-    expect(page.get_by_role("main")).to_contain_text("'poem' is not a type of passage")
 
 
 # --- filters -----------------------------------------------------------------------------------------
 
 
-def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
+def test_chip_adds_and_removes_a_filter(opened: Opened) -> None:
     page = opened(search_path("ranking docs"))
     before = places(page)
     assert not all(".md:" in place for place in before)
     page.get_by_role("link", name=re.compile("^Language: markdown")).click()
-    assert asked(page) == {"q": ["ranking docs"], "language": ["markdown"]}
+    assert query_of(page) == {"q": ["ranking docs"], "language": ["markdown"]}
     assert places(page)
     assert all(".md:" in place for place in places(page))
     page.locator("#q").press("End")
@@ -168,8 +159,8 @@ def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
     assert all(".md:" in place for place in places(page))
     page.locator("#q").fill("ranking docs")
     wait_for_rows(page, "ranking docs")
-    page.get_by_role("link", name="Leave out the filter Language: markdown").click()
-    assert asked(page) == {"q": ["ranking docs"]}
+    page.get_by_role("link", name="Remove the filter Language: markdown").click()
+    assert query_of(page) == {"q": ["ranking docs"]}
     assert places(page) == before
 
 
@@ -185,7 +176,7 @@ def test_chip_is_chosen_and_left_out_again(opened: Opened) -> None:
 def test_filter_is_typed_into_the_question(
     opened: Opened, browsing: Browsing, project: Site, typed: str, name: str, value: str
 ) -> None:
-    browsing.faults.allow("400")  # What stands there while it is typed may name nothing.
+    browsing.faults.allow("400")  # Half-typed filters may be invalid.
     page = opened()
     type_into_box(page, f"session {typed}")
     wait_for_rows(page, f"session {typed}")
@@ -193,15 +184,15 @@ def test_filter_is_typed_into_the_question(
     found = [result["path"] for result in project.served.call("search", params)["results"]]
     assert found
     assert [place.rpartition(":")[0] for place in places(page)] == found
-    assert asked(page) == {"q": [f"session {typed}"]}
-    page.get_by_role("link", name=f"Leave out the filter {name}: {value}", exact=True).click()
-    assert asked(page) == {"q": ["session"]}
+    assert query_of(page) == {"q": [f"session {typed}"]}
+    page.get_by_role("link", name=f"Remove the filter {name}: {value}", exact=True).click()
+    assert query_of(page) == {"q": ["session"]}
 
 
 # --- keys --------------------------------------------------------------------------------------------
 
 
-def test_keys_go_to_the_box_through_the_rows_and_back(opened: Opened) -> None:
+def test_keys_move_between_box_and_rows(opened: Opened) -> None:
     page = opened(search_path(QUESTION))
     labels = [title.get_attribute("data-label") for title in page.locator(".row .title").all()]
     page.keyboard.press("/")
@@ -220,7 +211,7 @@ def test_keys_go_to_the_box_through_the_rows_and_back(opened: Opened) -> None:
     page.keyboard.press("Escape")
     assert page.locator("#q").input_value() == ""
     expect(page.locator(".row")).to_have_count(0)
-    assert asked(page) == {}
+    assert query_of(page) == {}
     page.keyboard.type("a/b")
     assert page.locator("#q").input_value() == "a/b"
 
@@ -234,13 +225,7 @@ def test_enter_opens_the_row_that_has_the_focus(opened: Opened) -> None:
     assert page.url.endswith(wanted)
 
 
-# --- where a row leads -------------------------------------------------------------------------------
-
-
-def test_row_leads_to_the_file_page_at_its_lines(opened: Opened) -> None:
-    page = opened(search_path("SignedSessions begin"))
-    link = page.locator(".row .title").first.get_attribute("href")
-    assert re.fullmatch(r"/ui/file/server/cairn/web/sessions\.py\?lines=\d+(-\d+)?", link)
+# --- links of a row ----------------------------------------------------------------------------------
 
 
 def test_row_opens_in_vs_code_at_its_line(opened: Opened, project: Site) -> None:
@@ -268,6 +253,6 @@ def test_more_results_are_shown_by_their_own_address(opened: Opened) -> None:
     page = opened("/ui/?q=session")
     few = places(page)
     page.get_by_role("link", name="Show more").click()
-    assert asked(page)["limit"] == ["40"]
+    assert query_of(page)["limit"] == ["40"]
     assert places(page)[: len(few)] == few
     assert len(places(page)) > len(few)

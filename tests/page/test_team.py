@@ -1,4 +1,4 @@
-"""The page of a team's server: readers who see different repositories, each in a browser of their own."""
+"""The page of a team's server, on which readers see only their own repositories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from cairn.team.local_server import LocalServer
 from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, overhang, places, wait_until
-from tests.page.hostile_repository import CODE_FILE, NAME, SCRIPT, hostile_repository
+from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
 from tests.serving import until
@@ -21,7 +21,7 @@ from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_servin
 __all__ = ["postgres_server"]
 
 HIDDEN = "kindle_lamp"
-"""What stands in the repository that only one of them may see."""
+"""A word of the repository that only one reader may see."""
 QUESTION = "kindle the lamp"
 
 
@@ -32,9 +32,9 @@ class Town:
     store: TeamStore
     site: Site
     ada: str
-    """The token of who sees the harbour."""
+    """The token of a reader of the harbour."""
     bob: str
-    """The token of who sees the lighthouse and the repository with hostile texts, too."""
+    """The token of a reader of all three repositories."""
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +65,7 @@ def signed_in(town: Town, browsing: Browsing, token: str) -> BrowserContext:
     return context
 
 
-def test_reader_signs_in_with_the_own_token(town: Town, browsing: Browsing) -> None:
-    browsing.faults.expect("401")
-    page = town.site.open(browsing.context(), search_path("moor a ship"))
-    assert "moor_ship" not in page.content()
-    page.get_by_label("Token").fill(town.ada)
-    page.keyboard.press("Enter")
-    expect(page.locator(".row").first).to_be_visible()
-
-
-def test_each_reader_finds_only_what_they_may_see(
-    town: Town, ada: BrowserContext, bob: BrowserContext
-) -> None:
+def test_readers_find_only_their_repositories(town: Town, ada: BrowserContext, bob: BrowserContext) -> None:
     page = town.site.open(bob, search_path(QUESTION))
     assert "src/lighthouse/lamp.py" in places(page)[0]
     assert HIDDEN in page.content()
@@ -87,9 +76,7 @@ def test_each_reader_finds_only_what_they_may_see(
     assert "src/harbour/berths.py" in " ".join(places(page))
 
 
-def test_hidden_repository_is_as_one_that_there_is_not(
-    town: Town, browsing: Browsing, ada: BrowserContext
-) -> None:
+def test_hidden_repository_is_like_a_missing_one(town: Town, browsing: Browsing, ada: BrowserContext) -> None:
     browsing.faults.allow("40[0-9]")
     hidden, unknown = (
         town.site.open(ada, search_path(QUESTION, repository=name)).get_by_role("main").inner_text()
@@ -99,9 +86,7 @@ def test_hidden_repository_is_as_one_that_there_is_not(
     assert hidden.replace("lighthouse", "nowhere") == unknown
 
 
-def test_answer_holds_only_what_its_reader_may_see(
-    town: Town, ada: BrowserContext, bob: BrowserContext
-) -> None:
+def test_answers_contain_only_own_repositories(town: Town, ada: BrowserContext, bob: BrowserContext) -> None:
     path = answer_path("how does the lamp of the lighthouse burn through the fog")
     page = town.site.open(bob, path)
     expect(page.locator("#copy-prompt")).to_be_visible()
@@ -112,22 +97,20 @@ def test_answer_holds_only_what_its_reader_may_see(
     assert HIDDEN not in page.content()
 
 
-def test_file_page_of_a_hidden_repository_is_not_there(
+def test_hidden_file_is_like_a_missing_one(
     town: Town, browsing: Browsing, ada: BrowserContext, bob: BrowserContext
 ) -> None:
     browsing.faults.expect("404")
     path = "/ui/file/src/lighthouse/lamp.py"
     assert HIDDEN in town.site.open(bob, path).locator("#code").inner_text()
-    hidden = town.site.open(ada, path)
-    unknown = town.site.open(ada, "/ui/file/src/lighthouse/none.py")
-    assert hidden.get_by_role("main").inner_text() == unknown.get_by_role("main").inner_text().replace(
-        "none", "lamp"
+    hidden, unknown = (
+        town.site.open(ada, each).get_by_role("main").inner_text()
+        for each in (path, "/ui/file/src/lighthouse/none.py")
     )
+    assert hidden == unknown.replace("none", "lamp")
 
 
-def test_address_that_is_sent_to_a_colleague_shows_each_what_they_may_see(
-    town: Town, ada: BrowserContext, bob: BrowserContext
-) -> None:
+def test_addresses_work_for_other_readers(town: Town, ada: BrowserContext, bob: BrowserContext) -> None:
     page = town.site.open(bob, search_path("ships"))
     page.get_by_role("link", name=re.compile("^Repository: harbour")).click()
     assert "repository=" in page.url
@@ -135,7 +118,7 @@ def test_address_that_is_sent_to_a_colleague_shows_each_what_they_may_see(
     assert places(town.site.open(ada, address)) == places(page)
 
 
-def test_reader_who_loses_a_repository_sees_it_no_longer(town: Town, browsing: Browsing) -> None:
+def test_revoked_repository_is_hidden(town: Town, browsing: Browsing) -> None:
     token = town.store.reader("eve", "harbour", "lighthouse")
     context = signed_in(town, browsing, token)
     page = town.site.open(context, search_path(QUESTION))
@@ -150,9 +133,9 @@ def test_reader_who_loses_a_repository_sees_it_no_longer(town: Town, browsing: B
     assert page.locator("#q").count(), "the reader is still signed in"
 
 
-def test_reader_whose_token_is_taken_away_has_no_session(town: Town, browsing: Browsing) -> None:
+def test_expired_token_ends_the_session(town: Town, browsing: Browsing) -> None:
     browsing.faults.expect("401")
-    context = signed_in(town, browsing, town.store.token_until("bob", 3))
+    context = signed_in(town, browsing, town.store.expiring_token("bob", 3))
     page = town.site.open(context, search_path(QUESTION))
     assert HIDDEN in page.content()
 
@@ -164,16 +147,14 @@ def test_reader_whose_token_is_taken_away_has_no_session(town: Town, browsing: B
     assert HIDDEN not in page.content()
 
 
-def test_link_and_session_of_one_reader_are_not_those_of_another(
+def test_second_sign_in_replaces_the_session(
     town: Town, browsing: Browsing, ada: BrowserContext, bob: BrowserContext
 ) -> None:
     (of_ada,), (of_bob,) = ada.cookies(), bob.cookies()
     assert of_ada["value"] != of_bob["value"]
     both = signed_in(town, browsing, town.bob)
     town.site.sign_in(both, town.ada)
-    assert HIDDEN not in town.site.open(both, search_path(QUESTION)).content(), (
-        "the last one to sign in counts"
-    )
+    assert HIDDEN not in town.site.open(both, search_path(QUESTION)).content()
 
 
 def test_hostile_repository_of_a_team_is_shown_as_text(town: Town, bob: BrowserContext) -> None:
@@ -198,25 +179,7 @@ def test_pages_of_a_team_are_accessible_and_fit_a_phone(town: Town, browsing: Br
     assert overhang(page) == 0
 
 
-def test_index_page_shows_the_repositories_that_its_reader_may_see(
-    town: Town, ada: BrowserContext, bob: BrowserContext
-) -> None:
-    page = town.site.open(bob, "/ui/index")
-    table = page.get_by_role("region", name="Repositories")
-    assert {"harbour", "lighthouse", NAME} <= set(table.get_by_role("rowheader").all_inner_texts())
-    row = table.get_by_role("row").filter(has_text="lighthouse")
-    expect(row).to_contain_text("main")
-    expect(page.locator(".servers li").first).to_contain_text("answers")
-    table.get_by_role("link", name="lighthouse").click()
-    expect(page.locator("[data-part=map]")).to_contain_text("lighthouse")
-    page = town.site.open(ada, "/ui/index")
-    expect(page.locator(".servers li").first).to_contain_text("answers")
-    assert page.get_by_role("rowheader").all_inner_texts() == ["harbour"]
-    assert "lighthouse" not in page.content().lower()
-
-
-def test_team_pages_open_nothing_in_an_editor(town: Town, bob: BrowserContext) -> None:
-    """A file of a team's index is not on the reader's machine."""
+def test_team_pages_have_no_editor_links(town: Town, bob: BrowserContext) -> None:
     page = town.site.open(bob, search_path("ships"))
     assert places(page)
     assert page.locator("a[href^='vscode:']").count() == 0

@@ -12,7 +12,7 @@ import pytest
 from protocol_types import TARGET, typescript
 
 from cairn.lsp.server import build_server
-from cairn.lsp.wire import TOLD
+from cairn.lsp.wire import NOTIFICATION_SUFFIX
 from cairn.schema.convert import snake_case, unstructure
 from cairn.settings.layers import overlay
 from cairn.settings.tree import Settings
@@ -36,7 +36,9 @@ def test_server_answers_every_method_of_the_client() -> None:
     features = build_server().protocol.fm.features
     sent_by_the_server = {"cairn/statusChanged"}
     assert "cairn/search" in named
-    assert {m for m in named if m not in features and f"{m}{TOLD}" not in features} == sent_by_the_server
+    assert {
+        m for m in named if m not in features and f"{m}{NOTIFICATION_SUFFIX}" not in features
+    } == sent_by_the_server
 
 
 @pytest.mark.parametrize("name", SERVER_SETTINGS)

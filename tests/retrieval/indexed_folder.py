@@ -1,8 +1,8 @@
-"""A folder with an index, as retrieval sees it: real files, commits and open documents, made-up vectors."""
+"""A folder with an index for tests of retrieval: real files, commits and open documents, made-up vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings, Settings
 
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
-"""Words that lie in one direction in the static table."""
+"""Words that share a direction in the static table."""
 
 
 def _table() -> StaticTable:
@@ -39,7 +39,7 @@ def _table() -> StaticTable:
 
 
 class _StaticAlone:
-    """A static table and no model."""
+    """Provides a static table and no model."""
 
     def __init__(self, table: StaticTable | None) -> None:
         self.table = table or _table()
@@ -61,7 +61,7 @@ class IndexedFolder:
     """A folder, its index, and an editor with documents open over it."""
 
     def __init__(self, base: Path, files: Mapping[str, str], table: StaticTable | None = None) -> None:
-        """With `table` its vectors are those of the real one, instead of made-up ones."""
+        """Index `files`, with the vectors of `table` instead of made-up ones if it is given."""
         self.root = base / "port"
         self.root.mkdir()
         (base / "data").mkdir()
@@ -82,7 +82,7 @@ class IndexedFolder:
         self.index()
 
     def index(self) -> None:
-        """Take in all that changed, commits included."""
+        """Index all changes, commits included."""
         intake = Intake(
             self.root,
             self.writer,
@@ -98,7 +98,7 @@ class IndexedFolder:
         store_links(self.writer.db, count_links(self.writer.db))
 
     def give_model_vectors(self, axes: Mapping[str, int]) -> None:
-        """Let each chunk of a model `m@1` point along the axis (0 to 3) of the first of these words in its text."""
+        """Store vectors of a model `m@1`, along the axis (0 to 3) of a chunk's first word in `axes`."""
         store = VectorStore(self.writer.db)
         model = store.use_model("m@1", 4)
         texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
@@ -109,10 +109,13 @@ class IndexedFolder:
         store.store(model, [text.key for text in texts], vectors, queued=0)
 
     def type(self, path: str, text: str) -> None:
-        """Show the text on the screen, unsaved."""
+        """Open the document with unsaved text."""
         self.overlay.changed(path, text)
         self.reader.show_unsaved()
 
     def close(self) -> None:
         self.overlay.close()
         self.writer.close()
+
+
+FolderOf = Callable[[Mapping[str, str]], IndexedFolder]

@@ -1,4 +1,4 @@
-"""A search as the engine makes it, over given readers."""
+"""Searches over given readers, as the engine makes them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cairn.settings.tree import SearchSettings
 
 def search(
     readers: Sequence[IndexReader],
-    asked: str | Query,
+    query: str | Query,
     *,
     meaning: Meaning | None = None,
     settings: SearchSettings | None = None,
     limit: int = 5,
     **how: Any,
 ) -> list[Ranked]:
-    """The best results; `how` is given to `rank`."""
+    """Return the best results; `how` goes to `rank`."""
     settings = settings or SearchSettings()
-    query = understand(asked) if isinstance(asked, str) else asked
+    query = understand(query) if isinstance(query, str) else query
     return rank(readers, [query], meaning, settings, **how).results(limit, settings.diversity)

@@ -1,4 +1,4 @@
-"""S2's acceptance queries, put to the engine on the small documents workspace that they were written for."""
+"""The acceptance queries for help texts are answered in a small workspace of documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOCUMENTS = {
         ## Finding things
 
         In a workspace, the search field finds notes by their text and by the day on which they were written.
-        """,
+        """,  # noqa: E501
     "concepts/notes.md": """
         # Notes
 
@@ -58,7 +58,7 @@ DOCUMENTS = {
         # Widgets
 
         Small tiles that show live information: the weather, a clock, a to-do list. Add them with the plus button.
-        """,
+        """,  # noqa: E501
     "actions/export.md": """
         # Export
 
@@ -71,12 +71,8 @@ DOCUMENTS = {
         """,
 }
 
-WORKSPACE, HOME, NOTES, LINKS = (
-    "concepts/workspace.md",
-    "concepts/home.md",
-    "concepts/notes.md",
-    "widgets/quick-links.md",
-)
+WORKSPACE, HOME, NOTES = "concepts/workspace.md", "concepts/home.md", "concepts/notes.md"
+LINKS = "widgets/quick-links.md"
 
 
 @pytest.fixture(scope="module", params=["with vectors", "without vectors"])
@@ -95,17 +91,13 @@ def engine(
         compares = request.param == "with vectors"
         engine = Engine({"index": {"watch": False}, "embedding": {"enabled": compares}})
         engine.add_folder(folder)
-        _wait_until_complete(engine)
+        deadline = time.monotonic() + 60
+        while not engine.progress().complete:
+            assert time.monotonic() < deadline, status_of(engine)
+            time.sleep(0.02)
         assert (status_of(engine).embedded > 0) == compares
         yield engine
         engine.stop()
-
-
-def _wait_until_complete(engine: Engine) -> None:
-    deadline = time.monotonic() + 60
-    while not engine.progress().complete:
-        assert time.monotonic() < deadline, status_of(engine)
-        time.sleep(0.02)
 
 
 def ask(engine: Engine, query: str) -> protocol.SearchAnswer:
@@ -125,7 +117,7 @@ def ask(engine: Engine, query: str) -> protocol.SearchAnswer:
         ("o que é workspace", WORKSPACE),
     ],
 )
-def test_what_one_document_is_about_is_answered_by_it(engine: Engine, query: str, path: str) -> None:
+def test_the_document_on_a_topic_answers(engine: Engine, query: str, path: str) -> None:
     answer = ask(engine, query)
     assert answer.results[0].path == path
     assert answer.verdict.action == "answer"
@@ -133,7 +125,7 @@ def test_what_one_document_is_about_is_answered_by_it(engine: Engine, query: str
     assert answer.results[0].matched_terms
 
 
-def test_an_explanation_is_of_what_is_called_just_so(engine: Engine) -> None:
+def test_an_explanation_prefers_the_exact_title(engine: Engine) -> None:
     answer = ask(engine, "what is home")
     assert answer.verdict.action == "answer"
     assert [candidate.path for candidate in answer.verdict.candidates] == [HOME]
@@ -141,13 +133,13 @@ def test_an_explanation_is_of_what_is_called_just_so(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("query", ["explain calendar", "how do I do it", "the thing"])
-def test_what_no_document_is_about_matches_nothing(engine: Engine, query: str) -> None:
+def test_an_unknown_topic_matches_nothing(engine: Engine, query: str) -> None:
     verdict = ask(engine, query).verdict
     assert (verdict.action, verdict.message) == ("noMatch", "Which part should I explain?")
     assert not verdict.candidates
 
 
-def test_a_word_of_the_text_alone_is_a_weak_match(engine: Engine) -> None:
+def test_a_word_only_in_the_text_is_a_weak_match(engine: Engine) -> None:
     verdict = ask(engine, "tell me about panels").verdict
     assert verdict.action == "clarify"
     assert verdict.message in (
@@ -157,7 +149,7 @@ def test_a_word_of_the_text_alone_is_a_weak_match(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("query", ["home", "homepage"])
-def test_a_name_of_two_documents_is_asked_about(engine: Engine, query: str) -> None:
+def test_a_title_of_two_documents_needs_a_choice(engine: Engine, query: str) -> None:
     verdict = ask(engine, query).verdict
     assert verdict.action == "clarify"
     first, second = verdict.candidates
@@ -173,24 +165,24 @@ def test_a_name_of_two_documents_is_asked_about(engine: Engine, query: str) -> N
 @pytest.mark.parametrize(
     "query", ["workspace and widgets", "explain workspace and widgets", "widgets, workspace"]
 )
-def test_two_things_are_answered_both(engine: Engine, query: str) -> None:
+def test_two_topics_are_both_answered(engine: Engine, query: str) -> None:
     verdict = ask(engine, query).verdict
     assert (verdict.action, verdict.message) == ("answer", "Which one should I go deeper on?")
     assert {candidate.path for candidate in verdict.candidates} == {WORKSPACE, "widgets/widgets.md"}
 
 
-def test_how_to_find_something_shows_it_and_where_it_is(engine: Engine) -> None:
+def test_a_question_how_to_find_shows_place_and_thing(engine: Engine) -> None:
     paths = [result.path for result in ask(engine, "how do I find my notes?").results]
     assert {NOTES, WORKSPACE} <= set(paths)
 
 
-def test_a_result_names_the_terms_that_it_holds_by_another_word(engine: Engine) -> None:
+def test_a_result_names_terms_matched_by_a_correction(engine: Engine) -> None:
     answer = ask(engine, "wrkspace")
     assert answer.query.corrections == ("wrkspace → workspace",)
     assert answer.results[0].matched_terms == answer.verdict.matched_terms == ("wrkspace",)
 
 
-def test_the_verdict_does_not_depend_on_how_many_results_are_shown(engine: Engine) -> None:
+def test_the_verdict_does_not_depend_on_the_limit(engine: Engine) -> None:
     alone = conftest.ask(engine, "search", protocol.SearchParams(query="home", limit=1))
     assert len(alone.results) == 1
     assert alone.verdict == ask(engine, "home").verdict

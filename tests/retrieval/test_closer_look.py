@@ -1,16 +1,13 @@
-"""What a closer look at the first files sees of each."""
+"""A closer look at the first files compares their best chunks and all their vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import Ranking, rank
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import FIRST_FILES
 from cairn.settings.tree import SearchSettings
 
@@ -18,62 +15,54 @@ LONG = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in ra
 FILES = {
     "port/near.py": "def tie(rope):\n    # the vessel is tied\n    return rope\n",
     "port/far.py": "def tie(rope):\n    # the rope is tied\n    return rope\n",
-    "port/all.py": f"def tie(rope):\n    return rope\n\n\ndef vessel(rope):\n{LONG}\n\ndef boat(rope):\n{LONG}",
-    "port/cranes.py": f"def tie(rope):\n    return rope\n\n\ndef crane(rope):\n{LONG}\n\ndef hoist(rope):\n{LONG}",
+    "port/all.py": f"def tie(rope):\n    return rope\n\n\ndef vessel(rope):\n{LONG}\n\ndef boat(rope):\n{LONG}",  # noqa: E501
+    "port/cranes.py": f"def tie(rope):\n    return rope\n\n\ndef crane(rope):\n{LONG}\n\ndef hoist(rope):\n{LONG}",  # noqa: E501
 }
+QUESTION = "how to tie the ship rope"
+NEAR_WORDS, WHOLE_FILE = "near words in its best chunk", "meaning of the whole file"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    made = IndexedFolder(tmp_path, FILES)
-    yield made
-    made.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
-def ask(folder: IndexedFolder, question: str) -> Ranking:
-    table = folder.models.static_table()
-    assert table is not None
+def values(folder: IndexedFolder, signal: str, query: str = QUESTION) -> dict[str, float]:
+    """Return the signal's value of each file."""
     settings = SearchSettings(leg_deadline_ms=60_000)
-    return rank([folder.reader], [understand(question)], StaticMeaning(table), settings)
-
-
-def seen(ranking: Ranking, signal: str) -> dict[str, float]:
-    """What a signal says of each file."""
-    files = ranking.candidates.files
+    ranking = rank([folder.reader], [understand(query)], StaticMeaning(folder.models.table), settings)
     return {
         file.path: reason.value
-        for place, file in enumerate(files)
+        for place, file in enumerate(ranking.candidates.files)
         for reason in ranking.scores.reasons(place)
         if reason.signal == signal
     }
 
 
-def test_a_word_that_is_near_in_meaning_counts_for_its_file(folder: IndexedFolder) -> None:
-    near = seen(ask(folder, "how to tie the ship rope"), "near words in its best chunk")
-    assert near["port/near.py"] > near.get("port/far.py", 0.0)
+@pytest.mark.parametrize(
+    ("signal", "better", "worse"),
+    [(NEAR_WORDS, "port/near.py", "port/far.py"), (WHOLE_FILE, "port/all.py", "port/cranes.py")],
+)
+def test_similar_words_and_chunks_count_for_their_file(
+    folder: IndexedFolder, signal: str, better: str, worse: str
+) -> None:
+    found = values(folder, signal)
+    assert found[better] > found.get(worse, 0.0)
 
 
-def test_all_chunks_of_a_file_say_what_it_is_about(folder: IndexedFolder) -> None:
-    whole = seen(ask(folder, "how to tie the ship rope"), "meaning of the whole file")
-    assert whole["port/all.py"] > whole.get("port/cranes.py", 0.0)
-
-
-def test_unsaved_text_is_looked_at_as_it_stands(folder: IndexedFolder) -> None:
+def test_unsaved_text_is_compared(folder: IndexedFolder) -> None:
     folder.type("port/far.py", "def tie(rope):\n    # the boat, a vessel, is tied\n    return rope\n")
     folder.type("port/near.py", "def tie(rope):\n    # the crane is tied\n    return rope\n")
-    ranking = ask(folder, "how to tie the ship rope")
-    assert seen(ranking, "near words in its best chunk")["port/far.py"] == 1.0
-    assert seen(ranking, "meaning of the whole file")["port/far.py"] > 0
+    assert values(folder, NEAR_WORDS)["port/far.py"] == 1.0
+    assert values(folder, WHOLE_FILE)["port/far.py"] > 0
 
 
-def test_who_asks_for_a_name_gets_no_closer_look(folder: IndexedFolder) -> None:
-    assert not seen(ask(folder, "tie_rope"), "near words in its best chunk")
+def test_a_name_gets_no_closer_look(folder: IndexedFolder) -> None:
+    assert not values(folder, NEAR_WORDS, "tie_rope")
 
 
 @pytest.mark.parametrize("count", [FIRST_FILES - 1, FIRST_FILES, FIRST_FILES + 5])
-def test_only_the_first_files_are_looked_at(tmp_path: Path, count: int) -> None:
+def test_only_the_first_files_are_compared(folder_of: FolderOf, count: int) -> None:
     text = "def tie(rope):\n    # the vessel\n    return rope\n"
-    folder = IndexedFolder(tmp_path, {f"port/a{n}.py": text + f"# {n}\n" for n in range(count)})
-    near = seen(ask(folder, "how to tie the ship rope"), "near words in its best chunk")
-    folder.close()
-    assert len(near) == min(count, FIRST_FILES)
+    folder = folder_of({f"port/a{n}.py": text + f"# {n}\n" for n in range(count)})
+    assert len(values(folder, NEAR_WORDS)) == min(count, FIRST_FILES)

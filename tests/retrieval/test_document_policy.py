@@ -1,4 +1,4 @@
-"""The one rule about documents: which questions put a README first, and which hold documents back."""
+"""The wording of a question decides where READMEs and other documents rank."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
 
 FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
-WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_BACK
+WELCOME, EQUAL, PENALISED = Documents.WELCOME, Documents.EQUAL, Documents.PENALISED
 
 
 @pytest.mark.parametrize(
     ("question", "readme", "for_places", "for_evidence"),
     [
-        # What a project is, and how to begin with it.
+        # Overviews and first steps.
         ("what is flask", FIRST, WELCOME, WELCOME),
         ("what are blueprints", FIRST, WELCOME, WELCOME),
         ("O que é o vectorizer", FIRST, WELCOME, WELCOME),
@@ -25,30 +25,30 @@ WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_B
         ("how do I install it", FIRST, WELCOME, WELCOME),
         ("como instalar", FIRST, WELCOME, WELCOME),
         ("getting started", FIRST, WELCOME, WELCOME),
-        ("explain flask", FIRST, HELD_BACK, EQUAL),
-        ("explique o flask", FIRST, HELD_BACK, EQUAL),
-        # A part of it.
-        ("how does digest authentication work", RAISED, HELD_BACK, EQUAL),
-        ("explain the life cycle of a request", RAISED, HELD_BACK, EQUAL),
+        ("explain flask", FIRST, PENALISED, EQUAL),
+        ("explique o flask", FIRST, PENALISED, EQUAL),
+        # Parts of a project.
+        ("how does digest authentication work", RAISED, PENALISED, EQUAL),
+        ("explain the life cycle of a request", RAISED, PENALISED, EQUAL),
         ("how can I upload a file", RAISED, WELCOME, WELCOME),
         ("why is the session empty", RAISED, WELCOME, WELCOME),
         # Places and mistakes.
-        ("where are sessions signed", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("which class handles redirects", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("onde os navios são guardados", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("fix the crash in moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
-        ("ValueError: berth is taken", AS_IT_IS, HELD_BACK, HELD_BACK),
-        # In no type: a location for a search, while evidence may stand anywhere.
-        ("session cookies", AS_IT_IS, HELD_BACK, EQUAL),
-        ("implement a new storage layer", AS_IT_IS, HELD_BACK, EQUAL),
-        ("optimise the ranking loop", AS_IT_IS, HELD_BACK, EQUAL),
-        # Documents by name.
+        ("where are sessions signed", AS_IT_IS, PENALISED, PENALISED),
+        ("which class handles redirects", AS_IT_IS, PENALISED, PENALISED),
+        ("onde os navios são guardados", AS_IT_IS, PENALISED, PENALISED),
+        ("moor_ship", AS_IT_IS, PENALISED, PENALISED),
+        ("fix the crash in moor_ship", AS_IT_IS, PENALISED, PENALISED),
+        ("ValueError: berth is taken", AS_IT_IS, PENALISED, PENALISED),
+        # No type: a search wants places, while evidence may be anywhere.
+        ("session cookies", AS_IT_IS, PENALISED, EQUAL),
+        ("implement a new storage layer", AS_IT_IS, PENALISED, EQUAL),
+        ("optimise the ranking loop", AS_IT_IS, PENALISED, EQUAL),
+        # Documents asked for by name.
         ("changelog", AS_IT_IS, WELCOME, WELCOME),
         ("documentation of the ranking", AS_IT_IS, EQUAL, EQUAL),
     ],
 )
-def test_what_a_question_wants_of_documents(
+def test_a_question_decides_about_documents(
     question: str, readme: Readme, for_places: Documents, for_evidence: Documents
 ) -> None:
     query = understand(question)
@@ -59,19 +59,19 @@ def test_what_a_question_wants_of_documents(
 
 @pytest.mark.parametrize("kind", QueryType)
 @pytest.mark.parametrize("for_evidence", [False, True])
-def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
-    kind: QueryType, for_evidence: bool
-) -> None:
+def test_only_explanations_raise_a_readme_by_type(kind: QueryType, for_evidence: bool) -> None:
     def readme(terms: int) -> Readme:
         words = ("session", "cookies")[:terms]
-        asked = evolve(understand("session cookies"), type=kind, terms=words, for_evidence=for_evidence)
-        return readme_of(asked)
+        query = evolve(understand("session cookies"), type=kind, terms=words, for_evidence=for_evidence)
+        return readme_of(query)
 
     explains = kind is QueryType.EXPLANATION
     assert (readme(1), readme(2)) == ((FIRST, RAISED) if explains else (AS_IT_IS, AS_IT_IS))
 
 
-def test_a_variation_is_judged_by_the_words_of_whoever_asks() -> None:
-    varied = evolve(understand("what is moored"), asked_as="where are ships moored", for_evidence=True)
-    assert documents_of(varied) is HELD_BACK
-    assert documents_of(evolve(varied, asked_as="")) is WELCOME
+def test_a_variation_is_judged_by_the_original_wording() -> None:
+    varied = evolve(
+        understand("what is moored"), original_wording="where are ships moored", for_evidence=True
+    )
+    assert documents_of(varied) is PENALISED
+    assert documents_of(evolve(varied, original_wording="")) is WELCOME

@@ -1,14 +1,14 @@
-"""A question and its variations ranked in one pass."""
+"""A query and its variations are ranked in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
@@ -26,27 +26,22 @@ FILES = {
     "docs/fees.md": "# Fees\n\nThe invoice is paid at the customs house.\n",
     "docs/long.md": "# Log\n\n"
     + "".join(f"## Day {n}\n\n{'The mooring was quiet. ' * 120}\n\n" for n in range(6)),
-    "src/port/berth.py": "class Berth:\n    '''One mooring place.'''\n\n    def moor(self, ship):\n        self.ship = ship\n",
+    "src/port/berth.py": "class Berth:\n    '''One mooring place.'''\n\n    def moor(self, ship):\n        self.ship = ship\n",  # noqa: E501
     "tests/test_berth.py": "def test_mooring():\n    assert Berth().moor(1) is None\n",
 }
 QUESTION, VARIATION = "how is the mooring done", "customs invoice"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def rank(
-    folder: IndexedFolder,
-    *questions: str,
-    meaning: Meaning | None = None,
-    only: ChunkFilter = EVERYTHING,
+    folder: IndexedFolder, *questions: str, meaning: Meaning | None = None, only: ChunkFilter = EVERYTHING
 ) -> Ranking:
     queries = [
-        evolve(understand(text), for_evidence=True, asked_as=questions[0] if n else "")
+        evolve(understand(text), for_evidence=True, original_wording=questions[0] if n else "")
         for n, text in enumerate(questions)
     ]
     return rank_all([folder.reader], queries, meaning, SearchSettings(), scoring=evidence, only=only)
@@ -64,44 +59,42 @@ def found(
     limit: int = 50,
     per_file: int = 50,
 ) -> list[tuple[str, int]]:
-    """Path and position of the best chunks for a question, best first."""
+    """Return path and position of the best chunks for a query, best first."""
     places = ranking.best(question, collections(folder) if names is None else names, limit, per_file)
     fetched = ranking.fetch(places)
     return [(fetched[place].stored.path, fetched[place].stored.chunk.position) for place in places]
 
 
 @pytest.mark.parametrize("by_meaning", [False, True])
-def test_variations_leave_the_questions_first_result_and_bring_what_it_lacks(
-    folder: IndexedFolder, by_meaning: bool
-) -> None:
+def test_variations_add_results_and_keep_the_first(folder: IndexedFolder, by_meaning: bool) -> None:
     meaning = StaticMeaning(folder.models.table) if by_meaning else None
     alone = rank(folder, QUESTION, meaning=meaning)
     varied = rank(folder, QUESTION, VARIATION, "water of the moon", meaning=meaning)
     own = found(folder, alone)
     assert own
-    assert by_meaning or "docs/fees.md" not in dict(own)  # any two texts are somewhat alike
+    assert by_meaning or "docs/fees.md" not in dict(own)  # any two texts are somewhat similar
     assert found(folder, varied)[0] == own[0]
     assert found(folder, varied, 1)[0][0] == "docs/fees.md"
     assert found(folder, varied, 2)[0][0] == "docs/tides.md"
-    # What only the question found is no answer to a variation.
+    # A chunk that only the question found does not answer a variation.
     assert by_meaning or own[0] not in found(folder, varied, 1)
     assert varied.values.shape == (3, len(varied.candidates.outlines))
     assert (varied.values >= 0).all()
 
 
-def test_a_variation_answers_no_better_than_the_question(folder: IndexedFolder) -> None:
+def test_a_variation_never_outweighs_the_question(folder: IndexedFolder) -> None:
     ranking = rank(folder, QUESTION, "mooring")
     assert (ranking.values[1] <= ranking.values[0]).all()
     assert ranking.values[1].any()
 
 
-def test_the_same_questions_rank_the_same(folder: IndexedFolder) -> None:
+def test_ranking_is_repeatable(folder: IndexedFolder) -> None:
     first, second = (rank(folder, QUESTION, VARIATION) for _ in range(2))
     assert np.array_equal(first.values, second.values)
     assert found(folder, first, 1) == found(folder, second, 1)
 
 
-def test_only_the_named_collections_are_found(folder: IndexedFolder) -> None:
+def test_only_the_given_collections_are_found(folder: IndexedFolder) -> None:
     ranking = rank(folder, QUESTION, VARIATION)
     everywhere = found(folder, ranking)
     assert {path.split("/")[0] for path, _ in everywhere} == {"docs", "src", "tests"}
@@ -113,7 +106,7 @@ def test_only_the_named_collections_are_found(folder: IndexedFolder) -> None:
     assert found(folder, ranking, names=[]) == found(folder, ranking, names=["no-such"]) == []
 
 
-def test_no_more_than_is_asked_for_and_of_each_file_its_best(folder: IndexedFolder) -> None:
+def test_limits_keep_the_best_chunks_of_each_file(folder: IndexedFolder) -> None:
     ranking = rank(folder, QUESTION)
     every = found(folder, ranking)
     assert sum(path == "docs/long.md" for path, _ in every) > 2
@@ -127,7 +120,7 @@ def test_no_more_than_is_asked_for_and_of_each_file_its_best(folder: IndexedFold
     assert found(folder, ranking, limit=0) == []
 
 
-def test_a_filter_keeps_everything_else_out(folder: IndexedFolder) -> None:
+def test_a_filter_applies_to_all_queries(folder: IndexedFolder) -> None:
     ranking = rank(folder, QUESTION, VARIATION, only=ChunkFilter(collections=("port-source",)))
     assert [path for path, _ in found(folder, ranking)] == ["src/port/berth.py"]
     assert found(folder, ranking, 1) == []
@@ -140,7 +133,7 @@ def test_unsaved_text_belongs_to_its_collection(folder: IndexedFolder) -> None:
     assert "docs/new.md" not in dict(found(folder, ranking, names=["port-source"]))
 
 
-def test_what_was_removed_since_is_left_out(folder: IndexedFolder) -> None:
+def test_a_deleted_file_is_missing(folder: IndexedFolder) -> None:
     ranking = rank(folder, QUESTION)
     places = ranking.best(0, collections(folder), 50, 50)
     (folder.root / "docs/berths.md").unlink()
@@ -150,27 +143,21 @@ def test_what_was_removed_since_is_left_out(folder: IndexedFolder) -> None:
     assert "docs/berths.md" not in {each.stored.path for each in fetched.values()}
 
 
-def test_a_question_of_nothing_finds_nothing(folder: IndexedFolder) -> None:
+def test_unknown_words_find_nothing(folder: IndexedFolder) -> None:
     ranking = rank(folder, "xylophone quartet", "zeppelin")
     assert found(folder, ranking) == found(folder, ranking, 1) == []
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder, after: int) -> None:
-    asked = 0
-
-    def cancelled() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked > after
-
-    queries = [understand(QUESTION), understand(VARIATION)]
+def test_a_cancelled_request_ends_soon(folder: IndexedFolder, after: int) -> None:
+    calls = count()
+    queries, meaning = [understand(QUESTION), understand(VARIATION)], StaticMeaning(folder.models.table)
     with pytest.raises(QueryCancelledError):
         rank_all(
             [folder.reader],
             queries,
-            StaticMeaning(folder.models.table),
+            meaning,
             SearchSettings(),
             scoring=evidence,
-            cancelled=cancelled,
+            cancelled=lambda: next(calls) >= after,
         )

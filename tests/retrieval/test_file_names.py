@@ -1,4 +1,4 @@
-"""The words of a path, as they are compared with a question."""
+"""Paths are read as words, versions and languages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from cairn.retrieval.file_names import (
         ("src/json/index.ts", {"json"}),
         ("src/json/mod.rs", {"json"}),
         ("src/Index.vue", {"src"}),
-        ("index.js", {"index"}),  # no folder that could name it
+        ("index.js", {"index"}),  # there is no folder to name it
         ("Makefile", {"makefil"}),
         (".gitignore", {"gitignor"}),
         ("a.b/c.d.e", {"c"}),
     ],
 )
-def test_a_file_is_named_by_its_name_or_by_its_folder_where_that_says_nothing(
-    path: str, words: set[str]
-) -> None:
+def test_a_generic_file_name_is_replaced_by_its_folder(path: str, words: set[str]) -> None:
     assert set(name_stems(path)) == words
 
 
@@ -47,11 +45,11 @@ def test_a_file_is_named_by_its_name_or_by_its_folder_where_that_says_nothing(
         ("docs/日本.md", ""),
     ],
 )
-def test_a_name_as_one_word(path: str, name: str) -> None:
+def test_a_name_is_joined_to_one_word(path: str, name: str) -> None:
     assert joined_name(path) == name
 
 
-def test_folders_are_named_by_their_words_and_as_one_word() -> None:
+def test_folders_have_their_words_and_joined_names() -> None:
     assert folder_stems("thread-pool/jsonProviders/a.py") >= {
         "thread",
         "pool",
@@ -74,7 +72,7 @@ def test_folders_are_named_by_their_words_and_as_one_word() -> None:
         ("src/av3/a.py", ()),
     ],
 )
-def test_folders_that_are_versions(path: str, found: tuple[tuple[str, int], ...]) -> None:
+def test_folders_name_versions(path: str, found: tuple[tuple[str, int], ...]) -> None:
     assert versions(path) == found
 
 
@@ -86,23 +84,34 @@ def test_any_path_has_names(path: str) -> None:
     assert "" not in folder_stems(path) or not path.isascii() or "/" in path
 
 
-@pytest.mark.parametrize("name", ["README_KO.md", "README.zh-CN.md", "readme-ja.rst"])
-def test_a_readme_names_the_language_that_it_is_translated_to(name: str) -> None:
-    assert is_translated_readme(f"docs/{name}")
-
-
-@pytest.mark.parametrize("name", ["README.md", "README_EN.md", "README-dev.md", "KO.md", "README.en-US.md"])
-def test_other_readmes_are_no_translations(name: str) -> None:
-    assert not is_translated_readme(name)
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("docs/README_KO.md", True),
+        ("docs/README.zh-CN.md", True),
+        ("docs/readme-ja.rst", True),
+        ("README.md", False),
+        ("README_EN.md", False),
+        ("README-dev.md", False),
+        ("KO.md", False),
+        ("README.en-US.md", False),
+    ],
+)
+def test_a_translated_readme_names_its_language(path: str, expected: bool) -> None:
+    assert is_translated_readme(path) is expected
 
 
 @pytest.mark.parametrize(
-    "path", ["CHANGELOG.md", "docs/release-notes.md", "docs/whatsnew/3.md", "History.txt"]
+    ("path", "expected"),
+    [
+        ("CHANGELOG.md", True),
+        ("docs/release-notes.md", True),
+        ("docs/whatsnew/3.md", True),
+        ("History.txt", True),
+        ("src/changes.py/a.py", False),
+        ("docs/releasing.md", False),
+        ("newspaper.md", False),
+    ],
 )
-def test_release_notes_are_told_by_their_names(path: str) -> None:
-    assert is_release_notes(path)
-
-
-@pytest.mark.parametrize("path", ["src/changes.py/a.py", "docs/releasing.md", "newspaper.md"])
-def test_other_files_are_no_release_notes(path: str) -> None:
-    assert not is_release_notes(path)
+def test_release_notes_have_usual_names(path: str, expected: bool) -> None:
+    assert is_release_notes(path) is expected

@@ -1,14 +1,14 @@
-"""Filters are strict: whatever leg finds it, a result satisfies every filter."""
+"""Every result of every leg satisfies the filter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 from tests.retrieval.searching import search
 
 from cairn import protocol
@@ -36,7 +36,7 @@ FILES = {
 }
 UNSAVED = {
     "port/berths.py": "def moor_ship(ship):\n    return ship.anchor\n",
-    "docs/new.md": "# moor_ship\n\nOf a ship on the screen.\n",
+    "docs/new.md": "# moor_ship\n\nA ship in unsaved text.\n",
 }
 QUERIES = ["moor_ship", "MoorShip", "how to moor a ship", '"moor_ship a ship"', "ship"]
 TYPES = [kind.value for kind in ChunkType]
@@ -77,16 +77,14 @@ def passes(stored: StoredChunk, only: ChunkFilter) -> bool:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(only=filters, asked=st.sampled_from(QUERIES), by_model=st.booleans())
-def test_every_leg_keeps_to_every_filter(
-    folder: IndexedFolder, only: ChunkFilter, asked: str, by_model: bool
+@given(only=filters, text=st.sampled_from(QUERIES), by_model=st.booleans())
+def test_every_leg_respects_the_filter(
+    folder: IndexedFolder, only: ChunkFilter, text: str, by_model: bool
 ) -> None:
-    query = understand(asked)
+    query = understand(text)
     static = StaticMeaning(folder.models.table).vectors(["ship"])[0]
     vector: ModelVector | StaticVector = static
     if by_model:
-        import numpy as np
-
         vector = ModelVector(np.array([1, 0, 0, 0], np.float32), "m@1")
     legs = Legs([folder.reader], query, only, SearchSettings(), lambda: False)
     legs.by_keywords()
@@ -95,7 +93,7 @@ def test_every_leg_keeps_to_every_filter(
     assert not legs.problems
     found = folder.reader.chunks(legs.pools[0].chunks())
     assert all(passes(stored, only) for stored in found.values())
-    # …and nothing that passes is lost to a filter: each chunk has a vector, and all are within the leg's limit.
+    # The filter loses nothing: each chunk has a static vector, and all are within the leg's limit.
     every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]
     with_vector = {stored.id for stored in every if passes(stored, only)} if not by_model else set()
     assert with_vector <= set(found)
@@ -103,44 +101,38 @@ def test_every_leg_keeps_to_every_filter(
     assert all(passes(result.stored, only) for result in results)
 
 
-def test_a_filter_of_code_lets_only_code_pass(folder: IndexedFolder) -> None:
+def test_a_filter_for_code_finds_only_code(folder: IndexedFolder) -> None:
     only = chunk_filter(protocol.SearchFilter(type=(ChunkType.CODE,)), [folder.reader])
-    for asked in QUERIES:
+    for query in QUERIES:
         meaning = StaticMeaning(folder.models.table)
-        found = search([folder.reader], asked, meaning=meaning, limit=50, only=only)
+        found = search([folder.reader], query, meaning=meaning, limit=50, only=only)
         assert found
         assert {result.stored.chunk.type for result in found} == {ChunkType.CODE}
 
 
 @pytest.mark.parametrize(
-    ("given_", "problem"),
+    ("languages", "problem"),
     [
-        ({"language": ("pyton",)}, "filter.language: unknown language 'pyton'; did you mean python?"),
-        ({"language": ("go", "jss")}, "filter.language: unknown language 'jss'; did you mean"),
-        ({"language": ("",)}, "filter.language: unknown language ''"),
+        (("pyton",), "filter.language: unknown language 'pyton'; did you mean python?"),
+        (("go", "jss"), "filter.language: unknown language 'jss'; did you mean"),
+        (("",), "filter.language: unknown language ''"),
     ],
 )
-def test_what_can_let_nothing_pass_is_refused(
-    folder: IndexedFolder, given_: dict[str, tuple[str, ...]], problem: str
+def test_an_unknown_language_is_refused(
+    folder: IndexedFolder, languages: tuple[str, ...], problem: str
 ) -> None:
     with pytest.raises(InvalidRequestError, match=problem.replace("?", r"\?")):
-        chunk_filter(protocol.SearchFilter(**given_), [folder.reader])  # type: ignore[arg-type]
+        chunk_filter(protocol.SearchFilter(language=languages), [folder.reader])
 
 
-def test_a_language_may_be_called_what_it_is_usually_called(folder: IndexedFolder) -> None:
+def test_a_language_has_its_usual_names(folder: IndexedFolder) -> None:
     only = chunk_filter(protocol.SearchFilter(language=("py", "JS", "Rust", "markdown")), [folder.reader])
     assert only.languages == ("python", "javascript", "rust", "markdown")
 
 
-def test_a_language_that_only_a_code_fence_names_can_be_asked_for(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, {"notes.md": "# Notes\n\n```shipscript\nmoor ship\n```\n"})
-    languages = {stored.chunk.language for stored in folder.reader.page("notes.md")}
-    only = (
-        chunk_filter(protocol.SearchFilter(language=("shipscript",)), [folder.reader])
-        if "shipscript" in languages
-        else None
-    )
-    assert only is not None
+def test_a_language_of_a_code_fence_is_known(folder_of: FolderOf) -> None:
+    folder = folder_of({"notes.md": "# Notes\n\n```shipscript\nmoor ship\n```\n"})
+    assert "shipscript" in {stored.chunk.language for stored in folder.reader.page("notes.md")}
+    assert chunk_filter(protocol.SearchFilter(language=("shipscript",)), [folder.reader])
     folder.type("new.md", "```anchorscript\nmoor ship\n```\n")
     assert chunk_filter(protocol.SearchFilter(language=("anchorscript",)), [folder.reader])
-    folder.close()

@@ -1,4 +1,4 @@
-"""Which of several folders a question is about."""
+"""The words of a query show which of several folders it is about."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import pytest
 
 from cairn.index.reader.postings import Postings
 from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.pools import HeldWord, Pool
+from cairn.retrieval.pools import Pool, QueryWord
 
 
 def pool(**words: int) -> Pool:
-    """What a folder has of a question: in how many chunks each word stands."""
+    """Return the pool of a folder with this number of chunks for each word."""
     made = Pool()
     for word, chunks in words.items():
         ids = np.arange(1, chunks + 1, dtype=np.int32)
         ones = np.ones(chunks, np.uint8)
-        made.words.append(HeldWord(frozenset({word}), 1.0, Postings(ids, ones, ones)))
+        made.words.append(QueryWord(frozenset({word}), 1.0, Postings(ids, ones, ones)))
     return made
 
 
-def test_a_word_that_one_folder_alone_has_speaks_for_it() -> None:
+def test_a_word_of_a_single_folder_makes_it_likelier() -> None:
     likelihoods = folder_likelihoods(
         [pool(middleware=50, rack=0), pool(middleware=40, rack=30)], [1000, 1000]
     )
@@ -28,10 +28,10 @@ def test_a_word_that_one_folder_alone_has_speaks_for_it() -> None:
     assert likelihoods[0] < -0.3
 
 
-def test_a_folder_is_not_likelier_for_being_large() -> None:
+def test_a_large_folder_is_not_likelier() -> None:
     likelihoods = folder_likelihoods([pool(cookie=100), pool(cookie=10)], [10_000, 1_000])
     assert likelihoods == pytest.approx([0.0, 0.0], abs=0.1)
 
 
-def test_no_folder_is_likelier_for_words_that_stand_nowhere() -> None:
+def test_unknown_words_make_no_folder_likelier() -> None:
     assert folder_likelihoods([pool(zebra=0), pool(zebra=0)], [10, 1_000]) == [0.0, 0.0]

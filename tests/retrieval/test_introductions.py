@@ -1,16 +1,22 @@
-"""What an overview is asked of, and what says what it is."""
+"""Overviews have a subject, which some sentences and documents introduce."""
 
 from __future__ import annotations
 
 import pytest
 
 from cairn.retrieval.intent import Readme, readme_of
-from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name, subject_of, tells_who_owns
+from cairn.retrieval.introductions import (
+    OverviewSubject,
+    is_about_ownership,
+    is_project_upkeep,
+    name_key,
+    subject_of,
+)
 from cairn.retrieval.query import understand
 
 
 @pytest.mark.parametrize(
-    ("question", "subject"),
+    ("question", "expected"),
     [
         ("what is harbour", "harbour"),
         ("What is the request context?", "request context"),
@@ -20,7 +26,7 @@ from cairn.retrieval.query import understand
         ("what does harbour do", "harbour"),
         ("give me a short overview of harbour", "harbour"),
         ("summarize harbour.", "harbour"),
-        # Something of it is asked, or about one matter.
+        # Questions about a part of it.
         ("what is the default timeout", ""),
         ("what is the difference between a berth and a quay", ""),
         ("explain how ships are moored at the berths", ""),
@@ -28,22 +34,24 @@ from cairn.retrieval.query import understand
         ("harbour", ""),
     ],
 )
-def test_an_overview_is_asked_of_a_thing_as_a_whole(question: str, subject: str) -> None:
-    assert subject_of(question) == subject
+def test_an_overview_has_a_subject(question: str, expected: str) -> None:
+    assert subject_of(question) == expected
 
 
-def test_a_value_that_is_asked_for_is_no_overview() -> None:
+def test_a_question_for_a_value_is_not_an_overview() -> None:
     assert readme_of(understand("what is the default timeout")) is not Readme.FIRST
     assert readme_of(understand("what is the berth")) is Readme.FIRST
 
 
-@pytest.mark.parametrize("name", ["serde-json", "serde_json", "Serde JSON", "serdeJson"])
-def test_spellings_of_a_name_have_one_key(name: str) -> None:
-    assert key_of_name(name) == "serdejson"
+@pytest.mark.parametrize("name", ["serde-json", "serde_json", "Serde JSON", "serdeJson", "SerdeJson.js"])
+def test_spellings_of_a_name_share_a_key(name: str) -> None:
+    assert name_key(name) == "serdejson"
 
 
-def test_a_file_of_the_language_is_no_part_of_a_name() -> None:
-    assert key_of_name("Express.js") == key_of_name("express")
+def subject(name: str) -> OverviewSubject:
+    found = OverviewSubject.by(f"what is {name}")
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -59,30 +67,38 @@ def test_a_file_of_the_language_is_no_part_of_a_name() -> None:
     ],
 )
 def test_a_sentence_says_what_its_subject_is(text: str, said: float) -> None:
-    about = Introduced.by("what is harbour")
-    assert about is not None
-    assert about.said_in(text) == said
+    assert subject("harbour").definition_score(text) == said
 
 
-def test_a_subject_may_be_asked_for_in_the_plural() -> None:
-    about = Introduced.by("what are blueprints")
-    assert about is not None
-    assert about.said_in("A blueprint is a set of operations.") == 1.0
+def test_a_plural_subject_is_introduced_in_the_singular() -> None:
+    assert subject("blueprints").definition_score("A blueprint is a set of operations.") == 1.0
 
 
-def test_what_is_about_a_projects_life_is_furniture() -> None:
-    assert is_furniture(["harbour", "Current team members"])
-    assert is_furniture(["Ships"], "CODE_OF_CONDUCT.md")
-    assert is_furniture(["Ships"], "docs/release-notes.md")
-    assert is_furniture(["Ships"], "docs/upgrading-to-10.md")
-    assert is_furniture(["Ships"], "docs/third-party-packages.md")
-    assert not is_furniture(["harbour", "Releasing a ship"], "docs/security_of_berths.md")
+@pytest.mark.parametrize(
+    ("heading", "path", "expected"),
+    [
+        ("Current team members", "", True),
+        ("Ships", "CODE_OF_CONDUCT.md", True),
+        ("Ships", "docs/release-notes.md", True),
+        ("Ships", "docs/upgrading-to-10.md", True),
+        ("Ships", "docs/third-party-packages.md", True),
+        ("Releasing a ship", "docs/security_of_berths.md", False),
+    ],
+)
+def test_headings_and_files_show_a_projects_upkeep(heading: str, path: str, expected: bool) -> None:
+    assert is_project_upkeep(["harbour", heading], path) is expected
 
 
-def test_who_owns_a_thing_is_not_what_it_is() -> None:
-    assert tells_who_owns("Harbour is a registered trademark of the port.")
-    assert tells_who_owns("Harbour is MIT licensed code.")
-    assert not tells_who_owns("Harbour is a planner for ports.")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Harbour is a registered trademark of the port.", True),
+        ("Harbour is MIT licensed code.", True),
+        ("Harbour is a planner for ports.", False),
+    ],
+)
+def test_ownership_differs_from_a_description(text: str, expected: bool) -> None:
+    assert is_about_ownership(text) is expected
 
 
 @pytest.mark.parametrize(
@@ -91,15 +107,13 @@ def test_who_owns_a_thing_is_not_what_it_is() -> None:
         ("README.md", 300, True),
         ("docs/index.md", 300, True),
         ("docs/tides.md", 3, True),
-        ("docs/tides.md", 300, False),  # there it is about tides
+        ("docs/tides.md", 300, False),  # further down, it is about tides
         ("packages/tides/README.md", 3, False),
         ("src/harbour.py", 3, False),
     ],
 )
-def test_its_own_documents_speak_of_the_subject_and_others_at_their_beginning(
+def test_a_subject_owns_its_introductions_and_the_top_of_its_documents(
     path: str, line: int, is_own: bool
 ) -> None:
-    about = Introduced.by("what is harbour")
-    assert about is not None
-    assert about.owns(path, "harbour-docs", line) == is_own
-    assert not about.owns(path, "port-docs", line)
+    assert subject("harbour").owns(path, "harbour-docs", line) == is_own
+    assert not subject("harbour").owns(path, "port-docs", line)

@@ -1,4 +1,4 @@
-"""How a question is asked of a keyword table: of everything while that is little, of what is rare where it is much."""
+"""A keyword plan matches rare words first, and stays within its budget of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cairn.settings.tree import SearchSettings
 
 
 def counting(rows: int, **holding: int) -> Count:
-    """A table of so many rows, in which these words stand so often and others never."""
+    """Count in a table with `rows` rows, in which only the given words occur, so often."""
     known = {quoted_word(word): number for word, number in holding.items()}
 
     def count(expressions: Sequence[str]) -> KeywordCounts:
@@ -34,15 +34,15 @@ def counting(rows: int, **holding: int) -> Count:
     return count
 
 
-def asked_for(query: Query, count: Count, budget: int = 100) -> set[str]:
-    """What of `query` is asked for, its other spellings aside, which occur nowhere and are asked for all the same."""
+def planned(query: Query, count: Count, budget: int = 100) -> set[str]:
+    """Return the planned pieces of `query` without other spellings, which are planned but occur nowhere."""
     pieces = set(plan_keywords(query, count, budget).match.split(" OR "))
     others = {quoted_word(word) for word in query.spellings} - {quoted_word(word) for word in query.terms}
     assert others <= pieces
     return pieces - others
 
 
-def test_words_that_occur_nowhere_can_be_left_out() -> None:
+def test_words_without_rows_can_be_dropped() -> None:
     query = understand("moor configuration of a ship")
     holding = counting(200, moor=3, config=2, harbour=1)
     assert plan_keywords(query, holding, 100, absent=False).match == '("config") OR "moor"'
@@ -54,29 +54,25 @@ def test_words_that_occur_nowhere_can_be_left_out() -> None:
     ("text", "holding", "expected"),
     [
         ("moor ship", {"moor": 3, "ship": 5}, {'"moor"', '"ship"'}),
-        ("moor ship", {}, {'"moor"', '"ship"'}),  # on the screen, maybe
+        ("moor ship", {}, {'"moor"', '"ship"'}),  # unsaved text may have them
         ("ship moor", {"moor": 10, "ship": 95}, {'"moor"'}),  # rare ones first
         ("moor ship rope", {"moor": 10, "ship": 95, "rope": 99}, {'"moor"', '("ship" AND "rope")'}),
         ("tide ship rope", {"tide": 99, "ship": 101, "rope": 97}, {'"rope"', '("tide" AND "ship")'}),
-        (
-            "tide moor ship rope",
-            {"tide": 99, "moor": 10, "ship": 95, "rope": 97},
-            {'"moor"', '("ship" AND "rope")'},
-        ),
+        ("tide moor ship rope", {"tide": 99, "moor": 10, "ship": 95, "rope": 97}, {'"moor"', '("ship" AND "rope")'}),  # noqa: E501
         ("ship rope", {"ship": 101, "rope": 101}, {'("ship" AND "rope")'}),
-        ("ship", {"ship": 101}, {'"ship"'}),  # one word at least…
-        ('"the ship"', {"ship": 101}, {'"ship"'}),  # …that occurs
+        ("ship", {"ship": 101}, {'"ship"'}),  # at least one word
+        ('"the ship"', {"ship": 101}, {'"ship"'}),
         ('"ship"', {"ship": 101}, {'"ship"'}),
-        ('rope "ship"', {"ship": 101, "rope": 5}, {'"rope"'}),  # quoted, it is not another word beside itself
+        ('rope "ship"', {"ship": 101, "rope": 5}, {'"rope"'}),  # a quoted word counts once
     ],
-)
-def test_rare_words_are_asked_for_and_of_the_rest_the_two_rarest_together(
+)  # fmt: skip
+def test_rare_words_and_the_two_rarest_others_are_planned(
     text: str, holding: Mapping[str, int], expected: set[str]
 ) -> None:
-    assert asked_for(understand(text), counting(200, **holding)) == expected
+    assert planned(understand(text), counting(200, **holding)) == expected
 
 
-def test_alternatives_stand_and_fall_with_their_word() -> None:
+def test_alternatives_stay_with_their_word() -> None:
     query = evolve(understand("rope moor"), alternatives={"rope": ("line", "cable")})
     few = plan_keywords(query, counting(200, rope=10, line=10, cable=10, moor=5), 100)
     assert '("rope" OR "line" OR "cable")' in few.match
@@ -90,7 +86,7 @@ def test_a_question_without_words_has_no_plan() -> None:
     assert (plan.match, plan.possible) == ("", 0.0)
 
 
-def test_what_is_possible_is_a_bound_that_rises_with_rarity() -> None:
+def test_the_possible_score_rises_with_rarity() -> None:
     possible = [
         plan_keywords(understand("moor"), counting(1000, moor=rows), 100).possible for rows in (1, 10, 400)
     ]
@@ -102,23 +98,21 @@ def test_what_is_possible_is_a_bound_that_rises_with_rarity() -> None:
     holding=st.lists(st.integers(0, 300), min_size=6, max_size=6),
     budget=st.integers(1, 400),
 )
-def test_no_more_rows_are_asked_for_than_the_budget_unless_one_word_alone_has_more(
-    holding: list[int], budget: int
-) -> None:
+def test_a_plan_exceeds_its_budget_only_by_a_single_word(holding: list[int], budget: int) -> None:
     words = ["moor", "ship", "rope", "tide", "berth", "crane"]
     rows = dict(zip(words, holding, strict=True))
-    asked = asked_for(understand(" ".join(words)), counting(300, **rows), budget)
-    alone = [word for word in words if f'"{word}"' in asked]
+    pieces = planned(understand(" ".join(words)), counting(300, **rows), budget)
+    alone = [word for word in words if f'"{word}"' in pieces]
     assert sum(rows[word] for word in alone) <= budget or sum(rows[word] > 0 for word in alone) == 1
     left = sorted(rows[word] for word in words if word not in alone)
     assert all(rows[word] <= least for word in alone for least in left)
-    (*together,) = (piece for piece in asked if " AND " in piece)
+    (*together,) = (piece for piece in pieces if " AND " in piece)
     assert len(together) == (len(left) > 1)
     if together:
         assert sorted(rows[word] for word in words if f'"{word}"' in together[0]) == left[:2]
 
 
-# --- what a table finds ----------------------------------------------------------------------------
+# --- planned searches ------------------------------------------------------------------------------
 
 TEXTS = [
     "moor the ship at the berth",
@@ -153,15 +147,13 @@ def unplanned(query: Query) -> str:
 
 
 texts = st.text(max_size=60) | st.lists(
-    st.sampled_from([*" ".join(TEXTS).split(), '"', "'", "(", "AND", "NEAR(", "*", "{text}", "\0", "`", "\ud800", ":"]),
+    st.sampled_from([*" ".join(TEXTS).split(), '"', "'", "(", "AND", "NEAR(", "*", "{text}", "\0", "`", "\ud800", ":"]),  # noqa: E501
     max_size=12,
 ).map(" ".join)  # fmt: skip
 
 
 @given(text=texts, budget=st.integers(1, 8))
-def test_any_text_has_a_plan_that_the_index_accepts_and_that_loses_nothing_it_can_afford(
-    table: apsw.Connection, text: str, budget: int
-) -> None:
+def test_any_text_has_a_valid_and_complete_plan(table: apsw.Connection, text: str, budget: int) -> None:
     query = understand(text)
 
     def count(expressions: Sequence[str]) -> KeywordCounts:
@@ -182,7 +174,7 @@ def reader(tmp_path: Path) -> Iterator[IndexReader]:
     writer.close()
 
 
-def test_a_search_scores_no_more_chunks_than_its_setting_but_finds_the_best(reader: IndexReader) -> None:
+def test_a_search_finds_the_best_within_its_row_limit(reader: IndexReader) -> None:
     def paths(text: str, rows: int) -> set[str]:
         settings = SearchSettings(keyword_rows=rows)
         return {r.stored.path for r in search([reader], text, settings=settings, limit=50)}
@@ -191,6 +183,6 @@ def test_a_search_scores_no_more_chunks_than_its_setting_but_finds_the_best(read
     assert paths("barnacles ship", 20) == {"src/rare.md"}
     assert len(paths("barnacles ship rope", 100)) == 32
     assert paths("barnacles ship rope", 20) == {"src/rare.md"}
-    assert len(paths("ship rope", 20)) == 31  # one at least
+    assert len(paths("ship rope", 20)) == 31  # at least one word
     weights = ColumnWeights()
     assert len(reader.keywords(["ship"], weights, 100, ChunkFilter(), lambda: False)) == 31

@@ -1,4 +1,4 @@
-"""What choices say of files: by how alike questions are, by age, and never more than 1."""
+"""Earlier choices make files preferred for similar queries, the more the newer they are."""
 
 from __future__ import annotations
 
@@ -9,91 +9,74 @@ from attrs import evolve
 from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
+from cairn.retrieval.feedback_values import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Asked, Scores, score_files
+from cairn.retrieval.scores import Scores, SignalInputs, score_files
 from cairn.retrieval.signals import SIGNALS, weighted
 
 TODAY = 20_000
-NAME = "chosen for such questions"
+NAME = "chosen for similar questions"
 
 
 def choice(
-    question: str, path: str = "a.py", action: FeedbackAction = FeedbackAction.OPEN, day: int = TODAY
+    query: str, path: str = "a.py", action: FeedbackAction = FeedbackAction.OPEN, day: int = TODAY
 ) -> Choice:
-    return Choice(frozenset(question.split()), path, action, day * DAY_S)
+    return Choice(frozenset(query.split()), path, action, day * DAY_S)
 
 
 def learned(*choices: Choice, today: int = TODAY) -> Learned:
     return learn(choices, 1, today)
 
 
-def value(known: Learned, question: str, path: str = "a.py", **telling: float) -> float:
-    return known.values(frozenset(question.split()), telling).get(path, 0.0)
+def value(known: Learned, query: str, path: str = "a.py") -> float:
+    return known.values(frozenset(query.split()), {}).get(path, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("action", "sign"),
-    [
-        (FeedbackAction.OPEN, 1),
-        (FeedbackAction.COPY, 1),
-        (FeedbackAction.HELPFUL, 1),
-        (FeedbackAction.NOT_HELPFUL, -1),
-    ],
-)
-def test_each_action_speaks_for_a_file_or_against_it(action: FeedbackAction, sign: int) -> None:
-    said = value(learned(choice("moor ship", action=action)), "moor ship")
-    assert math.copysign(1, said) == sign
-    assert 0.3 < abs(said) < 1
+@pytest.mark.parametrize("action", FeedbackAction)
+def test_repeated_actions_approach_1_or_minus_1(action: FeedbackAction) -> None:
+    values = [value(learned(*[choice("moor", action=action)] * n), "moor") for n in (1, 2, 5, 4_000)]
+    sign = -1 if action is FeedbackAction.NOT_HELPFUL else 1
+    strengths = [sign * each for each in values]
+    assert 0.3 < strengths[0] < 1
+    assert strengths == sorted(strengths)
+    assert strengths[2] < strengths[3] <= 1
 
 
-@pytest.mark.parametrize("action", list(FeedbackAction))
-def test_however_often_something_is_done_it_says_no_more_than_1(action: FeedbackAction) -> None:
-    said = [abs(value(learned(*[choice("moor", action=action)] * n), "moor")) for n in (1, 2, 5, 4_000)]
-    assert said == sorted(said)
-    assert said[2] < said[3] <= 1
-
-
-def test_what_is_said_for_and_against_is_weighed_up() -> None:
-    known = learned(
-        choice("moor", action=FeedbackAction.HELPFUL), choice("moor", action=FeedbackAction.NOT_HELPFUL)
-    )
+def test_opposite_actions_cancel_out() -> None:
+    actions = (FeedbackAction.HELPFUL, FeedbackAction.NOT_HELPFUL)
+    known = learned(*(choice("moor", action=action) for action in actions))
     assert known.values({"moor"}, {}) == {}
 
 
-def test_a_choice_says_half_after_the_half_life_and_never_more_than_today() -> None:
-    half = learned(
-        *[choice("moor", action=FeedbackAction.HELPFUL, day=TODAY - int(HALF_LIFE_DAYS))],
+def test_a_choice_loses_strength_with_age() -> None:
+    half, whole, future = (
+        value(learned(choice("moor", action=FeedbackAction.HELPFUL, day=day)), "moor")
+        for day in (TODAY - int(HALF_LIFE_DAYS), TODAY, TODAY + 900)
     )
-    assert value(half, "moor") == pytest.approx(1 - math.exp(-0.5))
-    whole = learned(choice("moor", action=FeedbackAction.HELPFUL))
-    future = learned(choice("moor", action=FeedbackAction.HELPFUL, day=TODAY + 900))
-    assert value(future, "moor") == value(whole, "moor") == pytest.approx(1 - math.exp(-1))
+    assert half == pytest.approx(1 - math.exp(-0.5))
+    assert future == whole == pytest.approx(1 - math.exp(-1))
 
 
-def test_the_more_alike_the_questions_the_more_it_says() -> None:
+def test_a_choice_counts_more_for_more_similar_queries() -> None:
     known = learned(choice("moor ship berth"))
-    asked = ["moor ship berth", "moor ship berth tide", "moor ship", "moor", "tide", ""]
-    said = [value(known, question) for question in asked]
-    assert said[0] > said[1] > said[2] > said[3] == said[4] == said[5] == 0
+    queries = ["moor ship berth", "moor ship berth tide", "moor ship", "moor", "tide", ""]
+    values = [value(known, query) for query in queries]
+    assert values[0] > values[1] > values[2] > values[3] == values[4] == values[5] == 0
 
 
-def test_a_rare_word_in_common_says_more_than_a_frequent_one() -> None:
+def test_a_common_rare_word_counts_more() -> None:
     known = learned(choice("mizzen get", "a.py"), choice("value get", "b.py"))
-    said = known.values({"mizzen", "get", "value"}, {"mizzen": 5.0, "get": 1.0, "value": 1.0})
-    assert said["a.py"] > 0
-    assert "b.py" not in said
+    values = known.values({"mizzen", "get", "value"}, {"mizzen": 5.0, "get": 1.0, "value": 1.0})
+    assert values["a.py"] > 0
+    assert "b.py" not in values
 
 
-def test_choices_of_like_questions_add_up() -> None:
-    one, both = (
-        learned(*choices)
-        for choices in ([choice("moor ship")], [choice("moor ship"), choice("moor ship rope")])
-    )
-    assert value(both, "moor ship") > value(one, "moor ship")
+def test_choices_of_similar_queries_add_up() -> None:
+    one, other = choice("moor ship"), choice("moor ship rope")
+    assert value(learned(one, other), "moor ship") > value(learned(one), "moor ship")
 
 
-def test_what_was_chosen_for_other_questions_says_nothing() -> None:
+def test_choices_for_other_queries_do_not_count() -> None:
     assert learned(choice("crane lift")).values({"moor", "ship"}, {}) == {}
 
 
@@ -102,14 +85,14 @@ def test_what_was_chosen_for_other_questions_says_nothing() -> None:
 
 def scored(known: Learned | None, *files: MadeUpFile, query: str = "moor ship", **weights: float) -> Scores:
     found = candidates(files)
-    asked = Asked(understand(query), found, learned={0: known} if known else {})
-    return score_files(asked, weighted(weights))
+    inputs = SignalInputs(understand(query), found, learned={0: known} if known else {})
+    return score_files(inputs, weighted(weights))
 
 
 FIRST, SECOND, FAR = file("a.py", keyword=3.0), file("b.py", keyword=2.8), file("c.py", keyword=0.2)
 
 
-def test_it_puts_a_near_equal_first_and_says_why() -> None:
+def test_a_chosen_file_passes_a_near_equal_with_a_reason() -> None:
     known = learned(choice("moor ship", "b.py"))
     before, after = scored(None, FIRST, SECOND), scored(known, FIRST, SECOND)
     assert before.totals[0] > before.totals[1]
@@ -119,24 +102,24 @@ def test_it_puts_a_near_equal_first_and_says_why() -> None:
     assert [r for r in after.reasons(0) if r.signal == NAME] == []
 
 
-def test_what_is_not_helpful_steps_behind_a_near_equal() -> None:
+def test_an_unhelpful_file_falls_behind_a_near_equal() -> None:
     known = learned(choice("moor ship", "a.py", FeedbackAction.NOT_HELPFUL))
     before, after = scored(None, FIRST, SECOND), scored(known, FIRST, SECOND)
     assert after.totals[0] < after.totals[1]
-    assert after.totals[1] == before.totals[1]  # nobody else gains or loses
+    assert after.totals[1] == before.totals[1]  # other files are unchanged
     assert [r.value for r in after.reasons(0) if r.signal == NAME] == [pytest.approx(-(1 - math.exp(-1)))]
 
 
-def test_the_most_that_can_be_said_lifts_nothing_over_a_clearly_better_file() -> None:
+def test_no_choice_outweighs_a_clearly_better_file() -> None:
     everything = [choice("moor ship", "c.py", FeedbackAction.HELPFUL)] * 4_000
     totals = scored(learned(*everything), FIRST, FAR).totals
     assert totals[0] > totals[1]
 
 
 @pytest.mark.parametrize("known", [None, learned(choice("crane lift", "b.py"))], ids=["none", "another"])
-def test_without_choices_for_such_questions_nothing_changes(known: Learned | None) -> None:
+def test_scores_stay_without_choices_for_similar_queries(known: Learned | None) -> None:
     without = score_files(
-        Asked(understand("moor ship"), candidates([FIRST, SECOND])),
+        SignalInputs(understand("moor ship"), candidates([FIRST, SECOND])),
         [signal for signal in SIGNALS if signal.name != NAME],
     )
     now = scored(known, FIRST, SECOND)
@@ -144,13 +127,13 @@ def test_without_choices_for_such_questions_nothing_changes(known: Learned | Non
     assert now.reasons(1) == without.reasons(1)
 
 
-def test_it_can_be_switched_off_by_its_weight() -> None:
+def test_a_weight_of_0_disables_the_signal() -> None:
     known = learned(choice("moor ship", "b.py"))
     off = scored(known, FIRST, SECOND, **{NAME: 0.0})
     assert off.totals.tobytes() == scored(None, FIRST, SECOND).totals.tobytes()
 
 
-def test_choices_of_one_folder_say_nothing_of_another() -> None:
+def test_choices_of_one_folder_do_not_count_in_another() -> None:
     known = learned(choice("moor ship", "b.py"))
     elsewhere = evolve(SECOND, file=evolve(SECOND.file, folder=1))
     assert not [r for r in scored(known, FIRST, elsewhere).reasons(1) if r.signal == NAME]

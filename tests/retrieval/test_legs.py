@@ -1,4 +1,4 @@
-"""Legs: what is asked for as it is written comes first, and none takes longer than it may."""
+"""Search legs find literals, names and similar chunks, side by side and within their deadline."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attrs import evolve
+from tests.index.index_builders import indexed
 
-from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import content_key
 from cairn.errors import ModelError, QueryCancelledError
 from cairn.index.queries.words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
 from cairn.retrieval.meaning import Meaning, QueryVector, StaticVector
@@ -29,7 +27,7 @@ from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import SearchSettings
 
 FILES = {
-    "src/dock.py": "def dock(ship):\n    # dock, dock and dock again: the ship may not leave the dock\n    pass\n",
+    "src/dock.py": "def dock(ship):\n    # dock, dock and dock again: the ship may not leave the dock\n    pass\n",  # noqa: E501
     "src/errors.py": 'WARNING = "may not leave: %s"\n\n\ndef warn():\n    print(WARNING)\n',
     "src/late.py": 'def late():\n    return "May Not Leave: %s"\n',
 }
@@ -38,22 +36,19 @@ FILES = {
 @pytest.fixture
 def readers(tmp_path: Path) -> Iterator[list[IndexReader]]:
     writer = IndexWriter(tmp_path)
-    records = [FileRecord(path, len(text), 0, content_key(text), "p-source") for path, text in FILES.items()]
-    writer.write(
-        [IndexedFile(r, "source", True, tuple(chunk_text(r.path, FILES[r.path]))) for r in records], ()
-    )
+    writer.write([indexed(path, text) for path, text in FILES.items()], ())
     yield [SqliteReader(tmp_path)]
     writer.close()
 
 
 def ask(
     readers: list[IndexReader],
-    asked: str | Query,
+    query: str | Query,
     meaning: Meaning | None = None,
     settings: SearchSettings | None = None,
     **how: Any,
 ) -> Ranking:
-    query = understand(asked) if isinstance(asked, str) else asked
+    query = understand(query) if isinstance(query, str) else query
     return rank(readers, [query], meaning, settings or SearchSettings(), **how)
 
 
@@ -65,20 +60,23 @@ def sources(found: Ranking) -> list[tuple[str, str]]:
     return [(ranked.stored.path, ranked.source) for ranked in results(found)]
 
 
-def test_what_is_quoted_ranks_where_it_stands_as_written(readers: list[IndexReader]) -> None:
+HURRIED = SearchSettings(leg_deadline_ms=0.0)
+
+
+def test_quoted_text_ranks_first_where_it_occurs_verbatim(readers: list[IndexReader]) -> None:
     found = ask(readers, 'ship "may not leave: %s"')
     assert sources(found) == [
         ("src/errors.py", "exact"),
         ("src/late.py", "exact"),
         ("src/dock.py", "keyword"),
     ]
-    (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the very text")
+    (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the literal text")
     assert reason.value == 1.0
     assert "exact" in found.timings
     assert found.legs.broken_off == []
 
 
-def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReader]) -> None:
+def test_case_or_word_makes_the_whole_query_a_literal(readers: list[IndexReader]) -> None:
     assert ("src/late.py", "exact") not in sources(ask(readers, "may not leave: %s", case=True))
     assert sources(ask(readers, "may not leave: %s", case=True))[0] == ("src/errors.py", "exact")
     assert sources(ask(readers, "eave: %s", word=True)) == []
@@ -87,11 +85,11 @@ def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReade
 
 
 @pytest.mark.parametrize(("part", "path"), [("ARNIN", "src/errors.py"), ("ship):", "src/dock.py")])
-def test_a_name_that_nothing_has_may_be_part_of_one(readers: list[IndexReader], part: str, path: str) -> None:
+def test_an_unknown_name_may_be_part_of_one(readers: list[IndexReader], part: str, path: str) -> None:
     assert sources(ask(readers, part))[0] == (path, "exact")
 
 
-def test_a_frequent_word_is_not_looked_for_in_texts(
+def test_a_frequent_word_is_not_searched_verbatim(
     readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "exact" in ask(readers, "ship").timings
@@ -99,7 +97,7 @@ def test_a_frequent_word_is_not_looked_for_in_texts(
     assert "exact" not in ask(readers, "ship").timings
 
 
-def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexReader]) -> None:
+def test_a_defined_name_is_not_searched_verbatim(readers: list[IndexReader]) -> None:
     found = ask(readers, "warn")
     assert sources(found)[0] == ("src/errors.py", "exact")
     assert "exact" not in found.timings
@@ -108,46 +106,45 @@ def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexRe
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("may not leave: %s", ("may not leave: %s",)),  # whatever in it looks like code
+        ("may not leave: %s", ("may not leave: %s",)),
         ('the "May Not" of %s', ("May Not",)),
         ('where is "=>" used', ("=>",)),
         ("if x:\n    y()\n", ("if x:", "y()")),
     ],
 )
-def test_what_is_found_as_written_with_case_or_word(text: str, expected: tuple[str, ...]) -> None:
+def test_literals_with_case_or_word(text: str, expected: tuple[str, ...]) -> None:
     assert literals(understand(text), all_of_it=True) == expected
 
 
-def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[IndexReader]) -> None:
-    hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
-    found = ask(readers, 'dock "may not leave: %s"', settings=hurried)
+def test_a_leg_that_times_out_is_reported_without_failure(readers: list[IndexReader]) -> None:
+    found = ask(readers, 'dock "may not leave: %s"', settings=HURRIED)
     assert {"keyword", "exact"} <= set(found.legs.broken_off)
     assert found.problem is None
 
 
-def test_where_all_legs_run_out_of_time_keywords_are_looked_for_patiently(readers: list[IndexReader]) -> None:
-    hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
-    assert sources(ask(readers, "where is the dock", settings=hurried)) == sources(
-        ask(readers, "where is the dock")
-    )
-    assert sources(ask(readers, "zeppelin", settings=hurried)) == []
+def test_keywords_ignore_the_deadline_when_all_legs_time_out(readers: list[IndexReader]) -> None:
+    question = "where is the dock"
+    assert sources(ask(readers, question, settings=HURRIED)) == sources(ask(readers, question))
+    assert sources(ask(readers, "zeppelin", settings=HURRIED)) == []
 
 
-# --- words and meaning side by side ------------------------------------------------------------------
+def test_several_indexes_are_searched(readers: list[IndexReader]) -> None:
+    found = results(ask([*readers, *readers], "where is the dock"))
+    assert {each.folder for each in found if each.stored.path == "src/dock.py"} == {0, 1}
 
 
-class Answering:
-    """Gives a vector that no index has any of, once `ready` says so."""
+# --- words and meaning in parallel ---------------------------------------------------------------
+
+
+class SlowMeaning:
+    """Gives a vector without matches in any index, once `ready` returns."""
 
     table = None
+    dimension = 1
+    thread = ""
 
     def __init__(self, ready: Callable[[], object] = lambda: None) -> None:
         self.ready = ready
-        self.thread = ""
-
-    @property
-    def dimension(self) -> int:
-        return 1
 
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         self.thread = threading.current_thread().name
@@ -159,45 +156,45 @@ def failing() -> None:
     raise ModelError("The model cannot be loaded. Install it again.")
 
 
-def test_a_question_that_cannot_be_embedded_is_answered_by_words(readers: list[IndexReader]) -> None:
-    found = ask(readers, "dock the ship", Answering(failing))
+def test_a_query_that_cannot_be_embedded_is_answered_by_words(readers: list[IndexReader]) -> None:
+    found = ask(readers, "dock the ship", SlowMeaning(failing))
     assert sources(found)[0] == ("src/dock.py", "keyword")
     assert found.problem == "The model cannot be loaded. Install it again."
     assert "compared" not in found.timings
 
 
-def test_where_meaning_alone_was_asked_for_its_error_is_told(readers: list[IndexReader]) -> None:
+def test_an_embedding_error_is_raised_without_other_results(readers: list[IndexReader]) -> None:
     query = understand("dock the ship", alpha=1.0)
     with pytest.raises(ModelError, match="Install it again"):
-        ask(readers, query, Answering(failing))
+        ask(readers, query, SlowMeaning(failing))
     with pytest.raises(ModelError, match="Install it again"):
-        ask(readers, "barnacle", Answering(failing))
+        ask(readers, "barnacle", SlowMeaning(failing))
 
 
-def test_an_identifier_that_is_defined_is_not_compared_by_meaning(readers: list[IndexReader]) -> None:
+def test_a_defined_identifier_is_not_compared_by_meaning(readers: list[IndexReader]) -> None:
     def compared(name: str) -> bool:
-        return "compared" in ask(readers, name, Answering()).timings
+        return "compared" in ask(readers, name, SlowMeaning()).timings
 
     assert not compared("WARNING")
-    assert compared("dock")  # a word as any other, too
+    assert compared("dock")  # also a plain word
     assert compared("SHIP_DOCK")
 
 
-def test_a_programming_error_of_the_other_thread_is_not_hidden(readers: list[IndexReader]) -> None:
+def test_a_programming_error_in_the_other_thread_is_raised(readers: list[IndexReader]) -> None:
     def wrong() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        ask(readers, "dock the ship", Answering(wrong))
+        ask(readers, "dock the ship", SlowMeaning(wrong))
 
 
-def test_words_are_looked_for_while_the_question_is_embedded(
+def test_words_are_searched_while_the_query_is_embedded(
     readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words_found = threading.Event()
 
-    def watched_words(*given: Any) -> FoundWords:
-        found = find_words(*given)
+    def watched_words(*arguments: Any) -> FoundWords:
+        found = find_words(*arguments)
         words_found.set()
         return found
 
@@ -207,7 +204,7 @@ def test_words_are_looked_for_while_the_question_is_embedded(
         def static_similarities(self, ids: Iterable[int], vector: object) -> dict[int, float]:
             return dict.fromkeys(ids, 0.5)
 
-    embedding = Answering(lambda: words_found.wait(30))
+    embedding = SlowMeaning(lambda: words_found.wait(30))
     watched: list[IndexReader] = [Watching(readers[0].folder)]
     found = ask(watched, "dock the ship", embedding)
     assert words_found.is_set()
@@ -216,35 +213,35 @@ def test_words_are_looked_for_while_the_question_is_embedded(
     assert {r.signal for r in results(found)[0].reasons} >= {"meaning of its best chunk"}
 
 
-def test_a_question_that_is_cancelled_while_it_is_embedded_ends_there(readers: list[IndexReader]) -> None:
+def test_a_query_can_be_cancelled_while_it_is_embedded(readers: list[IndexReader]) -> None:
     cancelled = threading.Event()
     with pytest.raises(QueryCancelledError):
-        ask(readers, "dock the ship", Answering(cancelled.set), cancelled=cancelled.is_set)
+        ask(readers, "dock the ship", SlowMeaning(cancelled.set), cancelled=cancelled.is_set)
 
 
-def test_a_question_that_is_cancelled_while_words_are_looked_for_waits_for_no_embedding(
+def test_a_cancelled_query_does_not_wait_for_its_embedding(
     readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cancelled, asked, let_go, embedded = (threading.Event() for _ in range(4))
+    cancelled, started, released, embedded = (threading.Event() for _ in range(4))
 
-    def cancelled_words(*given: Any) -> FoundWords:
-        asked.wait(60)
+    def cancelled_words(*arguments: Any) -> FoundWords:
+        started.wait(60)
         cancelled.set()
-        return find_words(*given)
+        return find_words(*arguments)
 
     monkeypatch.setattr(legs, "find_words", cancelled_words)
-    embedding = Answering(lambda: (asked.set(), let_go.wait(60), embedded.set()))
+    embedding = SlowMeaning(lambda: (started.set(), released.wait(60), embedded.set()))
     with pytest.raises(QueryCancelledError):
         ask(readers, "dock the ship", embedding, cancelled=cancelled.is_set)
     assert not embedded.is_set()
-    let_go.set()
+    released.set()
     assert embedded.wait(60)
 
 
-def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> None:
+def test_results_of_parallel_legs_are_merged(readers: list[IndexReader]) -> None:
     query = understand("dock the ship")
     one = Legs(readers, query, ChunkFilter(), SearchSettings(), lambda: False)
-    other = one.beside()
+    other = one.empty_copy()
     one.by_keywords()
     one.by_files()
     by_words = {leg: dict(found) for leg, found in one.pools[0].found.items()}
@@ -258,12 +255,11 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     assert one.broken_off == ["similarity"]
 
 
-def test_nobody_waits_for_a_model_that_hangs(
+def test_a_hanging_model_is_not_waited_for(
     readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.retrieval.ranking._LONGEST_MEANING_MS", 10.0)
-    hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
-    legs = Legs(readers, understand("dock"), ChunkFilter(), hurried, lambda: False)
+    legs = Legs(readers, understand("dock"), ChunkFilter(), HURRIED, lambda: False)
     assert not wait_for_meaning(Future(), legs)
     assert legs.without_vectors
     assert "took more than 10 ms" in str(legs.problems[0])

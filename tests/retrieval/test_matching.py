@@ -1,4 +1,4 @@
-"""Which terms a text holds."""
+"""Terms are matched in a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cairn.text.words import stem, text_stems
 
 
 @pytest.mark.parametrize(
-    ("groups", "text", "held"),
+    ("groups", "text", "found"),
     [
         ((("category",), ("serialize",)), "Categories that serializers know", {0, 1}),
         ((("rule",),), "def addUrlRules(self): ...", {0}),
@@ -25,10 +25,10 @@ from cairn.text.words import stem, text_stems
         ((), "anything", set()),
     ],
 )
-def test_terms_are_held_in_any_inflection_or_by_an_alternative(
-    groups: tuple[tuple[str, ...], ...], text: str, held: set[int]
+def test_terms_match_in_any_inflection_or_by_an_alternative(
+    groups: tuple[tuple[str, ...], ...], text: str, found: set[int]
 ) -> None:
-    assert matcher(groups).held(text) == held
+    assert matcher(groups).terms_in(text) == found
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_terms_are_held_in_any_inflection_or_by_an_alternative(
         ((), "Workspaces", False, 1),
     ],
 )
-def test_a_phrase_stands_word_by_word(
+def test_a_phrase_matches_word_by_word(
     groups: tuple[tuple[str, ...], ...], title: str, phrase: bool, beside: int
 ) -> None:
     wanted = matcher(groups)
@@ -53,7 +53,7 @@ _LETTERS = st.text("abcdeinrstyXYZ_é 1İß", min_size=1, max_size=12)
 
 
 @given(words=st.lists(st.text("abcdeinrsty", min_size=4, max_size=9), min_size=1, max_size=4), text=_LETTERS)
-def test_single_words_are_held_where_their_stems_are(words: list[str], text: str) -> None:
-    held = matcher(tuple((word,) for word in words)).held(f"{text} {words[0].upper()}ed")
+def test_single_words_match_by_their_stems(words: list[str], text: str) -> None:
+    found = matcher(tuple((word,) for word in words)).terms_in(f"{text} {words[0].upper()}ed")
     stems = text_stems(f"{text} {words[0].upper()}ed")
-    assert held == {place for place, word in enumerate(words) if stem(word) in stems}
+    assert found == {place for place, word in enumerate(words) if stem(word) in stems}

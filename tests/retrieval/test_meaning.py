@@ -1,16 +1,15 @@
-"""What questions are compared by follows from what the indexes have, and nothing else is loaded."""
+"""The vectors in the indexes decide what queries are compared by, and nothing else is loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
+from tests.index.index_builders import indexed
 
-from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import content_key
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable, entry_type
@@ -18,8 +17,9 @@ from cairn.embedding.word_pieces import WordPieces
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import never
 from cairn.index.store.meta import Facts, static_key
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
 from cairn.retrieval.query import understand
@@ -31,7 +31,7 @@ TABLE = StaticTable("small", np.zeros(0, entry_type(4)), WordPieces(()))
 
 
 class Shelf:
-    """What could be loaded, and what was."""
+    """Offers a model and a table, and records which are loaded."""
 
     def __init__(self, model: Embedder | None = MODEL, table: StaticTable | None = TABLE) -> None:
         self.model, self.table = model, table
@@ -56,7 +56,7 @@ class Shelf:
 def facts(
     queued: int, static_queued: int | None = 0, chunks: int = 100, model: int = 1, table: str = TABLE.id
 ) -> Facts:
-    """`static_queued` is None where there is no static table."""
+    """Return the facts of an index; `static_queued` is None without a static table."""
     return Facts(
         chunks=chunks,
         queued=queued,
@@ -96,9 +96,7 @@ NOTHING = Facts()
         ([facts(0), NOTHING], "model"),
     ],
 )
-def test_the_kind_that_most_chunks_have_is_chosen_and_nothing_is_loaded_in_vain(
-    indexes: Sequence[Facts], chosen: str
-) -> None:
+def test_the_kind_of_most_chunks_is_chosen_and_no_other_loaded(indexes: Sequence[Facts], chosen: str) -> None:
     shelf = Shelf()
     assert shelf.choose(*indexes) == chosen
     assert ("model" in shelf.loaded) == (chosen == "model")
@@ -106,32 +104,29 @@ def test_the_kind_that_most_chunks_have_is_chosen_and_nothing_is_loaded_in_vain(
         assert "static" not in shelf.loaded
 
 
-@pytest.mark.parametrize(
-    ("indexes", "chosen"),
-    [([facts(0)], "static"), ([facts(5)], "static"), ([facts(0, None)], "nothing"), ([facts(50)], "static")],
-)
-def test_without_the_model_static_vectors_are_compared(indexes: Sequence[Facts], chosen: str) -> None:
-    assert Shelf(model=None).choose(*indexes) == chosen
+NO_MODEL, NO_TABLE = {"model": None}, {"table": None}
 
 
 @pytest.mark.parametrize(
-    ("indexes", "chosen"), [([facts(0)], "model"), ([facts(50)], "model"), ([facts(100)], "nothing")]
-)
-def test_without_the_static_table_the_model_is_compared(indexes: Sequence[Facts], chosen: str) -> None:
-    assert Shelf(table=None).choose(*indexes) == chosen
-
-
-@pytest.mark.parametrize(
-    ("indexes", "chosen"),
+    ("missing", "indexes", "chosen"),
     [
-        ([facts(0, table="former", model=0)], "nothing"),
-        ([facts(0, model=0), facts(0, table="former", model=0)], "nothing"),
-        ([facts(0), facts(0, table="former")], "model"),
-        ([facts(50), facts(50, table="former")], "model"),
+        (NO_MODEL, [facts(0)], "static"),
+        (NO_MODEL, [facts(5)], "static"),
+        (NO_MODEL, [facts(50)], "static"),
+        (NO_MODEL, [facts(0, None)], "nothing"),
+        (NO_TABLE, [facts(0)], "model"),
+        (NO_TABLE, [facts(50)], "model"),
+        (NO_TABLE, [facts(100)], "nothing"),
+        ({}, [facts(0, table="former", model=0)], "nothing"),  # vectors of another table are not comparable
+        ({}, [facts(0, model=0), facts(0, table="former", model=0)], "nothing"),
+        ({}, [facts(0), facts(0, table="former")], "model"),
+        ({}, [facts(50), facts(50, table="former")], "model"),
     ],
 )
-def test_static_vectors_of_another_table_are_not_compared(indexes: Sequence[Facts], chosen: str) -> None:
-    assert Shelf().choose(*indexes) == chosen
+def test_only_available_vectors_are_chosen(
+    missing: Mapping[str, None], indexes: Sequence[Facts], chosen: str
+) -> None:
+    assert Shelf(**missing).choose(*indexes) == chosen
 
 
 # --- with the real model -----------------------------------------------------------------------------
@@ -145,10 +140,6 @@ TEXTS = {
 }
 
 
-def never() -> bool:
-    return False
-
-
 @pytest.fixture
 def models(model_data_dir: Path) -> SharedModel:
     return SharedModel(SETTINGS)
@@ -156,7 +147,7 @@ def models(model_data_dir: Path) -> SharedModel:
 
 @pytest.fixture
 def writer(tmp_path: Path, models: SharedModel) -> Iterator[IndexWriter]:
-    """Every text has its static vector; that about cranes has none of the model."""
+    """An index with static vectors of all texts and the model's of all but the one about cranes."""
     folder = tmp_path / "index"
     folder.mkdir()
     writer = IndexWriter(folder)
@@ -165,16 +156,7 @@ def writer(tmp_path: Path, models: SharedModel) -> Iterator[IndexWriter]:
     vectors.select_model(SETTINGS)
     static.select_table(EmbeddingSettings())
     for late in (False, True):
-        files = [
-            IndexedFile(
-                FileRecord(path, len(text), 0, content_key(text), "port-docs"),
-                "docs",
-                True,
-                tuple(chunk_text(path, text)),
-            )
-            for path, text in TEXTS.items()
-            if (path == "cranes.md") == late
-        ]
+        files = [indexed(path, text) for path, text in TEXTS.items() if (path == "cranes.md") == late]
         static.added(writer.write(files, ()), SETTINGS)
         while not late and vectors.step(SETTINGS, never, lambda: None):
             pass
@@ -186,7 +168,7 @@ def path_of(reader: IndexReader, chunk_id: int) -> str:
     return reader.chunks([chunk_id])[chunk_id].path
 
 
-def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_compared_with_the_others(
+def test_a_chunk_without_a_model_vector_is_found_but_not_compared(
     writer: IndexWriter, models: SharedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.retrieval.meaning._FEW", 0.5)
@@ -209,9 +191,7 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
     assert ranking.legs.pools[0].legs_of(found[0].chunk_id) == {"static"}
 
 
-def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(
-    writer: IndexWriter, models: SharedModel
-) -> None:
+def test_each_kind_finds_similar_texts_consistently(writer: IndexWriter, models: SharedModel) -> None:
     reader = SqliteReader(writer.folder)
     embedder, table = models.embedder(), models.static_table()
     assert embedder is not None

@@ -1,15 +1,13 @@
-"""Which package of a workspace a question is about: its manifest says what it is."""
+"""A manifest's description tells which package a query is about."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
-from cairn.retrieval.packages import Packages, packages_asked_about
+from cairn.retrieval.packages import Packages, package_relevance
 from cairn.retrieval.query import understand
 
 OTHERS = {f"packages/p{number}/package.json": json.dumps({"name": f"p{number}"}) for number in range(5)}
@@ -26,51 +24,36 @@ HOISTS = {
 SEA = {"sea/package.json": '{"name": "sea", "description": "Where water goes"}'}
 
 
-@pytest.fixture
-def indexed(tmp_path: Path) -> Iterator[Callable[[Mapping[str, str]], IndexedFolder]]:
-    made: list[IndexedFolder] = []
-
-    def index(files: Mapping[str, str]) -> IndexedFolder:
-        made.append(IndexedFolder(tmp_path, files))
-        return made[-1]
-
-    yield index
-    for folder in made:
-        folder.close()
-
-
-def asked_about(folder: IndexedFolder, question: str = "which machine can lift them") -> Packages:
-    (packages,) = packages_asked_about([folder.reader], understand(question), folder.models.table)
+def packages_of(folder: IndexedFolder, question: str = "which machine can lift them") -> Packages:
+    (packages,) = package_relevance([folder.reader], understand(question), folder.models.table)
     return packages
 
 
 @pytest.mark.parametrize("manifest", HOISTS)
-def test_a_description_tells_what_a_package_is_about(
-    indexed: Callable[[Mapping[str, str]], IndexedFolder], manifest: str
-) -> None:
-    packages = asked_about(indexed({**OTHERS, **SEA, **dict([HOISTS[manifest]])}))
+def test_a_description_makes_its_package_relevant(folder_of: FolderOf, manifest: str) -> None:
+    packages = packages_of(folder_of({**OTHERS, **SEA, **dict([HOISTS[manifest]])}))
     assert packages.around("jibs/src/deep/arm.py") > 0.3
     assert packages.around("sea/wave.py") == packages.around("README.md") == 0
     assert packages.by_project["jibs"] == packages.by_folder["jibs"]
 
 
-def test_a_few_packages_tell_nothing(indexed: Callable[[Mapping[str, str]], IndexedFolder]) -> None:
+def test_too_few_packages_are_not_compared(folder_of: FolderOf) -> None:
     few = dict(list(OTHERS.items())[:4])
-    assert asked_about(indexed({**few, **SEA, **dict([HOISTS["npm"]])})) == Packages()
+    assert packages_of(folder_of({**few, **SEA, **dict([HOISTS["npm"]])})) == Packages()
 
 
-def test_a_package_of_tests_is_none(indexed: Callable[[Mapping[str, str]], IndexedFolder]) -> None:
+def test_a_package_of_tests_is_ignored(folder_of: FolderOf) -> None:
     path, text = HOISTS["npm"]
-    packages = asked_about(indexed({**OTHERS, **SEA, "tide/package.json": "{}", f"tests/{path}": text}))
+    packages = packages_of(folder_of({**OTHERS, **SEA, "tide/package.json": "{}", f"tests/{path}": text}))
     assert packages.around("tests/jibs/arm.js") == 0
 
 
 def test_a_description_counts_once_it_is_saved(
-    indexed: Callable[[Mapping[str, str]], IndexedFolder],
+    folder_of: FolderOf,
 ) -> None:
-    folder = indexed({**OTHERS, **SEA, "jibs/package.json": '{"name": "jibs"}'})
+    folder = folder_of({**OTHERS, **SEA, "jibs/package.json": '{"name": "jibs"}'})
     path, text = HOISTS["npm"]
     folder.type(path, text)
-    assert asked_about(folder).around("jibs/arm.js") == 0
+    assert packages_of(folder).around("jibs/arm.js") == 0
     folder.save({path: text})
-    assert asked_about(folder).around("jibs/arm.js") > 0.3
+    assert packages_of(folder).around("jibs/arm.js") > 0.3

@@ -1,4 +1,4 @@
-"""What else counts as a word of a question: other lengths, synonyms, translations, repairs."""
+"""Other words count as a term: abbreviations, synonyms, translations, repairs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from cairn.index.queries.known_words import KnownWord
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.repair import repair
+from cairn.retrieval.typing_errors import repair
 from cairn.settings.tree import SearchSettings
 from cairn.text.words import stem
 
 
 class Words:
-    """A vocabulary of the given words, each in so many chunks; those in capitals are names."""
+    """A vocabulary of words with their numbers of chunks; words in capitals are names."""
 
     def __init__(self, **documents: int) -> None:
         self.known = [KnownWord(w.lower(), n, w.isupper(), stem(w.lower())) for w, n in documents.items()]
@@ -45,15 +45,13 @@ def alternatives(text: str, word: str, **given: object) -> tuple[str, ...]:
         ("ctx", "ctx", ("context",)),
         ("a function of strings", "function", ()),  # `fn` would match every line
         ("authors of books", "authors", ()),
-        ("TraceConfig", "config", ()),  # an identifier is what it is
+        ("TraceConfig", "config", ()),  # an identifier is not expanded
         ("what calls init_db", "db", ()),
         ("what is in db/app.py", "app", ()),
         ('the "db pool" here', "db", ()),
     ],
 )
-def test_abbreviations_and_whole_words_stand_for_each_other(
-    text: str, word: str, others: tuple[str, ...]
-) -> None:
+def test_abbreviations_and_full_words_are_alternatives(text: str, word: str, others: tuple[str, ...]) -> None:
     assert word in understand(text).terms
     assert alternatives(text, word) == others
 
@@ -73,7 +71,7 @@ SYNONYMS = SearchSettings(
         ("assign into", ("assign", "into"), (("assign",), ("into",))),
     ],
 )
-def test_synonyms_are_rewritten_and_the_words_typed_still_count(
+def test_synonyms_replace_words_which_still_count(
     text: str, terms: tuple[str, ...], groups: tuple[tuple[str, ...], ...]
 ) -> None:
     query = understand(text, settings=SYNONYMS)
@@ -81,7 +79,7 @@ def test_synonyms_are_rewritten_and_the_words_typed_still_count(
     assert query.groups == tuple(group for group in groups if group != ("into",))
 
 
-def test_what_is_compared_by_meaning_has_synonyms_and_repairs_in_place() -> None:
+def test_the_embedded_text_has_synonyms_and_repairs() -> None:
     query = understand("Shortcuts of the wrkspace", None, Words(WORKSPACE=3, quick=2, links=2), SYNONYMS)
     assert query.text == "Shortcuts of the wrkspace"
     assert query.meant == "quick links of the workspace"
@@ -117,21 +115,22 @@ def test_words_of_english_questions_are_not_translated(text: str, word: str) -> 
     assert alternatives(text, word) == ()
 
 
-@pytest.mark.parametrize("word", ["servidor", "warteschlange", "requête"])
-def test_a_word_that_the_index_lacks_is_translated_beside_names(word: str) -> None:
-    meaning = {"servidor": "server", "warteschlange": "queue", "requête": "request"}[word]
+@pytest.mark.parametrize(
+    ("word", "meaning"), [("servidor", "server"), ("warteschlange", "queue"), ("requête", "request")]
+)
+def test_an_unknown_foreign_word_is_translated_beside_names(word: str, meaning: str) -> None:
     assert alternatives(f"{word} http", word, vocabulary=Words(http=3)) == (meaning,)
     assert alternatives(f"{word} http", word, vocabulary=Words(http=3, **{word: 2})) == ()
 
 
-def test_a_typing_error_is_repaired_and_said() -> None:
+def test_a_typing_error_is_repaired_and_reported() -> None:
     query = understand("explain wrkspace", vocabulary=Words(WORKSPACE=9, works=40))
     assert query.corrections == ("wrkspace → workspace",)
     assert query.terms == ("wrkspace",)
     assert query.groups == (("wrkspace", "workspace"),)
 
 
-def test_a_symbol_is_also_looked_up_as_it_was_meant() -> None:
+def test_a_repaired_symbol_is_also_looked_up() -> None:
     assert understand("wrkspace", vocabulary=Words(WORKSPACE=9)).names == ("wrkspace", "workspace")
 
 
@@ -139,16 +138,16 @@ def test_a_symbol_is_also_looked_up_as_it_was_meant() -> None:
     "text",
     [
         "works well",  # known
-        "wor",  # too short to tell
+        "wor",  # too short
         "port 8081",
         '"wrkspace"',
         "in wrkspace.py",
-        "onde está o wrkspace",  # of another language, nothing is known
-        "connector caching",  # spelled right, whether the index holds it or not
+        "onde está o wrkspace",  # in another language
+        "connector caching",  # common words
         "ctxt",
     ],
 )
-def test_what_is_no_typing_error_is_left_alone(text: str) -> None:
+def test_other_words_are_not_repaired(text: str) -> None:
     vocabulary = Words(WORKSPACE=9, works=9, well=9, connect=9, catching=9, port=9, text=9)
     assert understand(text, vocabulary=vocabulary).corrections == ()
 
@@ -160,26 +159,24 @@ def test_what_is_no_typing_error_is_left_alone(text: str) -> None:
         ("conection", {"connection": 5}, "connection"),
         ("recieve", {"receive": 5}, "receive"),
         ("uesr", {"USER": 5}, "user"),
-        ("uesr", {"user": 5}, None),  # so short, only what something is called
-        ("rack", {"RACE": 5}, None),  # another letter makes another word
+        ("uesr", {"user": 5}, None),  # a short word becomes only a name
+        ("rack", {"RACE": 5}, None),  # a replaced letter is another word
         ("owrkspace", {"workspace": 5}, "workspace"),
         ("porkspace", {"workspace": 5}, None),  # the first letter is seldom wrong
         ("authentcaton", {"authentication": 5}, "authentication"),
         ("berthn", {"bertha": 5, "bertho": 1}, "bertha"),
-        ("berthn", {"bertha": 5, "bertho": 4}, None),  # either
+        ("berthn", {"bertha": 5, "bertho": 4}, None),  # ambiguous
         ("berthn", {"bertha": 5, "BERTHO": 1}, "bertho"),
         ("modle", {"model": 1, "mode": 50}, "model"),  # swapped letters before a letter too many
         ("resolbad", {"resolves": 5}, None),  # two errors in a short stem
         ("harbour", {"wharf": 5}, None),
     ],
 )
-def test_the_nearest_word_that_is_clearly_best(
-    word: str, documents: dict[str, int], meant: str | None
-) -> None:
+def test_the_clearly_nearest_word_is_chosen(word: str, documents: dict[str, int], meant: str | None) -> None:
     assert repair(word, Words(**documents)) == meant
 
 
-def test_core_concepts_are_known_and_repaired_to() -> None:
+def test_core_concepts_are_known_words() -> None:
     settings = SearchSettings(core_concepts=("Wrkspace", "widget"))
     query = understand("wrkspace wigdet", vocabulary=Words(WORKSPACE=9), settings=settings)
     assert query.corrections == ("wigdet → widget",)

@@ -1,4 +1,4 @@
-"""What a question names exactly: paths, lines, quotes, error codes, code, stack traces."""
+"""Queries mention paths, quotes, error codes, code and stack traces."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_paths_are_read_without_their_lines(text: str, paths: tuple[str, ...]) -
     assert understand(text).paths == paths
 
 
-def test_a_line_number_is_no_word_to_search_for() -> None:
+def test_a_line_number_is_not_a_term() -> None:
     assert understand("app.py:120").terms == ("app", "py")
 
 
-def test_a_path_alone_asks_for_a_place() -> None:
+def test_a_path_alone_is_a_location() -> None:
     query = understand("src/flask/app.py")
     assert (query.type, query.names) == (QueryType.LOCATION, ())
 
@@ -70,7 +70,7 @@ def test_quotes_are_phrases_and_literals(text: str, phrases: tuple[str, ...]) ->
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("sentence", ["{}", "why do I get {} on start"])
-def test_an_error_code_is_kept_whole(code: str, sentence: str) -> None:
+def test_an_error_code_stays_whole(code: str, sentence: str) -> None:
     query = understand(sentence.format(code))
     assert query.type is QueryType.BUG_FIX
     assert code in query.compounds
@@ -82,7 +82,7 @@ def test_an_error_code_is_kept_whole(code: str, sentence: str) -> None:
     "text",
     ["sha256 digest", "SHA256", "RFC7231 caching", "UTF16 text", "ISO8601 dates", "EXAMPLE", "X509 chain"],
 )
-def test_not_every_word_with_a_number_is_an_error_code(text: str) -> None:
+def test_other_words_with_numbers_are_not_error_codes(text: str) -> None:
     query = understand(text)
     assert (query.literals, query.type is QueryType.BUG_FIX) == ((), False)
 
@@ -107,7 +107,7 @@ def test_not_every_word_with_a_number_is_an_error_code(text: str) -> None:
         ("ValueError: berth is taken", ("berth is taken",)),
     ],
 )
-def test_code_is_looked_for_letter_by_letter(text: str, literals: tuple[str, ...]) -> None:
+def test_code_is_searched_verbatim(text: str, literals: tuple[str, ...]) -> None:
     assert understand(text).literals == literals
 
 
@@ -132,7 +132,7 @@ def test_plain_questions_have_no_literals(text: str) -> None:
     assert understand(text).literals == ()
 
 
-def test_of_a_paste_only_the_first_pieces_are_looked_up() -> None:
+def test_only_the_first_pieces_of_a_paste_are_literals() -> None:
     query = understand(
         "\n".join(f"call_{n}(x) = {{{'y' * (n % 2) * MAX_LITERAL_CHARS}}};" for n in range(30))
     )
@@ -170,7 +170,7 @@ def test_a_stack_trace_names_files_functions_and_the_error(
     assert words <= set(query.terms)
 
 
-def test_of_a_trace_the_message_comes_first_and_folders_do_not_count() -> None:
+def test_a_trace_counts_by_its_message_without_folders() -> None:
     query = understand(PYTHON_TRACE)
     assert query.terms[:4] == ("value", "error", "berth", "taken")
     assert not {"home", "me", "line", "traceback"} & set(query.terms)

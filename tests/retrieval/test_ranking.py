@@ -1,4 +1,4 @@
-"""The ranking pipeline: each signal moves the file that it should, and weights move the signals."""
+"""Each signal decides between some pair of files, and settings change its weight."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
 from tests.retrieval.searching import search
 
@@ -15,10 +15,11 @@ from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.scores import Asked, Family, Signal
-from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
+from cairn.retrieval.scores import Family, Signal, SignalInputs
+from cairn.retrieval.signals import _FORMER_NAMES, SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
+FORMER_NAME = next(iter(_FORMER_NAMES))
 REPORT = f"Cranes stop at noon\n{'A crane that lifts a crate stops without a word. ' * 6}"
 
 PAIRS = [
@@ -58,7 +59,7 @@ PAIRS = [
         file("src/a.ts", symbol=0.9, defines=("$ZodType",), kind="interface"),
         file("src/b.ts", symbol=0.5, defines=("zod_type",)),
     ),
-    # What was written, a path that was named
+    # Literals and paths
     ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
     ("moor_all", file("tests/test_a.py", keyword=1, exact=1), file("src/b.py", keyword=3, similarity=0.6)),
     (REPORT, file("src/a.py", named=1), file("src/b.py", named=0.1)),
@@ -68,7 +69,7 @@ PAIRS = [
     ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
     ("mooring ropes", file("src/a.py"), file("vendor/a.py", keyword=1.2, is_copy=True)),
     ("rack middleware", file("lib/a.rb"), file("src/a.py", keyword=1.1, folder=1, folder_words=-0.6)),
-    # What was chosen before
+    # Earlier choices
     ("mooring ropes", file("src/a.py", chosen=True), file("src/b.py", keyword=1.1)),
     # Kinds of files
     ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
@@ -105,17 +106,17 @@ def test_each_signal_decides_one_of_these_pairs(signal: str) -> None:
         ("ci workflow", ".github/workflows/a.yml"),
     ],
 )
-def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> None:
+def test_a_requested_kind_of_file_is_not_penalised(query: str, path: str) -> None:
     (scored,) = scores(understand(query), [file(path)])
     assert not [reason for reason in scored.reasons if reason.signal.startswith("is ")]
 
 
-def test_a_version_is_older_only_beside_a_newer_one_in_the_same_place() -> None:
+def test_a_version_is_older_only_beside_a_newer_one() -> None:
     files = [file("src/v3/a.py"), file("other/v4/a.py"), file("src/v4/a.py", folder=1)]
     assert len({scored.score for scored in scores(understand("parse"), files)}) == 1
 
 
-def test_a_version_that_is_asked_for_is_not_held_back_for_being_older() -> None:
+def test_a_requested_version_is_not_penalised() -> None:
     newer, older = file("src/v4/a.py"), file("src/v3/a.py", keyword=1.2)
     assert order("parse", newer, older) == ["src/v4/a.py", "src/v3/a.py"]
     assert order("parse as in v3", newer, older) == ["src/v3/a.py", "src/v4/a.py"]
@@ -124,7 +125,7 @@ def test_a_version_that_is_asked_for_is_not_held_back_for_being_older() -> None:
 # --- definitions -----------------------------------------------------------------------------------
 
 
-def test_a_type_comes_before_a_function_before_what_only_holds_the_name() -> None:
+def test_a_type_ranks_before_a_function_and_a_member() -> None:
     files = [
         file("src/member.py", symbol=1, defines=("Port", "berth"), kind="class"),
         file("src/function.py", symbol=1, defines=("berth",), kind="function"),
@@ -133,14 +134,14 @@ def test_a_type_comes_before_a_function_before_what_only_holds_the_name() -> Non
     assert order("berth", *files) == ["src/type.py", "src/function.py", "src/member.py"]
 
 
-def test_a_definition_counts_for_a_name_alone_and_not_for_a_question() -> None:
+def test_a_definition_counts_only_for_a_name() -> None:
     files = [file("src/a.py", symbol=1, defines=("berth",)), file("src/b.py")]
     (defining, other) = scores(understand("where do ships moor at a berth"), files)
     assert defining.score == other.score
 
 
 @pytest.mark.parametrize("name", ["$Berth", "@Berth", "_Berth", "#Berth", "Berth", "berth"])
-def test_sigils_and_case_keep_a_definition_from_nothing(name: str) -> None:
+def test_sigils_and_case_do_not_matter_to_a_definition(name: str) -> None:
     plain, own = (
         scores(understand("Berth"), [file("src/a.py", symbol=1, defines=(each,), kind="class")])[0]
         for each in ("Berth", name)
@@ -149,31 +150,31 @@ def test_sigils_and_case_keep_a_definition_from_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tests/test_b.py", "examples/b.py"])
-def test_a_name_that_only_tests_or_examples_define_is_found_there(kind: str) -> None:
-    holds_its_words = file("src/a.py", keyword=2, words=1, in_degree=9)
+def test_a_name_defined_only_in_tests_or_examples_is_found(kind: str) -> None:
+    contains_words = file("src/a.py", keyword=2, words=1, in_degree=9)
     defines = file(kind, words=1, symbol=1, defines=("moor_at_dawn",))
-    assert order("moor_at_dawn", holds_its_words, defines)[0] == kind
+    assert order("moor_at_dawn", contains_words, defines)[0] == kind
     elsewhere = file("src/c.py", symbol=1, defines=("moor_at_dawn",))
-    assert order("moor_at_dawn", holds_its_words, defines, elsewhere)[::2] == ["src/c.py", kind]
-    assert order("where do ships moor at dawn", holds_its_words, defines)[0] == "src/a.py"
+    assert order("moor_at_dawn", contains_words, defines, elsewhere)[::2] == ["src/c.py", kind]
+    assert order("where do ships moor at dawn", contains_words, defines)[0] == "src/a.py"
 
 
-# --- signals with a floor, or with weights of the settings --------------------------------------------
+# --- floors and weights ----------------------------------------------------------------------------
 
 
 def test_the_best_of_poor_commit_subjects_counts_little() -> None:
-    def told(*subjects: float) -> list[float]:
+    def values(*subjects: float) -> list[float]:
         files = [file(f"src/{n}.py", subjects=value) for n, value in enumerate(subjects)]
         reasons = [scored.reasons for scored in scores(understand("mooring ropes"), files)]
         return [r.value for parts in reasons for r in parts if r.signal == "commit subjects"]
 
-    assert told(0.6, 0.3) == [1.0, 0.5]
-    assert told(0.15, 0.03) == pytest.approx([0.5, 0.1])
-    assert told(0.0) == []
+    assert values(0.6, 0.3) == [1.0, 0.5]
+    assert values(0.15, 0.03) == pytest.approx([0.5, 0.1])
+    assert values(0.0) == []
 
 
 def test_a_signal_of_weight_0_is_not_evaluated() -> None:
-    def value(_: Asked) -> Floats:
+    def value(_: SignalInputs) -> Floats:
         raise AssertionError("it was evaluated")
 
     off = Signal("off", 0.0, Family.FILE, value)
@@ -187,21 +188,20 @@ def test_a_signal_of_weight_0_is_not_evaluated() -> None:
     [
         ({}, "src/a.py"),
         ({"is a test": 0.0}, "tests/test_a.py"),
-        ({"is a test": 0.0, "keywords in its best chunk": 0.0, "keywords in its best eight chunks": 0.0}, "src/a.py"),
+        ({"is a test": 0.0, "keywords in its best chunk": 0.0, "keywords in its best eight chunks": 0.0}, "src/a.py"),  # noqa: E501
         ({"no such signal": 9.0}, "src/a.py"),
     ],
 )  # fmt: skip
-def test_settings_weigh_signals_anew(weights: Mapping[str, float], first: str) -> None:
+def test_settings_change_weights(weights: Mapping[str, float], first: str) -> None:
     files = (file("src/a.py", keyword=1, similarity=0.5), file("tests/test_a.py", keyword=3, similarity=0.4))
     assert order("where is it parsed", *files, signals=weighted(weights))[0] == first
 
 
-def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
-    folder = IndexedFolder(
-        tmp_path,
+def test_weights_of_the_settings_reach_a_search(folder_of: FolderOf) -> None:
+    folder = folder_of(
         {
             "src/moor.py": "def moor(ship):\n    return ship\n",
-            "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",
+            "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",  # noqa: E501
         },
     )
 
@@ -211,36 +211,27 @@ def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
 
     assert first() == "src/moor.py"
     assert first(is_a_test=9.0) == "tests/test_moor.py"
-    folder.close()
 
 
 @pytest.mark.parametrize(
-    ("name", "nearest"),
+    ("name", "problem"),
     [
-        ("is test", "is a test"),
-        ("Commit subject", "commit subjects"),
+        ("is test", "no signal is called so; did you mean 'is a test'?"),
+        ("Commit subject", "no signal is called so; did you mean 'commit subjects'?"),
+        ("recently changed", "no signal is called so"),
+        (FORMER_NAME, "this signal is called 're-exports the symbol' now"),
     ],
 )
-def test_a_weight_for_no_signal_is_a_warning_with_the_nearest_one(name: str, nearest: str) -> None:
-    (warning,) = weight_warnings({name: 2.0, "is a test": 0.0})
-    assert warning.startswith(f"search.weights.{name}: ")
-    assert f"did you mean {nearest!r}?" in warning
+def test_an_unknown_or_former_name_of_a_weight_causes_a_warning(name: str, problem: str) -> None:
+    assert weight_warnings({name: 2.0, "is a test": 0.0}) == [f"search.weights.{name}: {problem}"]
 
 
-def test_a_weight_for_a_signal_of_no_similar_name_is_a_plain_warning() -> None:
-    assert weight_warnings({"recently changed": 1.0}) == [
-        "search.weights.recently changed: no signal is called so"
-    ]
+def test_a_former_name_still_weighs_its_signal() -> None:
+    weights = {signal.name: signal.weight for signal in weighted({FORMER_NAME: 0.5})}
+    assert weights["re-exports the symbol"] == 0.5
 
 
-def test_a_former_name_of_a_signal_still_weighs_it_and_is_a_warning() -> None:
-    weights = {"hands on the symbol": 0.5}
-    assert {signal.name: signal.weight for signal in weighted(weights)}["re-exports the symbol"] == 0.5
-    (warning,) = weight_warnings(weights)
-    assert "called 're-exports the symbol' now" in warning
-
-
-def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp_path: Path) -> None:
+def test_the_status_warns_once_of_unknown_weights(bare_data_dir: Path, tmp_path: Path) -> None:
     engine = Engine()
     for name, weights in (
         ("one", '"is test" = 0\n"file name" = 1\n'),
@@ -249,34 +240,31 @@ def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp
         (tmp_path / name).mkdir()
         (tmp_path / name / ".cairn.toml").write_text(f"[search.weights]\n{weights}")
         engine.add_folder(tmp_path / name, keep_indexed=False)
-    told = [warning for warning in status_of(engine).warnings if "weights" in warning]
-    assert len(told) == 2
-    assert "'is a test'" in told[0]
-    assert "'folder names'" in told[1]
+    warnings = [warning for warning in status_of(engine).warnings if "weights" in warning]
+    assert len(warnings) == 2
+    assert "'is a test'" in warnings[0]
+    assert "'folder names'" in warnings[1]
     engine.stop()
 
 
 # --- order -----------------------------------------------------------------------------------------
 
 
-def test_equal_scores_are_ordered_by_path_whatever_was_written_first(tmp_path: Path) -> None:
+def test_equal_scores_are_ordered_by_path(folder_of: FolderOf) -> None:
     names = ["c", "a", "b"]
-    folder = IndexedFolder(tmp_path, {f"{name}.txt": "of mooring\n" for name in names})
+    folder = folder_of({f"{name}.txt": "of mooring\n" for name in names})
     readers = [folder.reader]
     for _ in range(2):
         found = search(readers, "mooring of")
         assert [ranked.stored.path for ranked in found] == ["a.txt", "b.txt", "c.txt"]
         folder.writer.write((), ["a.txt"])
         folder.save({"a.txt": "of mooring\n"})
-    folder.close()
 
 
-def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preamble_needs_twice_the_match(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = "".join(f"import ship_{n}\nimport moor_{n}\n" for n in range(40))
     body = "    pass\n" * 120
-    folder = IndexedFolder(tmp_path, {"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
+    folder = folder_of({"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
 
     def shown() -> str:
         return search([folder.reader], "where do ships moor")[0].stored.chunk.symbol
@@ -284,10 +272,9 @@ def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
     assert shown() == "moor"
     monkeypatch.setattr("cairn.retrieval.scoring._PREAMBLE_SHARE", 9.0)
     assert shown() == ""
-    folder.close()
 
 
-def test_a_chunk_stands_for_its_file_by_what_all_legs_say() -> None:
+def test_a_chunk_counts_by_all_legs() -> None:
     words, both = MadeUpChunk(keyword=3), MadeUpChunk(keyword=3, similarity=0.9)
     (scored,) = scores(understand("moor a ship"), [evolve(file("src/a.py"), chunks=(words, both))])
     values = {reason.signal: reason.value for reason in scored.reasons}

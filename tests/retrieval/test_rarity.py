@@ -1,4 +1,4 @@
-"""What each term of a question tells."""
+"""Rarer terms have a larger share of a query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def question(text: str, **alternatives: tuple[str, ...]) -> Query:
     return Query(text, text, understood.terms, (), (), understood.type, 0.5, alternatives=alternatives)
 
 
-def test_what_fewer_chunks_hold_tells_more() -> None:
+def test_a_term_in_fewer_chunks_has_a_larger_share() -> None:
     common, rare, absent = term_shares(
         question("workspace kraken calendar"), Counted({"workspace": 90, "kraken": 2})
     )
@@ -44,6 +44,6 @@ def test_an_alternative_counts_as_the_term() -> None:
     assert phrase < absent
 
 
-def test_no_terms_tell_nothing() -> None:
+def test_a_query_without_terms_has_no_shares() -> None:
     assert term_shares(question("the"), Counted({})) == (1.0,)
     assert term_shares(understand("how do I do it"), Counted({})) == ()

@@ -1,57 +1,46 @@
-"""A name whose definition is elsewhere leads to what re-exports it."""
+"""A name without a definition in the workspace leads to its re-exports."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.searching import search
 
 from cairn.retrieval.legs import reexports
 
 
 @pytest.mark.parametrize(
-    ("path", "text"),
+    ("path", "text", "expected"),
     [
-        ("lib.rs", "pub use port::Berth;"),
-        ("lib.rs", "pub(crate) use port::{\n    Anchor,\n    Berth as Mooring,\n};"),
-        ("index.ts", "export { Anchor, Berth } from './port'"),
-        ("index.ts", "export type { Berth } from './port'"),
-        ("port.hpp", "using harbour::Berth;"),
-        ("port/__init__.py", "from .berths import Berth as Berth"),
-        ("port/__init__.py", "from .berths import (\n    Anchor,\n    Berth,\n)"),
+        ("lib.rs", "pub use port::Berth;", True),
+        ("lib.rs", "pub(crate) use port::{\n    Anchor,\n    Berth as Mooring,\n};", True),
+        ("index.ts", "export { Anchor, Berth } from './port'", True),
+        ("index.ts", "export type { Berth } from './port'", True),
+        ("port.hpp", "using harbour::Berth;", True),
+        ("port/__init__.py", "from .berths import Berth as Berth", True),
+        ("port/__init__.py", "from .berths import (\n    Anchor,\n    Berth,\n)", True),
+        ("lib.rs", "use port::Berth;", False),
+        ("lib.rs", "pub use port::Berths;", False),
+        ("lib.rs", "pub use port::Anchor;\nfn moor(berth: Berth) {}", False),
+        ("index.ts", "import { Berth } from './port'", False),
+        ("index.ts", "export { Anchor } from './port'\nconst a = new Berth()", False),
+        ("port.hpp", "using Berth = int;", False),
+        ("port/berths.py", "from .ports import Berth", False),
+        ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()", False),
     ],
 )
-def test_what_reexports_a_name(path: str, text: str) -> None:
-    assert reexports("Berth", path, f"// A port.\n{text}\n")
+def test_a_reexport_differs_from_a_use(path: str, text: str, expected: bool) -> None:
+    assert reexports("Berth", path, f"// A port.\n{text}\n") is expected
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("lib.rs", "use port::Berth;"),
-        ("lib.rs", "pub use port::Berths;"),
-        ("lib.rs", "pub use port::Anchor;\nfn moor(berth: Berth) {}"),
-        ("index.ts", "import { Berth } from './port'"),
-        ("index.ts", "export { Anchor } from './port'\nconst a = new Berth()"),
-        ("port.hpp", "using Berth = int;"),
-        ("port/berths.py", "from .ports import Berth"),
-        ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()"),
-    ],
-)
-def test_what_only_uses_a_name_does_not_reexport_it(path: str, text: str) -> None:
-    assert not reexports("Berth", path, f"{text}\n")
-
-
-def test_where_nothing_is_called_so_what_reexports_it_comes_first(tmp_path: Path) -> None:
+def test_a_reexport_comes_first_where_the_definition_is_missing(folder_of: FolderOf) -> None:
     uses = "use port_core::Berth;\n\nimpl Berth for Ship {\n    fn moor(&self) -> Berth { Berth }\n}\n"
     files = {
         "src/ship.rs": uses,
         "src/boat.rs": uses.replace("Ship", "Boat"),
         "src/port/mod.rs": "pub use port_core::Berth;\n",
     }
-    folder = IndexedFolder(tmp_path, files)
+    folder = folder_of(files)
 
     def first() -> tuple[str, str]:
         best = search([folder.reader], "Berth")[0]
@@ -60,4 +49,3 @@ def test_where_nothing_is_called_so_what_reexports_it_comes_first(tmp_path: Path
     assert first() == ("src/port/mod.rs", "exact")
     folder.type("src/core.rs", "pub trait Berth {\n    fn moor(&self);\n}\n")
     assert first() == ("src/core.rs", "exact")
-    folder.close()

@@ -1,18 +1,13 @@
-"""Which part of a chunk is shown for a reference, and which function a place is about."""
+"""References show part of a chunk; a place is about the function at the cursor or around it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.index.references.graph import ReferenceGraph
-from cairn.retrieval.referring import definitions_around
-from cairn.retrieval.related import ChunkRange, relate
-from cairn.retrieval.related_lines import with_lines
-from cairn.retrieval.related_ranking import rank_related
+from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.scores import Ranked
 
 BERTHS = """class Berth:
@@ -41,73 +36,60 @@ FILES = {
         "from port.berths import tie_rope\n\n\ndef count(vessels):\n    return len(vessels)\n\n\n"
         "def assign(vessels):\n    first = vessels[0]\n    return tie_rope(first)\n"
     ),
-    "tests/test_schedule.py": "from port.schedule import assign\n\n\ndef test_assigning():\n    assert assign([1])\n",
+    "tests/test_schedule.py": "from port.schedule import assign\n\n\ndef test_assigning():\n    assert assign([1])\n",  # noqa: E501
 }
-MEANT = BERTHS.splitlines().index("    return knot(vessel)")
+FOCUS = BERTHS.splitlines().index("    return knot(vessel)")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
-def related(
-    folder: IndexedFolder, line: int, character: int | None = None, path: str = "port/berths.py"
-) -> list[Ranked]:
-    chunks = tuple(folder.reader.between(path, line, line + 1))
-    cursor = None if character is None else (line, character)
-    passage = ChunkRange(0, path, chunks, focus=range(line, line + 1), cursor=cursor)
-    relations = relate([folder.reader], passage, lambda: False)
-    return with_lines(rank_related(relations.found, 10), relations, None)
+def related(folder: IndexedFolder, line: int) -> list[Ranked]:
+    return related_to_line(folder, "port/berths.py", line)
 
 
-def line_shown(result: Ranked) -> str:
-    assert result.lines is not None
-    chunk = result.stored.chunk
-    assert chunk.start_line <= result.lines[0] < result.lines[1] <= chunk.end_line
-    return chunk.text.splitlines()[result.lines[0] - chunk.start_line].strip()
-
-
-def test_a_caller_is_shown_without_the_other_functions_of_its_chunk(folder: IndexedFolder) -> None:
-    (found,) = [each for each in related(folder, MEANT) if each.stored.path == "port/schedule.py"]
+def test_a_caller_is_shown_without_other_functions(folder: IndexedFolder) -> None:
+    (found,) = [each for each in related(folder, FOCUS) if each.stored.path == "port/schedule.py"]
     chunk = found.stored.chunk
-    assert (chunk.symbol, line_shown(found)) == ("assign", "return tie_rope(first)")
+    assert (chunk.symbol, selected(found).strip()) == ("assign", "return tie_rope(first)")
     assert chunk.text.startswith("def assign(vessels):\n")
-    assert (folder.root / "port/schedule.py").read_text().splitlines()[
-        chunk.start_line
-    ] == "def assign(vessels):"
+    assert FILES["port/schedule.py"].splitlines()[chunk.start_line] == "def assign(vessels):"
     assert "count" not in chunk.defines
 
 
-def test_a_caller_in_the_passage_itself_is_shown_without_the_function(folder: IndexedFolder) -> None:
-    found = [each for each in related(folder, MEANT) if each.stored.path == "port/berths.py"]
+def test_a_caller_in_the_passage_is_shown_without_it(folder: IndexedFolder) -> None:
+    found = [each for each in related(folder, FOCUS) if each.stored.path == "port/berths.py"]
     assert found
     for each in found:
         assert "def tie_rope(" not in each.stored.chunk.text
-        assert line_shown(each) in ("return tie_rope(vessel)", "HOOK = tie_rope(None)", "def knot(vessel):")
+        assert selected(each).strip() in (
+            "return tie_rope(vessel)",
+            "HOOK = tie_rope(None)",
+            "def knot(vessel):",
+        )
 
 
-def test_a_call_at_the_top_level_is_shown_with_the_lines_beside_it(folder: IndexedFolder) -> None:
+def test_a_top_level_call_is_shown_with_adjacent_lines(folder: IndexedFolder) -> None:
     folder.save({"port/berths.py": "def tie_rope(vessel):\n    return vessel\n\n\nHOOK = tie_rope(None)\n"})
     (found,) = [each for each in related(folder, 1) if each.stored.path == "port/berths.py"]
-    assert line_shown(found) == "HOOK = tie_rope(None)"
+    assert selected(found).strip() == "HOOK = tie_rope(None)"
     assert "def tie_rope" not in found.stored.chunk.text
 
 
-def test_the_name_at_the_cursor_counts_before_the_function_around_it(folder: IndexedFolder) -> None:
+def test_the_name_at_the_cursor_has_priority(folder: IndexedFolder) -> None:
     graph = ReferenceGraph(folder.reader, lambda: False)
 
-    def meant(cursor: tuple[int, int] | None) -> list[str]:
+    def names(cursor: tuple[int, int] | None) -> list[str]:
         around = definitions_around(
-            graph, "port/berths.py", (0, len(BERTHS)), range(MEANT, MEANT + 1), cursor
+            graph, "port/berths.py", (0, len(BERTHS)), range(FOCUS, FOCUS + 1), cursor
         )
         return [each.qualified for each in around]
 
-    assert meant(None) == ["tie_rope"]
-    assert meant((MEANT, len("    return k"))) == ["knot"]
-    assert meant((MEANT, len("    re"))) == ["tie_rope"]
+    assert names(None) == ["tie_rope"]
+    assert names((FOCUS, len("    return k"))) == ["knot"]
+    assert names((FOCUS, len("    re"))) == ["tie_rope"]
     folder.save({f"port/other{n}.py": f"def moor(v):\n    return {n}\n" for n in range(4)})
     folder.save({"port/use.py": "def use(any):\n    return any.moor(1)\n"})
     at_use = definitions_around(
@@ -116,18 +98,18 @@ def test_the_name_at_the_cursor_counts_before_the_function_around_it(folder: Ind
     assert [each.qualified for each in at_use] in (["use"], ["Berth.moor"])
 
 
-def test_a_test_that_reaches_it_through_a_caller_is_found_where_none_calls_it(folder: IndexedFolder) -> None:
-    (found,) = [each for each in related(folder, MEANT) if each.stored.path.startswith("tests/")]
-    assert (found.spoken_for_by()[0], line_shown(found)) == (
+def test_a_test_of_a_caller_is_found_without_a_direct_test(folder: IndexedFolder) -> None:
+    (found,) = [each for each in related(folder, FOCUS) if each.stored.path.startswith("tests/")]
+    assert (found.positive_signals()[0], selected(found).strip()) == (
         "a test that calls `assign`, which calls it",
         "assert assign([1])",
     )
 
 
-def test_a_caller_that_is_hardly_sure_comes_after_the_sure_ones_and_says_so(folder: IndexedFolder) -> None:
+def test_an_unsure_caller_comes_after_sure_ones(folder: IndexedFolder) -> None:
     folder.save({"port/loose.py": "from port.berths import tie_rope\n\n\ndef hand(on):\n    on(tie_rope)\n"})
-    found = related(folder, MEANT)
+    found = related(folder, FOCUS)
     paths = [each.stored.path for each in found]
     loose = found[paths.index("port/loose.py")]
-    assert loose.spoken_for_by()[0] == "may call `tie_rope`"
+    assert loose.positive_signals()[0] == "may call `tie_rope`"
     assert paths.index("port/schedule.py") < paths.index("port/loose.py")

@@ -1,16 +1,16 @@
-"""What belongs to a passage, and why."""
+"""Chunks are related to a passage by named relations."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import related_to_line, selected
 
 from cairn.errors import QueryCancelledError
-from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.index.store.deadline import never
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, TEST
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -24,14 +24,12 @@ from cairn.retrieval.related import (
     Related,
     relate,
 )
-from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.related_ranking import rank_related
-from cairn.retrieval.scores import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {
     "port/berths.py": "def moor(vessel):\n    return vessel.rope\n",
-    "port/schedule.py": f"from port.berths import moor\n\n\ndef assign(vessels):\n    return moor(vessels)\n{BODY}",
+    "port/schedule.py": f"from port.berths import moor\n\n\ndef assign(vessels):\n    return moor(vessels)\n{BODY}",  # noqa: E501
     "port/__init__.py": "",
     "port/cranes.py": "def load(cargo):\n    return cargo\n",
     "tests/test_berths.py": "def test_rope():\n    assert True\n",
@@ -41,7 +39,7 @@ FILES = {
 
 
 def long_text(count: int) -> str:
-    """Functions that are a chunk each and have little in common."""
+    """Return functions that are a chunk each and have little in common."""
     bodies = (
         "".join(f"    word{n}_{line} = rope{n}_{line} + anchor{n}_{line}\n" for line in range(40))
         for n in range(count)
@@ -49,15 +47,9 @@ def long_text(count: int) -> str:
     return "\n\n".join(f"def load_{n}(vessel):\n{body}" for n, body in enumerate(bodies))
 
 
-def never() -> bool:
-    return False
-
-
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
@@ -65,12 +57,12 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
-    """The names of the relations by path."""
+    """Return the names of relations by path."""
     found = rank_related(relate([folder.reader], passage(folder, path), never).found, limit)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
-def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> None:
+def test_each_relation_is_found(folder: IndexedFolder) -> None:
     found = related(folder, "port/berths.py")
     assert found["port/schedule.py"] >= {CALLER, IMPORTING}
     assert SAME_NAME in found["tests/test_berths.py"]
@@ -81,7 +73,7 @@ def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> 
     assert DEFINES not in related(folder, "port/schedule.py")["port/berths.py"]
 
 
-def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
+def test_the_rest_of_the_passages_file_may_be_related(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
     found = rank_related(relate([folder.reader], wanted, never).found, 20)
@@ -91,37 +83,29 @@ def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder:
 
 CRANES = {
     "port/crane.py": (
-        "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"
+        "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"  # noqa: E501
         "def hoist(crane: Crane):\n    return crane.lift(1)\n"
     ),
-    "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",
+    "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",  # noqa: E501
     "port/log.py": "def log(crane, load):\n    lift = crane\n    return lift, load\n",
     "yard.py": (
         "from port.crane import Crane\n\n\ndef work():\n    crane = Crane()\n    crane.lift(3)\n\n\n"
         "def rest():\n    crane = Crane()\n    crane.lift(4)\n"
     ),
-    "tests/test_yard.py": "from port.crane import Crane\n\n\ndef test_it():\n    crane = Crane()\n    crane.lift(0)\n",
+    "tests/test_yard.py": "from port.crane import Crane\n\n\ndef test_it():\n    crane = Crane()\n    crane.lift(0)\n",  # noqa: E501
 }
 
 
 def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
-    """For a cursor on a line: the path, the selected line and the first reason of each result."""
-    page = folder.reader.page(path)
-    chunk = next(each for each in page if each.chunk.start_line <= line < each.chunk.end_line)
-    relations = relate([folder.reader], ChunkRange(0, path, (chunk,), focus=range(line, line + 1)), never)
-    shown = []
-    for each in with_lines(rank_related(relations.found, 10), relations, None):
-        lines = each.stored.chunk.text.splitlines()
-        first = (each.lines or (each.stored.chunk.start_line, 0))[0] - each.stored.chunk.start_line
-        shown.append((each.stored.path, lines[first].strip(), each.spoken_for_by()[0]))
-    return shown
+    """Return for a cursor on a line the path, selected line and first reason of each result."""
+    results = [each for each in related_to_line(folder, path, line) if each.lines]
+    return [(each.stored.path, selected(each).strip(), each.positive_signals()[0]) for each in results]
 
 
-def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(folder: IndexedFolder) -> None:
+def test_callers_come_before_implementations_and_tests(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 1)
     assert shown[:2] == [
-        # its own chunk holds a caller and what it calls
         ("port/crane.py", "return crane.lift(1)", "calls `lift`"),
         ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
     ]
@@ -129,7 +113,7 @@ def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(fol
     assert ("tests/test_yard.py", "crane.lift(0)", "tests `lift`") in shown[2:4]
 
 
-def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(folder: IndexedFolder) -> None:
+def test_only_the_function_at_the_cursor_has_callers(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     shown = lines_shown(folder, "port/crane.py", 6)
     assert shown[0] == ("port/crane.py", "return check(load)", "calls `check`")
@@ -137,15 +121,12 @@ def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(fold
     assert not any("calls `lift`" in reason for _, _, reason in shown)
 
 
-def test_many_callers_leave_room_for_what_the_function_calls(folder: IndexedFolder) -> None:
+def test_many_callers_leave_room_for_callees(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
     folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
-    wanted = folder.reader.page("port/crane.py")
-    relations = relate(
-        [folder.reader], ChunkRange(0, "port/crane.py", tuple(wanted), focus=range(9, 10)), never
-    )
-    found = rank_related(relations.found, 10)
+    wanted = ChunkRange(0, "port/crane.py", tuple(folder.reader.page("port/crane.py")), focus=range(9, 10))
+    found = rank_related(relate([folder.reader], wanted, never).found, 10)
     kinds = [
         next((r.signal for r in each.reasons if r.signal in (CALLER, CALLEE, TEST)), "") for each in found
     ]
@@ -153,13 +134,13 @@ def test_many_callers_leave_room_for_what_the_function_calls(folder: IndexedFold
     assert len(found) == 10
 
 
-def test_what_extends_a_type_is_related_to_it(folder: IndexedFolder) -> None:
+def test_a_subclass_implements_its_base(folder: IndexedFolder) -> None:
     folder.save(CRANES)
     assert IMPLEMENTATION in related(folder, "port/crane.py")["port/tall.py"]
 
 
-def test_files_that_change_together_are_related(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, FILES)
+def test_files_that_change_together_are_related(folder_of: FolderOf) -> None:
+    folder = folder_of(FILES)
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
@@ -174,10 +155,9 @@ def test_files_that_change_together_are_related(tmp_path: Path) -> None:
     folder.index()
     assert TOGETHER in related(folder, "port/cranes.py")["notes/tides.md"]
     assert all(TOGETHER not in reasons for reasons in related(folder, "port/berths.py").values())
-    folder.close()
 
 
-def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
+def test_unsaved_text_is_related(folder: IndexedFolder) -> None:
     assert DEFINES not in related(folder, "port/cranes.py").get("port/berths.py", set())
     folder.type(
         "port/cranes.py", "from port.berths import moor\n\n\ndef load(cargo):\n    return moor(cargo)\n"
@@ -188,53 +168,47 @@ def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
     assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
 
 
-def test_the_vectors_of_the_model_are_used_where_there_are_any(folder: IndexedFolder) -> None:
-    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static table sees nothing in common
+def test_model_vectors_are_used_if_present(folder: IndexedFolder) -> None:
+    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static vectors are unrelated
     reasons = related(folder, "port/berths.py")["notes/tides.md"]
     assert SIMILAR in reasons
 
 
-def test_a_name_that_many_files_define_relates_nothing(folder: IndexedFolder) -> None:
+def test_a_common_name_relates_nothing(folder: IndexedFolder) -> None:
     folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
     folder.save({"port/schedule.cfg": "first = moor\n"})
     found = related(folder, "port/schedule.cfg")
     assert all(DEFINES not in reasons for reasons in found.values())
 
 
-def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
         relate([folder.reader], passage(folder, "port/berths.py"), lambda: True)
 
 
-def test_one_result_of_each_file_comes_before_any_second_one_and_copies_last(folder: IndexedFolder) -> None:
+def test_each_file_comes_once_before_repetitions_and_copies(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(3)})
     folder.save({"copy/cranes.py": FILES["port/cranes.py"]})
     chunks = [
-        *folder.reader.page("port/long.py"),
-        *folder.reader.page("port/cranes.py"),
-        *folder.reader.page("copy/cranes.py"),
+        c for path in ("port/long.py", "port/cranes.py", "copy/cranes.py") for c in folder.reader.page(path)
     ]
-    assert len(chunks) == 5
     values = [0.9, 0.8, 0.7, 0.5, 0.6]
-    ranked = rank_related(
-        [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)], limit=10
-    )
+    found = [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)]
+    ranked = rank_related(found, limit=10)
     assert [r.stored.path for r in ranked] == [
         "port/long.py", "copy/cranes.py", "port/long.py", "port/long.py", "port/cranes.py",
     ]  # fmt: skip
     assert all(0 < r.score <= 1 for r in ranked)
 
 
-def test_the_leg_that_found_it_is_the_source(folder: IndexedFolder) -> None:
+def test_the_strongest_relation_is_the_source(folder: IndexedFolder) -> None:
     (chunk,) = folder.reader.page("port/cranes.py")
 
-    def source(**values: float) -> str:
-        names = {"defines": DEFINES, "uses": USES, "similar": SIMILAR, "same": SAME_NAME}
-        ranked: list[Ranked] = rank_related([Related(0, chunk, {names[k]: v for k, v in values.items()})], 1)
-        return ranked[0].source
+    def source(*relations: str) -> str:
+        return rank_related([Related(0, chunk, dict.fromkeys(relations, 0.5))], 1)[0].source
 
-    assert source(defines=0.5, similar=0.5) == "exact"
-    assert source(uses=0.5, similar=0.5) == "hybrid"
-    assert source(uses=0.5) == "keyword"
-    assert source(similar=0.5, same=1.0) == "embedding"
-    assert source(same=1.0) == "relation"
+    assert source(DEFINES, SIMILAR) == "exact"
+    assert source(USES, SIMILAR) == "hybrid"
+    assert source(USES) == "keyword"
+    assert source(SIMILAR, SAME_NAME) == "embedding"
+    assert source(SAME_NAME) == "relation"

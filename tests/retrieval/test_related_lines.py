@@ -1,13 +1,11 @@
-"""Which lines of a related chunk relate, and how that is said."""
+"""Related chunks point at the lines that relate them, and say how."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
 import pytest
 from attrs import evolve
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
+from tests.retrieval.related_results import selected
 
 from cairn.index.queries.relations import PassageVector
 from cairn.retrieval.related import ChunkRange, relate
@@ -20,118 +18,67 @@ BERTHS = "class Berth:\n    pass\n\n\ndef moor_ship(vessel):\n    return vessel.
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, {"port/berths.py": BERTHS})
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of({"port/berths.py": BERTHS})
 
 
 def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dict[str, Ranked]:
-    """What is related to a file, by path."""
+    """Return the results related to a file, by path."""
     passage = ChunkRange(0, path, tuple(folder.reader.page(path)))
     relations = relate([folder.reader], passage, lambda: False)
     table = folder.models.static_table() if by_meaning else None
     return {r.stored.path: r for r in with_lines(rank_related(relations.found, 20), relations, table)}
 
 
-def selected(result: Ranked) -> str:
-    """The lines that relate, as the chunk has them."""
-    assert result.lines is not None
-    chunk = result.stored.chunk
-    assert chunk.start_line <= result.lines[0] < result.lines[1] <= chunk.end_line
-    lines = chunk.text.splitlines()
-    return "\n".join(lines[result.lines[0] - chunk.start_line : result.lines[1] - chunk.start_line])
-
-
 @pytest.mark.parametrize(
-    ("path", "text", "line", "reason"),
+    ("path", "text", "relation"),
     [
-        (
-            "port/schedule.py",
-            f"from port.berths import moor_ship\n\n# moor_ship is called below\ndef assign(v):\n{FILLER}    return moor_ship(v)\n",
-            "    return moor_ship(v)",
-            "calls `moor_ship`",
-        ),
-        (
-            "port/table.py",
-            f"def table(v):\n{FILLER}    return {{'moor': moor_ship}}\n",
-            "    return {'moor': moor_ship}",
-            "uses `moor_ship`",
-        ),
-        (
-            "tests/test_schedule.py",
-            f"def test_mooring():\n{FILLER}    assert moor_ship(1)\n",
-            "    assert moor_ship(1)",
-            "tests `moor_ship`",
-        ),
-        (
-            "port/other.py",
-            f"{FILLER.replace('    ', '')}def moor_ship(boat, how):\n    return moor_ship(boat)\n",
-            "def moor_ship(boat, how):",
-            "also defines `moor_ship`",
-        ),
-        (
-            "port/all.py",
-            "import os\n\nfrom port.berths import moor_ship\n",
-            "from port.berths import moor_ship",
-            "imports `moor_ship`",
-        ),
-        (
-            "port/noted.py",
-            f'def note(v):\n    """Note it.\n\n    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}',
-            "    Unlike moor_ship(v), which moors it.",
-            "mentions `moor_ship`",
-        ),
-        (
-            "notes/mooring.md",
-            "# Mooring\n\nA ship is moored\nby `moor_ship`.\n",
-            "by `moor_ship`.",
-            "mentions `moor_ship`",
-        ),
+        ("port/all.py", "import os\n\n→from port.berths import moor_ship\n", "imports"),
+        ("port/schedule.py", f"from port.berths import moor_ship\n\n# moor_ship is called below\ndef assign(v):\n{FILLER}→    return moor_ship(v)\n", "calls"),  # noqa: E501
+        ("port/table.py", f"def table(v):\n{FILLER}→    return {{'moor': moor_ship}}\n", "uses"),
+        ("port/other.py", f"{FILLER.replace('    ', '')}→def moor_ship(boat, how):\n    return moor_ship(boat)\n", "also defines"),  # noqa: E501
+        ("port/noted.py", f'def note(v):\n    """Note it.\n\n→    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}', "mentions"),  # noqa: E501
+        ("notes/mooring.md", "# Mooring\n\nA ship is moored\n→by `moor_ship`.\n", "mentions"),
+        ("tests/test_schedule.py", f"def test_mooring():\n{FILLER}→    assert moor_ship(1)\n", "tests"),
     ],
-)
-def test_a_chunk_that_has_what_the_passage_defines_is_shown_where_it_does(
-    folder: IndexedFolder, path: str, text: str, line: str, reason: str
+)  # fmt: skip
+def test_the_line_with_the_passages_name_is_selected(
+    folder: IndexedFolder, path: str, text: str, relation: str
 ) -> None:
-    folder.save({path: text})
+    folder.save({path: text.replace("→", "")})
     found = related(folder, "port/berths.py")[path]
-    assert selected(found) == line
-    assert reason in found.spoken_for_by()
+    assert selected(found) == text.partition("→")[2].partition("\n")[0]
+    assert f"{relation} `moor_ship`" in found.positive_signals()
 
 
-def test_a_call_tells_more_than_an_import_of_what_the_passage_is_called_after(folder: IndexedFolder) -> None:
+def test_a_call_says_more_than_an_import_of_the_passages_symbol(folder: IndexedFolder) -> None:
     folder.save(
         {
             "port/cranes.py": "class HarbourCrane:\n    def lift_cargo(self):\n        return self.hook\n",
-            "port/work.py": f"from port.cranes import HarbourCrane\n\ndef work(v):\n{FILLER}    v.lift_cargo()\n",
+            "port/work.py": f"from port.cranes import HarbourCrane\n\ndef work(v):\n{FILLER}    v.lift_cargo()\n",  # noqa: E501
         }
     )
     found = related(folder, "port/cranes.py")["port/work.py"]
     assert selected(found) == "    v.lift_cargo()"
-    assert "calls `lift_cargo`" in found.spoken_for_by()
+    assert "calls `lift_cargo`" in found.positive_signals()
 
 
-def test_a_type_is_used_and_not_called(folder: IndexedFolder) -> None:
+def test_a_type_is_used_but_not_called(folder: IndexedFolder) -> None:
     folder.save({"port/quay.py": f"def quay():\n{FILLER}    return Berth()\n"})
     found = related(folder, "port/berths.py")["port/quay.py"]
     assert selected(found) == "    return Berth()"
-    assert "uses `Berth`" in found.spoken_for_by()
+    assert "uses `Berth`" in found.positive_signals()
 
 
-def test_a_chunk_that_defines_what_the_passage_uses_is_shown_at_the_definition(folder: IndexedFolder) -> None:
+def test_a_definition_of_a_used_name_is_selected(folder: IndexedFolder) -> None:
     folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
     found = related(folder, "port/schedule.py")["port/berths.py"]
     assert selected(found) == "def moor_ship(vessel):"
-    assert "defines `moor_ship`" in found.spoken_for_by()
-
-
-def test_an_explanation_has_the_name_as_well(folder: IndexedFolder) -> None:
-    folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
-    found = related(folder, "port/schedule.py")["port/berths.py"]
+    assert "defines `moor_ship`" in found.positive_signals()
     assert any(str(reason).startswith("defines `moor_ship`: ") for reason in found.reasons)
 
 
-def test_a_name_that_many_define_shows_the_line_but_is_no_reason(folder: IndexedFolder) -> None:
+def test_a_common_name_selects_a_line_without_a_reason(folder: IndexedFolder) -> None:
     others = {f"port/copy{n}.py": f"def moor_ship(boat):\n    return {n}\n" for n in range(4)}
     call = f"import port.berths\n\n\ndef moor(vessel):\n{FILLER}    return moor_ship(vessel)\n"
     folder.save(
@@ -139,28 +86,28 @@ def test_a_name_that_many_define_shows_the_line_but_is_no_reason(folder: Indexed
     )
     found = related(folder, "port/berths.py")["port/call.py"]
     assert selected(found) == "    return moor_ship(vessel)"
-    assert not any("moor_ship" in reason for reason in found.spoken_for_by())
+    assert not any("moor_ship" in reason for reason in found.positive_signals())
 
 
-PLACES: Mapping[str, str] = {
+PLACES = {
     "notes/water.md": "# Water\n\nThe tide and the moon.\n",
-    "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",
+    "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",  # noqa: E501
 }  # fmt: skip
 
 
-def test_what_is_similar_is_shown_at_the_window_that_is(folder: IndexedFolder) -> None:
+def test_the_similar_window_is_selected(folder: IndexedFolder) -> None:
     folder.save(PLACES)
     found = related(folder, "notes/water.md")["docs/water.md"]
     assert "moon pulls the water" in selected(found)
     assert "# Everything" not in selected(found)
 
 
-def test_what_is_similar_from_its_beginning_on_is_shown_there(folder: IndexedFolder) -> None:
+def test_a_similar_beginning_selects_no_lines(folder: IndexedFolder) -> None:
     folder.save({**PLACES, "notes/water.md": "# Cranes\n\nA crane: lift and hoist.\n"})
     assert related(folder, "notes/water.md")["docs/water.md"].lines is None
 
 
-def test_without_vectors_what_is_similar_has_no_lines(folder: IndexedFolder) -> None:
+def test_a_similar_chunk_has_no_lines_without_vectors(folder: IndexedFolder) -> None:
     folder.save(PLACES)
     assert related(folder, "notes/water.md", by_meaning=False)["docs/water.md"].lines is None
 

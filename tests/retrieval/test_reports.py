@@ -1,11 +1,9 @@
-"""What is read out of reports: issues and the output of tests, pasted as questions."""
+"""Reports pasted as queries are parsed into terms, names, places and frames."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf
 from tests.retrieval.searching import search
 
 from cairn.retrieval.query import understand
@@ -16,7 +14,9 @@ from cairn.retrieval.signals import weighted
 from cairn.retrieval.traces import read_trace
 from cairn.settings.tree import SearchSettings
 
-TALK = "Crates fall from the crane while the ship is moored at the pier, and nobody notices before noon. " * 3
+TALK = (
+    "Crates fall from the crane while the ship is moored at the pier, and it goes unnoticed before noon. " * 3
+)
 
 ISSUE = """[Bug]: `Crane.lift` drops crates
 ### Bug summary
@@ -59,16 +59,16 @@ def report() -> Report:
     return found
 
 
-def test_a_label_is_no_part_of_the_title(report: Report) -> None:
+def test_a_label_is_not_part_of_the_title(report: Report) -> None:
     assert report.title == "`Crane.lift` drops crates"
 
 
 @pytest.mark.parametrize("word", ["summary", "weather", "zebras", "debian", "quokka", "thoughts", "outcome"])
-def test_forms_and_machines_are_left_out(report: Report, word: str) -> None:
+def test_boilerplate_is_left_out(report: Report, word: str) -> None:
     assert word not in report.terms()
 
 
-def test_words_of_the_title_weigh_most(report: Report) -> None:
+def test_title_words_weigh_most(report: Report) -> None:
     terms = report.terms()
     assert terms["drops"] > terms["lets"] > terms["pier"]
     assert next(iter(terms)) in ("crane", "lift", "crates")
@@ -78,28 +78,25 @@ def test_frames_come_innermost_first(report: Report) -> None:
     assert [frame.name for frame in report.frames][:2] == ["close_grip", "lift"]
 
 
-def test_names_are_found_with_their_owners(report: Report) -> None:
+def test_names_have_owners_and_exclude_own_definitions(report: Report) -> None:
     names = {(name.text, name.owner) for name in report.names}
     assert {("lift", "Crane"), ("Crane", "cranes"), ("anchor_ship", ""), ("close_grip", "grips")} <= names
-
-
-def test_names_that_the_report_defines_itself_are_none_of_the_projects(report: Report) -> None:
-    assert "pier" not in {name.text for name in report.names}
+    assert "pier" not in dict(names)
 
 
 @pytest.mark.parametrize(
     ("place", "least"), [("src/port/cranes.py", 1.0), ("port/cranes.*", 0.2), ("port/cranes/Crane.*", 0.2)]
 )
-def test_addresses_in_the_repository_and_modules_are_places(report: Report, place: str, least: float) -> None:
+def test_repository_links_and_modules_are_places(report: Report, place: str, least: float) -> None:
     assert report.places[place] >= least
 
 
-def test_an_option_is_searched_as_a_phrase(report: Report) -> None:
+def test_an_option_becomes_a_phrase(report: Report) -> None:
     assert report.options == ("max-load",)
     assert "max-load" in understand(ISSUE).phrases
 
 
-def test_of_an_error_what_is_not_filled_in_is_looked_for_by_letter() -> None:
+def test_fixed_parts_of_an_error_are_literals() -> None:
     assert understand(ISSUE).literals == ("crates at once", "cannot hold")
 
 
@@ -112,7 +109,7 @@ def test_of_an_error_what_is_not_filled_in_is_looked_for_by_letter() -> None:
         "\n".join(f"berth_{number} = moor(ship_{number})" for number in range(20)),
     ],
 )
-def test_questions_and_pieces_of_code_are_no_reports(text: str) -> None:
+def test_questions_and_code_are_not_reports(text: str) -> None:
     assert read_report(text) is None
 
 
@@ -123,7 +120,7 @@ def test_synonyms_of_the_settings_count_in_reports() -> None:
     assert query.alternatives["boxes"] == ("crates",)
 
 
-def test_a_report_in_another_language_is_read_in_english() -> None:
+def test_a_foreign_report_is_translated() -> None:
     portuguese = "O guindaste não levanta a caixa\nQuando o navio está no porto, o erro acontece sempre. " * 4
     query = understand(portuguese)
     assert query.language == "Portuguese"
@@ -135,10 +132,10 @@ def test_a_weight_of_the_settings_counts_in_reports() -> None:
     assert signal.weight_for(understand(ISSUE)) == 9.0
 
 
-def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
+def test_a_common_name_does_not_hide_a_rare_one(folder_of: FolderOf) -> None:
     files = {f"port/berth_{number}.py": "def moor(ship):\n    return ship\n" for number in range(100)}
     files["port/tension.py"] = "class GripTensioner:\n    pass\n"
-    folder = IndexedFolder(tmp_path, files)
+    folder = folder_of(files)
     report = read_report(f"`moor` fails\n{TALK}\n`moor` calls `GripTensioner`.")
     assert report is not None
     found = named_definitions(folder.reader, report, EVERYTHING, lambda: False)
@@ -146,7 +143,6 @@ def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
     assert defining.path == "port/tension.py"
     folder.type("port/new.py", "class GripTensioner:\n    pass\n")
     assert len(named_definitions(folder.reader, report, EVERYTHING, lambda: False)) == 2
-    folder.close()
 
 
 @pytest.mark.parametrize(
@@ -160,15 +156,11 @@ def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
         ("tests/test_crane.py:31: AssertionError", "tests/test_crane.py", ""),
         ("    at com.port.Crane.lift(Crane.java:12)", "Crane.java", "com.port.Crane.lift"),
         ("    at Crane.lift (/app/src/crane.js:3:9)", "app/src/crane.js", "Crane.lift"),
-        (
-            "   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77",
-            "src/Port/Crane.cs",
-            "Port.Crane.Lift",
-        ),
+        ("   at Port.Crane`1.Lift[TCrate,T](Func`3 grip, T[] crates) in /src/Port/Crane.cs:line 77", "src/Port/Crane.cs", "Port.Crane.Lift"),  # noqa: E501
         ("thread 'main' panicked at src/crane.rs:4:5:", "src/crane.rs", ""),
         ("\t/go/src/port/crane.go:12 +0x1d", "go/src/port/crane.go", ""),
     ],
-)
+)  # fmt: skip
 def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) -> None:
     trace = read_trace(f"it broke\n{line}\n")
     assert trace is not None
@@ -181,16 +173,15 @@ def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) ->
         f"Crates fall\n{TALK}\nIt seems that `GripTensioner` is concerned.",
         f"Crates fall\n{TALK}\n```python\nfrom port import GripTensioner\nGripTensioner().hold()\n```",
         f"Crates fall\n{TALK}\nSee port.tension.",
-        f'Crates fall\n{TALK}\nTraceback (most recent call last):\n  File "/opt/x/port/tension.py", line 2, in hold\nOSError: x',
+        f'Crates fall\n{TALK}\nTraceback (most recent call last):\n  File "/opt/x/port/tension.py", line 2, in hold\nOSError: x',  # noqa: E501
         f"Crates fall\n{TALK}\nhttps://github.com/me/port/blob/0123abc/port/tension.py#L2",
     ],
 )
-def test_what_a_report_names_once_is_not_drowned(tmp_path: Path, report: str) -> None:
+def test_a_single_mention_finds_its_file(folder_of: FolderOf, report: str) -> None:
     files = {
         f"port/berth_{number}.py": f"def moor_{number}(ship, crane):\n    return ship.berth\n"
         for number in range(12)
     }
     files["port/tension.py"] = "class GripTensioner:\n    def hold(self):\n        return self.force\n"
-    folder = IndexedFolder(tmp_path, files)
+    folder = folder_of(files)
     assert search([folder.reader], report)[0].stored.path == "port/tension.py"
-    folder.close()

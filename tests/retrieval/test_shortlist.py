@@ -1,4 +1,4 @@
-"""Of thousands of chunks that legs find, those that may come first are ranked, and what is named always is."""
+"""Only the most promising files are ranked fully, and those that the query names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.index.index_builders import indexed
 
-from cairn.chunking.model import content_key
 from cairn.index.queries.words import find_words
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexWriter
 from cairn.retrieval import shortlist as module
 from cairn.retrieval.pools import Pool
 from cairn.retrieval.shortlist import shortlist
@@ -23,13 +23,12 @@ FILES["src/best.py"] = "def moor_ship():\n    # a ship is moored: ship, ship\n  
 @pytest.fixture
 def reader(tmp_path: Path) -> Iterator[IndexReader]:
     writer = IndexWriter(tmp_path)
-    records = {p: FileRecord(p, len(text), 0, content_key(text), "p-source") for p, text in FILES.items()}
-    writer.write([IndexedFile.of(records[path], text) for path, text in FILES.items()], ())
+    writer.write([indexed(path, text) for path, text in FILES.items()], ())
     yield SqliteReader(tmp_path)
     writer.close()
 
 
-def found_in(reader: IndexReader) -> Pool:
+def pool_of(reader: IndexReader) -> Pool:
     pool = Pool()
     pool.keywords = find_words(reader, [("ship",), ("moor",)], 1_000, lambda: False)
     best = pool.keywords.best(100)
@@ -42,29 +41,29 @@ def paths(reader: IndexReader, pool: Pool) -> set[str]:
 
 
 def test_few_files_are_all_ranked(reader: IndexReader) -> None:
-    assert paths(reader, found_in(reader)) == set(FILES)
+    assert paths(reader, pool_of(reader)) == set(FILES)
 
 
-def test_of_many_files_the_best_are_ranked(reader: IndexReader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_many_files_are_ranked(reader: IndexReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FILES", 1)
-    assert paths(reader, found_in(reader)) == {"src/best.py"}
+    assert paths(reader, pool_of(reader)) == {"src/best.py"}
 
 
-def test_what_is_nearest_in_meaning_is_ranked_though_it_has_none_of_the_words(
+def test_the_nearest_file_in_meaning_is_ranked_without_any_word(
     reader: IndexReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_FILES", 2)
-    pool = found_in(reader)
+    pool = pool_of(reader)
     (near,) = reader.page("src/a3.py")
     pool.found["similarity"] = {near.id: 0.9}
     assert "src/a3.py" in paths(reader, pool)
 
 
-def test_what_is_named_or_found_letter_by_letter_is_always_ranked(
+def test_named_files_and_exact_matches_are_always_ranked(
     reader: IndexReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_FILES", 1)
-    pool = found_in(reader)
+    pool = pool_of(reader)
     pool.files = {"src/a5.py": None}
     (exact,) = reader.page("src/a9.py")
     pool.found["exact"] = {exact.id: 1.0}

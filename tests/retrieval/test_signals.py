@@ -1,4 +1,4 @@
-"""How signals become a score: sums, shares of what is possible, and the balance between words and meaning."""
+"""A score is a share of the best possible sum of signals, balanced between words and meaning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
     assert order("x y", words, meaning, alpha=1.0)[0] == "src/b.py"
 
 
-def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
+def test_a_score_from_0_to_1_is_the_sum_of_its_reasons() -> None:
     files = [file("src/session.py", keyword=3, similarity=0.4), file("tests/a.py", keyword=0.1)]
     best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0 and signal.always)
     for scored in scores(understand("session cookie"), files):
@@ -36,22 +36,22 @@ def test_without_vectors_the_words_make_up_the_whole_score() -> None:
     assert scored.score == pytest.approx(sum(r.value * r.weight for r in scored.reasons) / possible)
 
 
-def test_where_nothing_has_the_very_text_scores_are_as_if_none_was_asked_for() -> None:
+def test_a_literal_without_matches_changes_no_score() -> None:
     files = [file("src/a.py", keyword=3), file("src/b.py", keyword=2, similarity=0.5)]
-    others = [signal for signal in SIGNALS if signal.name != "contains the very text"]
+    others = [signal for signal in SIGNALS if signal.name != "contains the literal text"]
     query = understand("x y")
     assert scores(query, files) == scores(query, files, others)
 
 
-def test_the_very_text_counts_for_more_than_keywords() -> None:
+def test_a_literal_match_outweighs_keywords() -> None:
     files = [file("src/a.py", keyword=3), file("src/b.py", keyword=1, exact=0.8)]
     assert order("x y", *files) == ["src/b.py", "src/a.py"]
 
 
-def test_files_that_are_all_held_back_keep_their_order() -> None:
+def test_files_that_are_all_penalised_keep_their_order() -> None:
     tests = [file(f"tests/test_{name}.py", keyword=weight) for name, weight in (("a", 1), ("b", 3), ("c", 2))]
     assert order("where is it parsed", *tests) == ["tests/test_b.py", "tests/test_c.py", "tests/test_a.py"]
 
 
-def test_no_files_no_scores() -> None:
+def test_no_files_have_no_scores() -> None:
     assert scores(understand("x"), []) == []

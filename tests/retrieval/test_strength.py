@@ -1,68 +1,53 @@
-"""What the best passages show of a question."""
+"""The best passages show how well a question is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 import pytest
-from attrs import frozen
 
 from cairn.chunking.model import Chunk
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.chunk_windows import read_chunk
 from cairn.retrieval.passages.strength import Strength, strength
+from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.query import understand
-from cairn.retrieval.reading import read_chunk
 
 TABLE = cast(StaticTable, object())
 
 
-@frozen
-class File:
-    path: str
-    text: str
-
-
-def shown(
-    question: str, files: Sequence[File], scores: Sequence[float], table: StaticTable | None = TABLE
+def strength_of(
+    question: str,
+    files: Sequence[tuple[str, str]],
+    scores: Sequence[float],
+    table: StaticTable | None = TABLE,
 ) -> Strength:
-    """Of files of one window each."""
+    """Return the strength of files, given by path and text, with one window each."""
     chunks = [
-        StoredChunk(number, file.path, "docs", "docs", Chunk(0, 0, 1, file.text, ChunkType.PROSE), "")
-        for number, file in enumerate(files)
+        StoredChunk(number, path, "docs", "docs", Chunk(0, 0, 1, text, ChunkType.PROSE), "")
+        for number, (path, text) in enumerate(files)
     ]
     read = [read_chunk(chunk, None) for chunk in chunks]
-    nothing: Mapping[str, np.ndarray] = {}
-    windows = Windows(
-        understand(question),
-        table,
-        chunks,
-        [0] * len(files),
-        read,
-        np.arange(len(files)),
-        [each.spans[0] for each in read],
-        [each.texts[0] for each in read],
-        (),
-        (),
-        nothing,
-    )
+    spans, texts = [each.spans[0] for each in read], [each.texts[0] for each in read]
+    places, folders = np.arange(len(files)), [0] * len(files)
+    windows = Windows(understand(question), table, chunks, folders, read, places, spans, texts, (), (), {})
     return strength(windows, np.array(scores), np.array(scores) / 10)
 
 
 def test_the_best_three_passages_count() -> None:
-    files = [File(f"{n}.md", "tide") for n in range(5)]
-    assert shown("tide tables", files, [1, 5, 4, 3, 2]).similarity == pytest.approx(0.4)
-    assert shown("tide tables", files, [1, 5, 4, 3, 2], table=None).similarity is None
+    files = [(f"{n}.md", "tide") for n in range(5)]
+    assert strength_of("tide tables", files, [1, 5, 4, 3, 2]).similarity == pytest.approx(0.4)
+    assert strength_of("tide tables", files, [1, 5, 4, 3, 2], table=None).similarity is None
 
 
-def test_passages_of_one_file_hold_the_question_together() -> None:
-    files = [File("a.md", "the tide"), File("b.md", "tables"), File("a.md", "of the harbour")]
-    found = shown("tide tables harbour", files, [3, 2, 1])
-    assert found.held == (frozenset({0, 2}), frozenset({1}))
+def test_terms_are_collected_by_file() -> None:
+    files = [("a.md", "the tide"), ("b.md", "tables"), ("a.md", "of the harbour")]
+    found = strength_of("tide tables harbour", files, [3, 2, 1])
+    assert found.terms_by_file == (frozenset({0, 2}), frozenset({1}))
 
 
 @pytest.mark.parametrize(
@@ -78,6 +63,6 @@ def test_passages_of_one_file_hold_the_question_together() -> None:
         ("It fails with: no harbour of the name PIER7 is known. Where is that checked?", 0),
     ],
 )
-def test_names_that_no_passage_has_are_counted(question: str, missing: int) -> None:
-    files = [File("a.md", "the tide tables of the harbour")]
-    assert shown(question, files, [1]).missing_names == missing
+def test_names_without_a_passage_are_counted(question: str, missing: int) -> None:
+    files = [("a.md", "the tide tables of the harbour")]
+    assert strength_of(question, files, [1]).missing_names == missing

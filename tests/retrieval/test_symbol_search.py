@@ -1,15 +1,14 @@
-"""How names fit what is typed, and where their definitions are shown."""
+"""Symbol searches find definitions by names that fit the typed text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from attrs import evolve, frozen
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import FolderOf, IndexedFolder
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
@@ -26,8 +25,8 @@ from cairn.retrieval.symbols import Fit, Typed, fit
 from cairn.settings.tree import SearchSettings, Settings
 
 FILES = {
-    "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",
-    "port/urls.py": "from port.berths import Berth\n\n\ndef curl_add(url):\n    pass\n\n\ndef berth():\n    pass\n",
+    "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",  # noqa: E501
+    "port/urls.py": "from port.berths import Berth\n\n\ndef curl_add(url):\n    pass\n\n\ndef berth():\n    pass\n",  # noqa: E501
     "tests/test_berth.py": "class Berth:\n    pass\n",
     "vendor/berths.py": "class Berth:\n    pass\n",
 }
@@ -53,7 +52,7 @@ FILES = {
         ("moor", "tide", Fit.NONE),
     ],
 )
-def test_fits(typed: str, name: str, expected: Fit) -> None:
+def test_names_fit_in_several_ways(typed: str, name: str, expected: Fit) -> None:
     assert fit(Typed.of(typed), name) is expected
 
 
@@ -66,7 +65,7 @@ def test_any_text_can_be_compared_with_any_name(text: str, name: str) -> None:
 
 @frozen
 class FolderStub:
-    """What the handler asks of a folder."""
+    """The part of a folder that the handler uses."""
 
     reader: object
     root: Path
@@ -76,10 +75,8 @@ class FolderStub:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
-    folder = IndexedFolder(tmp_path, FILES)
-    yield folder
-    folder.close()
+def folder(folder_of: FolderOf) -> IndexedFolder:
+    return folder_of(FILES)
 
 
 def symbols(folder: IndexedFolder, query: str, cancelled: Cancelled = never) -> list[protocol.Symbol]:
@@ -93,7 +90,7 @@ def places(folder: IndexedFolder, query: str) -> list[tuple[str, str, int]]:
     return [(s.name, s.uri.removeprefix(root), s.range.start.line) for s in symbols(folder, query)]
 
 
-def test_the_best_fit_comes_first_and_tests_and_vendored_code_last(folder: IndexedFolder) -> None:
+def test_tests_and_vendored_code_come_last(folder: IndexedFolder) -> None:
     found = places(folder, "Berth")
     assert found[:2] == [("Berth", "port/berths.py", 0), ("berth", "port/urls.py", 7)]
     assert {path for _, path, _ in found[2:]} == {"tests/test_berth.py", "vendor/berths.py"}
@@ -102,11 +99,11 @@ def test_the_best_fit_comes_first_and_tests_and_vendored_code_last(folder: Index
 @pytest.mark.parametrize(
     "query", ["add_url_rule", "addUrlRule", "ADDURLRULE", "aurul", "add url_rule", "adurlrl"]
 )
-def test_any_way_of_writing_finds_it(folder: IndexedFolder, query: str) -> None:
+def test_a_name_is_found_in_any_spelling(folder: IndexedFolder, query: str) -> None:
     assert places(folder, query)[0] == ("add_url_rule", "port/berths.py", 1)
 
 
-def test_of_a_definition_its_kind_container_and_lines_are_told(folder: IndexedFolder) -> None:
+def test_a_symbol_has_kind_container_and_lines(folder: IndexedFolder) -> None:
     (rule,) = [s for s in symbols(folder, "add_url_rule") if s.name == "add_url_rule"]
     (berth, *_) = symbols(folder, "Berth")
     assert (berth.kind, berth.container) == ("class", "")
@@ -114,7 +111,7 @@ def test_of_a_definition_its_kind_container_and_lines_are_told(folder: IndexedFo
     assert (rule.range.start.line, rule.range.end.line) == (1, 2)
 
 
-def test_nothing_typed_lists_what_is_imported_the_most(folder: IndexedFolder) -> None:
+def test_an_empty_query_lists_the_most_imported(folder: IndexedFolder) -> None:
     found = places(folder, "")
     assert found[0] == ("Berth", "port/berths.py", 0)
     assert all(not path.startswith("tests/") for _, path, _ in found)
@@ -122,30 +119,30 @@ def test_nothing_typed_lists_what_is_imported_the_most(folder: IndexedFolder) ->
 
 
 @pytest.mark.parametrize("query", ["::", "%", "_", "%%%%", "zzz", "\0", "\\", "'; DROP TABLE definitions"])
-def test_what_no_name_fits_finds_nothing(folder: IndexedFolder, query: str) -> None:
+def test_a_query_without_fitting_names_finds_nothing(folder: IndexedFolder, query: str) -> None:
     assert places(folder, query) == []
 
 
-def test_what_is_on_the_screen_takes_the_place_of_what_is_saved(folder: IndexedFolder) -> None:
+def test_unsaved_text_replaces_saved_text(folder: IndexedFolder) -> None:
     folder.type("port/urls.py", "\n\nclass Quay:\n    pass\n")
     assert places(folder, "quay") == [("Quay", "port/urls.py", 2)]
     assert places(folder, "curl_add") == []
 
 
-def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+def test_a_cancelled_request_ends_soon(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
         symbols(folder, "Berth", lambda: True)
 
 
-def test_the_lines_start_at_the_definition_not_at_what_is_said_of_it() -> None:
-    text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"
+def test_the_lines_start_at_the_definition_after_its_comment() -> None:
+    text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"  # noqa: E501
     (chunk,) = chunk_text("a.py", text)
     assert definition_lines(chunk, "moor")[0] == 5
 
 
 MEMBERS = {
     **{f"port/a{n}.py": f"class Crane{n}:\n    def lift(self):\n        return {n}\n" for n in range(70)},
-    "port/hoist.py": "class Hoist:\n    def lift(self):\n        return 1\n\n    def Lift(self):\n        return 2\n",
+    "port/hoist.py": "class Hoist:\n    def lift(self):\n        return 1\n\n    def Lift(self):\n        return 2\n",  # noqa: E501
     "port/dock.py": "def moor():\n    return 1\n",
     "port/quay.py": "def moor():\n    return 2\n",
     "sea/ship.hpp": "class Ship {\n public:\n  void sail();\n};\n",
@@ -155,7 +152,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize(
-    ("asked", "path", "title"),
+    ("query", "path", "title"),
     [
         ("Hoist.lift", "port/hoist.py", "Hoist.lift"),
         ("Hoist.Lift()", "port/hoist.py", "Hoist.Lift"),
@@ -165,19 +162,17 @@ MEMBERS = {
     ],
 )
 def test_a_qualified_name_finds_the_member_of_its_owner(
-    tmp_path: Path, asked: str, path: str, title: str
+    folder_of: FolderOf, query: str, path: str, title: str
 ) -> None:
-    folder = IndexedFolder(tmp_path, MEMBERS)
-    ranking = rank([folder.reader], [understand(asked)], None, SearchSettings())
+    folder = folder_of(MEMBERS)
+    ranking = rank([folder.reader], [understand(query)], None, SearchSettings())
     first = ranking.results(3, SearchSettings().diversity)[0].stored
-    folder.close()
     assert first.path == path
     assert title in (first.chunk.title, *first.chunk.defines) or title.split(".")[-1] in first.chunk.defines
 
 
-def test_a_member_is_found_in_unsaved_text(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, MEMBERS)
+def test_a_member_is_found_in_unsaved_text(folder_of: FolderOf) -> None:
+    folder = folder_of(MEMBERS)
     folder.type("port/new.py", "class Winch:\n    def lift(self):\n        return 3\n")
     found = folder.reader.members("Winch", ["lift"], 10, ChunkFilter())
-    folder.close()
     assert [hit.chunk_id < 0 for hit in found] == [True]

@@ -1,4 +1,4 @@
-"""Windows: all lines of a chunk, in pieces that are small and whole."""
+"""Windows divide all lines of a chunk into small, complete pieces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_windows_hold_every_line_once_and_in_order(lines: list[str]) -> None:
+def test_windows_contain_every_line_once_and_in_order(lines: list[str]) -> None:
     spans = windows(lines)
     assert [n for first, last in spans for n in range(first, last)] == list(range(len(lines)))
 
 
 @given(LINES)
-def test_no_window_but_the_last_has_too_few_or_too_many_lines(lines: list[str]) -> None:
+def test_only_the_last_window_may_be_short(lines: list[str]) -> None:
     heights = [last - first for first, last in windows(lines)]
     assert max(heights) <= MOST_LINES
     assert all(height >= LEAST_LINES for height in heights[:-1])
@@ -33,7 +33,7 @@ def test_a_small_function_stays_whole() -> None:
 
 
 @pytest.mark.parametrize("closing", ["}", "    })", "];", "end", "else:", "except ValueError:"])
-def test_a_cut_avoids_what_closes_a_block(closing: str) -> None:
+def test_no_cut_precedes_the_end_of_a_block(closing: str) -> None:
     for place in range(7, 12):
         lines = ["moor()"] * 24
         lines[place] = closing
@@ -41,13 +41,13 @@ def test_a_cut_avoids_what_closes_a_block(closing: str) -> None:
 
 
 @pytest.mark.parametrize("place", range(LEAST_LINES, MOST_LINES))
-def test_a_cut_is_made_after_a_blank_line(place: int) -> None:
+def test_a_cut_follows_a_blank_line(place: int) -> None:
     lines = ["moor()"] * 24
     lines[place - 1] = ""
     assert windows(lines)[0] == (0, place)
 
 
-def test_a_cut_is_made_where_a_definition_begins_rather_than_within_one() -> None:
+def test_a_cut_precedes_a_definition() -> None:
     body = [f"        step_{n}()" for n in range(8)]
     lines = ["class Berth:", "    def moor(self):", *body[:6], "    def leave(self):", *body, *body]
     assert windows(lines)[0] == (0, 8)
@@ -57,5 +57,5 @@ def test_a_cut_is_made_where_a_definition_begins_rather_than_within_one() -> Non
 @pytest.mark.parametrize(
     ("line", "columns"), [("", 0), ("   ", 0), ("x", 0), ("    x", 4), ("\tx", 4), ("\t  x", 6)]
 )
-def test_indentation_counts_columns_of_text_alone(line: str, columns: int) -> None:
+def test_indentation_counts_columns(line: str, columns: int) -> None:
     assert indentation(line) == columns

@@ -1,4 +1,4 @@
-"""Git repositories made for tests, and the comparison of a stored snapshot with an index of the same checkout."""
+"""Git repositories for tests, and the comparison of a stored snapshot with an index of the same checkout."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from cairn.index.postgres.connection import Store
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import never
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.layers import Layers
@@ -36,8 +37,13 @@ _TABLES = {
     "imports": "SELECT path, in_degree FROM file_imports ORDER BY path",
     "copies": "SELECT path, original, share FROM copies ORDER BY path",
     "history": "SELECT path, count, last_time, length(touches) FROM file_history ORDER BY path",
-    "files": "SELECT path, size, hex(content_hash), is_text, kind, collection, chunks, imports FROM files ORDER BY path",
+    "files": """SELECT path, size, hex(content_hash), is_text, kind, collection, chunks, imports
+                FROM files ORDER BY path""",
 }
+
+
+_SUBJECTS = """SELECT f.path FROM subjects_fts s JOIN files f ON f.id = s.rowid
+    WHERE subjects_fts MATCH 'berths'"""
 
 
 class GitRepository:
@@ -54,21 +60,11 @@ class GitRepository:
 
     def git(self, *arguments: str) -> str:
         when = f"{1_700_000_000 + 60 * self._minute} +0000"
-        environment = os.environ | {
-            "GIT_AUTHOR_DATE": when,
-            "GIT_COMMITTER_DATE": when,
-            "GIT_CONFIG_GLOBAL": os.devnull,
-        }
-        settings = (
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=ada@example.org",
-            "-c",
-            "protocol.file.allow=always",
-        )
+        dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when, "GIT_CONFIG_GLOBAL": os.devnull}
+        settings = "-c user.name=Ada -c user.email=ada@example.org -c protocol.file.allow=always".split()
+        command = ("git", *settings, *arguments)
         done = subprocess.run(
-            ("git", *settings, *arguments), cwd=self.folder, env=environment, capture_output=True, check=True
+            command, cwd=self.folder, env=os.environ | dates, capture_output=True, check=True
         )
         return done.stdout.decode().strip()
 
@@ -93,7 +89,8 @@ class GitRepository:
 def many_files(count: int, folder: str = "src/fleet") -> dict[str, str]:
     """Source files that import one another, each with words of its own."""
     return {
-        f"{folder}/ship_{number}.py": f'"""Ship {number} of the fleet."""\n\nfrom fleet.ship_{(number + 1) % count} import sail_{number}\n\n\n'
+        f"{folder}/ship_{number}.py": f'"""Ship {number} of the fleet."""\n\n'
+        f"from fleet.ship_{(number + 1) % count} import sail_{number}\n\n\n"
         f"def hoist_{number}(rope):\n    return rope * {number} + anchor_{number % 7}\n"
         for number in range(count)
     }
@@ -112,7 +109,7 @@ def index(
 
 @contextmanager
 def snapshot_reader(url: str, name: str, ref: str) -> Iterator[PostgresReader]:
-    """Reads the snapshot that a ref names, as a reader who may see that repository alone."""
+    """Read the snapshot of a ref as a reader who sees only that repository."""
     store = Store([url], connections=2)
     try:
         yield open_snapshot(url, store, name, ref)
@@ -127,7 +124,7 @@ def open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader
 
 
 def try_open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader | None:
-    """None where the snapshot gets another id between looking it up and reading it."""
+    """Return None where the snapshot gets another id between the lookup and the reading."""
     reader = f"{READER}-{name.replace('/', '-')}"
     with psycopg.connect(url, autocommit=True) as owner:
         row = owner.execute(
@@ -144,8 +141,8 @@ def try_open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresRe
 
 
 @frozen
-class Told:
-    """All that a reader tells of an index, without the ids that differ between two."""
+class Content:
+    """The content of an index, without the ids that differ between two."""
 
     tables: Mapping[str, list[Any]]
     pages: Mapping[str, list[Any]]
@@ -157,16 +154,16 @@ class Told:
     subjects: list[str]
 
 
-def told_by(reader: IndexReader, words: Iterable[str], names: Iterable[str]) -> Told:
+def content_of(reader: IndexReader, words: Iterable[str], names: Iterable[str]) -> Content:
     tables = {name: [tuple(row) for row in reader.select(query)] for name, query in _TABLES.items()}
     paths = [row[0] for row in tables["files"]]
     pages = {path: reader.page(path) for path in paths}
     place = {stored.id: (path, stored.chunk.position) for path, page in pages.items() for stored in page}
     ids = np.array(sorted(place), np.int64)
     tokens = reader.columns().tokens_of(ids)
-    postings = reader.postings(dict.fromkeys(words, 0), lambda: False)
+    postings = reader.postings(dict.fromkeys(words, 0), never)
     vector_ids, vectors = reader.static_vectors(ids.tolist())
-    return Told(
+    return Content(
         tables,
         {path: [evolve(stored, id=0) for stored in page] for path, page in pages.items()},
         {place[number]: int(count) for number, count in zip(ids.tolist(), tokens.tolist(), strict=True)},
@@ -177,17 +174,17 @@ def told_by(reader: IndexReader, words: Iterable[str], names: Iterable[str]) -> 
             }
             for word, found in postings.items()
         },
-        {name: {path for _, path in reader.symbols_naming([name], 100, lambda: False)} for name in names},
+        {name: {path for _, path in reader.symbols_with_words([name], 100, never)} for name in names},
         {
-            name: {(place[found.chunk_id], found.name) for found in reader.definitions([name], 100, 100, lambda: False)}
+            name: {(place[each.chunk_id], each.name) for each in reader.definitions([name], 100, 100, never)}
             for name in names
         },
-        {place[number]: vector.tobytes() for number, vector in zip(vector_ids.tolist(), vectors, strict=True)},
-        sorted(
-            row[0] for row in reader.select("SELECT f.path FROM subjects_fts s JOIN files f ON f.id = s.rowid "
-                                            "WHERE subjects_fts MATCH 'berths'")
-        ),
-    )  # fmt: skip
+        {
+            place[number]: vector.tobytes()
+            for number, vector in zip(vector_ids.tolist(), vectors, strict=True)
+        },
+        sorted(path for (path,) in reader.select(_SUBJECTS)),
+    )
 
 
 def assert_equal_to_checkout(
@@ -197,8 +194,8 @@ def assert_equal_to_checkout(
     scratch: Path,
     name: str = "harbour",
     project: str = "harbour",
-) -> Told:
-    """The stored snapshot tells what an index of a fresh checkout of the commit does, made as for any folder."""
+) -> Content:
+    """Assert that a stored snapshot equals an index of a fresh checkout of the commit. Return its content."""
     commit = repository.git("rev-parse", ref)
     checkout = scratch / f"checkout-{name.replace('/', '-')}-{commit[:12]}" / project
     if not checkout.exists():
@@ -208,52 +205,49 @@ def assert_equal_to_checkout(
     with snapshot_reader(url, name, ref) as reader:
         words = sorted(_words(local))
         names = ["berth", "moor_ship", "high_water", "hoist_3", "new_harbour", "_owner"]
-        there, here = told_by(reader, words, names), told_by(local, words, names)
-    # A fork shows its own name where the rows that it shares have that of whoever was there first.
+        there, here = content_of(reader, words, names), content_of(local, words, names)
+    # A fork shows its own name, although shared rows have the name of the pool's first repository.
     there = _with_project(there, name.rpartition("/")[2], project)
     for field in ("tables", "pages", "tokens", "postings", "symbols", "defined", "subjects"):
         one, other = getattr(there, field), getattr(here, field)
         assert one == other, field
     assert here.pages
     assert there.vectors.keys() == here.vectors.keys()
-    # How many texts are embedded at once may round a number of a vector the other way.
-    assert all(_most_apart(vector, here.vectors[place]) <= 1 for place, vector in there.vectors.items())
+    # The number of texts that are embedded at once may change how a number of a vector is rounded.
+    assert all(_difference(vector, here.vectors[place]) <= 1 for place, vector in there.vectors.items())
     return there
 
 
-def _with_project(told: Told, own: str, project: str) -> Told:
-    """The same with the collections of another project."""
+def _with_project(content: Content, own: str, project: str) -> Content:
+    """The same content with the collections of another project."""
 
     def renamed(value: Any) -> Any:
         is_own = isinstance(value, str) and value.startswith(f"{own}-")
         return project + value.removeprefix(own) if is_own else value
 
     return evolve(
-        told,
-        tables={name: [tuple(map(renamed, row)) for row in rows] for name, rows in told.tables.items()},
+        content,
+        tables={name: [tuple(map(renamed, row)) for row in rows] for name, rows in content.tables.items()},
         pages={
             path: [evolve(stored, collection=renamed(stored.collection)) for stored in page]
-            for path, page in told.pages.items()
+            for path, page in content.pages.items()
         },
     )
 
 
-def _most_apart(one: bytes, other: bytes) -> int:
-    apart = np.frombuffer(one, np.int8).astype(int) - np.frombuffer(other, np.int8)
-    return int(np.abs(apart).max())
+def _difference(one: bytes, other: bytes) -> int:
+    difference = np.frombuffer(one, np.int8).astype(int) - np.frombuffer(other, np.int8)
+    return int(np.abs(difference).max())
 
 
 def _words(reader: IndexReader) -> set[str]:
-    """Words that stand in the texts, some of them often."""
     rows = reader.select("SELECT term FROM words ORDER BY doc DESC LIMIT 120")
-    return {str(term) for (term,) in rows if str(term).isalpha() and len(str(term)) > 2} | {
-        "berth",
-        "nowhere_at_all",
-    }
+    frequent = {str(term) for (term,) in rows if str(term).isalpha() and len(str(term)) > 2}
+    return frequent | {"berth", "nowhere_at_all"}
 
 
 def _index_of(checkout: Path, folder: Path) -> SqliteReader:
-    """An index of the folder, made by the steps of the indexing thread."""
+    """Index the folder by the steps of the indexing thread."""
     folder.mkdir(exist_ok=True)
     embedding = EmbeddingSettings()
     writer = IndexWriter(folder)
@@ -279,6 +273,6 @@ def count(url: str, query: str) -> int:
 
 
 def bulk_counts(url: str) -> dict[str, int]:
-    """How many rows each of the large tables has, and how many parts of snapshots."""
+    """Count the rows of the large tables."""
     tables = "files holdings chunks vectors definitions segments terms snapshots snapshot_parts".split()
     return {table: count(url, f"SELECT count(*) FROM cairn.{table}") for table in tables}

@@ -1,4 +1,4 @@
-"""A team's store in a database of its own, and real servers over it, for the tests of this folder."""
+"""A team's store in a database of its own, and real servers of it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from tests.postgres import new_database
 from tests.serving import PATIENCE_SECONDS, Served
 
 from cairn.index.postgres.access import issue_token
+from cairn.index.postgres.schema import prepare
 from cairn.paths import data_dir
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
 
 LOGIN, PASSWORD = "cairn_test_server", "Mole-and-berth-7"
-"""Of the servers: it sees nothing but what the reader of a request may see."""
+"""The servers' login."""
 
 LIGHTHOUSE = {
     "README.md": "# Lighthouse\n\nThe lighthouse warns ships of the reef by a lamp that turns.\n",
@@ -40,17 +41,15 @@ def keeper_rota(keepers):
     return [kindle_lamp(0) for _ in keepers]
 ''',
 }
-"""A repository that not everybody may see."""
+"""The files of a repository that only some readers may see."""
 
 
 @frozen
 class TeamStore:
-    """A prepared database."""
+    """A prepared database, with the URLs of its owner and of the servers' login."""
 
     url: str
-    """Of its owner."""
     server_url: str
-    """Of the servers' login."""
 
     @classmethod
     def prepared(cls, url: str) -> TeamStore:
@@ -64,12 +63,12 @@ class TeamStore:
         return OwnedStore(self.url)
 
     def reader(self, name: str, *repositories: str, everything: bool = False) -> str:
-        """The token of a reader who may see these repositories."""
+        """Let a reader see these repositories, and return a new token of the reader."""
         self.owned.grant(name, repositories, everything=everything)
         return self.owned.token(name)
 
-    def token_until(self, reader: str, seconds: float) -> str:
-        """A token that expires after so many seconds."""
+    def expiring_token(self, reader: str, seconds: float) -> str:
+        """A token that expires after `seconds`."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             token = issue_token(connection, reader)
             connection.execute(
@@ -82,11 +81,18 @@ class TeamStore:
 
 @contextmanager
 def own_store(server: LocalServer, folder: Path) -> Iterator[TeamStore]:
-    """A prepared store in a database of its own, and an environment for this process as of a machine whose data are in the folder."""
-    with pytest.MonkeyPatch.context() as patch, new_database(server) as url:
+    """A prepared store in a database of its own, in the environment of `machine(folder)`."""
+    with on_machine(folder), new_database(server, prepare) as url:
+        yield TeamStore.prepared(url)
+
+
+@contextmanager
+def on_machine(folder: Path) -> Iterator[None]:
+    """Give this process the environment of `machine(folder)`."""
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in machine(folder).items():
             patch.setenv(name, value)
-        yield TeamStore.prepared(url)
+        yield
 
 
 def with_login(url: str) -> str:
@@ -103,22 +109,15 @@ def team_serving(
     port: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Served]:
-    """A running `cairn serve --store`, which writes its log there: without tracebacks and passwords. It must end when it is told to."""
-    arguments = [argument for store in stores for argument in ("--store", store)]
+    """A running `cairn serve --store`.
+
+    It must end cleanly, and its log has no tracebacks and no passwords.
+    """
+    arguments = ["--json", "--port", str(port), "--lsp-port", "0"]
+    arguments += [argument for store in stores for argument in ("--store", store)]
     with log.open("ab") as written:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "cairn",
-                *command,
-                "--json",
-                "--port",
-                str(port),
-                "--lsp-port",
-                "0",
-                *arguments,
-            ],
+            [sys.executable, "-m", "cairn", *command, *arguments],
             stdout=subprocess.PIPE,
             stderr=written,
             text=True,
@@ -132,9 +131,9 @@ def team_serving(
         yield served
         if process.poll() is None:
             assert served.end() == 0
-        told = log.read_text()
-        assert "Traceback" not in told
-        assert PASSWORD not in told
+        logged = log.read_text()
+        assert "Traceback" not in logged
+        assert PASSWORD not in logged
     finally:
         if process.poll() is None:
             process.kill()
@@ -144,7 +143,7 @@ def team_serving(
 
 
 def machine(folder: Path) -> dict[str, str]:
-    """The environment of a machine of its own: no index, no settings, but what makes starts quick."""
+    """The environment of a machine without indexes and settings, but with caches for quick starts."""
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     for name in ("grammars", "bytecode"):

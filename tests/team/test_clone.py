@@ -1,4 +1,4 @@
-"""A clone of an indexed repository: answered from the team's server, with what differs here in front of it, and without it alone."""
+"""A clone of an indexed repository: the team's server answers, local changes win, and it works without."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
 from tests.conftest import ask
-from tests.serving import Served, until
-from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import TeamStore, own_store, team_serving
+from tests.serving import until
+from tests.team.git_repositories import GitRepository
+from tests.team.shared_town import Town
+from tests.team.team_server import team_serving
 
 from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
@@ -25,47 +25,22 @@ from cairn.engine.engine import Engine
 from cairn.index.remote import clone as team_clone
 from cairn.index.remote.server import Located
 from cairn.paths import data_dir, workspace_dir
-from cairn.team.local_server import LocalServer
 
 _TIDES = "src/harbour/tides.py"
 
 
-@frozen
-class Town:
-    """An indexed repository, and a server."""
-
-    store: TeamStore
-    served: Served
-    origin: GitRepository
-    token: str
-
-    @property
-    def url(self) -> str:
-        return str(self.served.addresses["url"])
-
-
-@pytest.fixture(scope="module")
-def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        origin = harbour(folder / "harbour")
-        index(store.url, origin)
-        with team_serving(store.server_url, log=folder / "log") as served:
-            yield Town(store, served, origin, store.reader("ada", "harbour"))
-
-
 @pytest.fixture
 def member(town: Town, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Town:
-    """This process is that of a team's member, on a machine of their own."""
+    """Give this process the settings and the machine of a team's member."""
     monkeypatch.setenv("CAIRN_TEAM__URL", town.url)
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.ada)
     monkeypatch.setattr(team_clone, "_RETRY_SECONDS", (0.05, 0.1))
     return town
 
 
 @pytest.fixture
 def clone(town: Town, tmp_path: Path) -> GitRepository:
-    return town.origin.clone(tmp_path / "harbour")
+    return town.harbour.clone(tmp_path / "harbour")
 
 
 @contextmanager
@@ -80,7 +55,7 @@ def opened(folder: Path) -> Iterator[Engine]:
 
 @contextmanager
 def shared(folder: Path) -> Iterator[Engine]:
-    """An engine on a folder that is answered from the team's index."""
+    """Open a folder that the team's index answers."""
     with opened(folder) as engine:
         until(lambda: engine.folders[0].revision or engine.folders[0].remark)
         assert not engine.folders[0].remark
@@ -88,8 +63,8 @@ def shared(folder: Path) -> Iterator[Engine]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[tuple[Engine, str]]:
-    """An engine on a folder that is indexed here, once it is, with what the status says of that."""
+def alone(folder: Path) -> Iterator[str]:
+    """Open a folder that is indexed here, and yield the warnings of its status."""
     with opened(folder) as engine:
         until(lambda: engine.folders[0].remark)
         until(lambda: ask(engine, "status", {}).state in ("ready", "degraded") and engine.progress().complete)
@@ -97,7 +72,7 @@ def alone(folder: Path) -> Iterator[tuple[Engine, str]]:
         assert ask(engine, "search", {"query": "moor a ship"}).index.revisions == ()
         warnings = " ".join(ask(engine, "status", {}).warnings)
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
-        yield engine, warnings
+        yield warnings
 
 
 def found(engine: Engine, query: str) -> list[str]:
@@ -105,7 +80,7 @@ def found(engine: Engine, query: str) -> list[str]:
 
 
 def matched(engine: Engine, word: str) -> set[str]:
-    """The files in which the word itself is found."""
+    """Return the files whose snippets contain the word."""
     results = ask(engine, "search", {"query": f'"{word}"'}).results
     return {result.path for result in results if word in result.snippet}
 
@@ -115,7 +90,7 @@ def has_index(folder: Path) -> bool:
 
 
 def watched(engine: Engine) -> None:
-    """Wait until changes of files are reported."""
+    """Wait for the first report of a changed file."""
     sharing: Any = engine.folders[0].sharing
     watching, report = [], sharing.changed
     sharing._watcher._on_changes = lambda paths: (watching.append(paths), report(paths))
@@ -132,29 +107,25 @@ def watched(engine: Engine) -> None:
 # --- what is shared ------------------------------------------------------------------------------------
 
 
-def test_fresh_clone_is_answered_by_meaning_without_an_index_of_its_own(
+def test_fresh_clone_is_searched_by_meaning_without_its_own_index(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedded: list[str] = []
     embed = StaticTable.embed_int8
-    monkeypatch.setattr(
-        StaticTable,
-        "embed_int8",
-        lambda table, texts, *how: embedded.extend(texts) or embed(table, texts, *how),
-    )
+
+    def recording(table: StaticTable, texts: list[str], *how: Any) -> Any:
+        embedded.extend(texts)
+        return embed(table, texts, *how)
+
+    monkeypatch.setattr(StaticTable, "embed_int8", recording)
     with shared(clone.folder) as engine:
         answer = ask(engine, "search", {"query": "when is the water of the sea at its highest"})
         assert answer.results[0].path == _TIDES
         assert answer.results[0].source in ("embedding", "hybrid")
         assert answer.results[0].uri == (clone.folder / _TIDES).as_uri()
         (revision,) = answer.index.revisions
-        head = clone.git("rev-parse", "HEAD")
-        assert (revision.repository, revision.ref, revision.commit, revision.behind) == (
-            "harbour",
-            "main",
-            head,
-            0,
-        )
+        assert (revision.repository, revision.ref, revision.behind) == ("harbour", "main", 0)
+        assert revision.commit == clone.git("rev-parse", "HEAD")
         status = ask(engine, "status", {})
         assert (status.state, status.warnings, status.files.indexed) == ("ready", (), 6)
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
@@ -165,19 +136,23 @@ def test_fresh_clone_is_answered_by_meaning_without_an_index_of_its_own(
     assert not has_index(clone.folder)
 
 
-def test_every_method_answers_as_of_an_index_of_the_clone(
+def test_every_method_answers_as_with_an_index_of_the_clone(
     member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = {
         "textDocument": {"uri": (clone.folder / "src/harbour/berths.py").as_uri()},
         "range": {"start": {"line": 11, "character": 0}, "end": {"line": 11, "character": 0}},
     }
-    questions: list[tuple[str, Any, Callable[[Any], Any]]] = [
-        ("search", {"query": "moor a ship"}, lambda a: [(r.path, r.range, r.score) for r in a.results]),
-        ("search", {"query": '"berth is taken"'}, lambda a: [(r.path, r.range) for r in a.results]),
-        ("search", {"query": "berth", "filter": {"path": ["src/**/*.py"]}}, lambda a: [r.path for r in a.results]),
-        ("search", {"query": "berth", "filter": {"type": ["prose"]}}, lambda a: [r.path for r in a.results]),
-        ("search", {"query": "moor_shp"}, lambda a: [r.path for r in a.results]),
+
+    def results(answer: Any) -> Any:
+        return [(each.path, each.range, each.score) for each in answer.results]
+
+    requests: list[tuple[str, Any, Callable[[Any], Any]]] = [
+        ("search", {"query": "moor a ship"}, results),
+        ("search", {"query": '"berth is taken"'}, results),
+        ("search", {"query": "berth", "filter": {"path": ["src/**/*.py"]}}, results),
+        ("search", {"query": "berth", "filter": {"type": ["prose"]}}, results),
+        ("search", {"query": "moor_shp"}, results),
         ("discover", {"query": "how does mooring work"}, lambda a: a.answer_prompt),
         ("references", {"symbol": "moor_ship", "depth": 2}, lambda a: (a.definitions, a.references)),
         ("references", {"symbol": "moor_shipp"}, lambda a: a.message),
@@ -185,10 +160,10 @@ def test_every_method_answers_as_of_an_index_of_the_clone(
         ("fetchPage", {"path": "README.md"}, lambda a: a.text),
         ("collections", {}, lambda a: [(c.name, c.files, c.chunks) for c in a]),
         ("workspace/symbol", {"query": "berth"}, lambda a: [(s.name, s.uri) for s in a]),
-    ]  # fmt: skip
+    ]
 
     def answers() -> list[Any]:
-        return [told(ask(engine, name, params)) for name, params, told in questions]
+        return [part(ask(engine, name, params)) for name, params, part in requests]
 
     with shared(clone.folder) as engine:
         there = answers()
@@ -197,7 +172,7 @@ def test_every_method_answers_as_of_an_index_of_the_clone(
         until(lambda: engine.progress().complete)
         here = answers()
     for number, (one, other) in enumerate(zip(there, here, strict=True)):
-        assert one == other, questions[number]
+        assert one == other, requests[number]
 
 
 def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone: GitRepository) -> None:
@@ -209,15 +184,13 @@ def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone
         answer = ask(engine, "search", {"query": "guide_tanker"})
         assert answer.results[0].path == "src/harbour/pilots.py"
         (revision,) = answer.index.revisions
-        assert revision.behind == 2
-        assert revision.commit == member.origin.git("rev-parse", "main")
-        assert (
-            answer.index.source
-            == f"From the team's index: harbour, main at {revision.commit[:8]}, 2 commits behind this folder."
-        )
+        commit = member.harbour.git("rev-parse", "main")
+        assert (revision.behind, revision.commit) == (2, commit)
+        behind = f"From the team's index: harbour, main at {commit[:8]}, 2 commits behind this folder."
+        assert answer.index.source == behind
         assert matched(engine, "ebb_stream") == {_TIDES}
         assert not matched(engine, "high_water")
-        clone.commit("A third, while it is open")  # that changes no file, so that answers are kept
+        clone.commit("A third, while it is open")  # It changes no file, so answers stay cached.
         until(lambda: ask(engine, "search", {"query": "guide_tanker"}).index.revisions[0].behind == 3)
     assert not has_index(clone.folder)
 
@@ -231,10 +204,8 @@ def test_local_files_win_that_differ_when_the_clone_is_opened(member: Town, clon
         assert not matched(engine, "constituents")
         assert found(engine, "Fenders")[0] == "docs/new.md"
         assert matched(engine, "berth is taken") == {"src/harbour/moorings.py"}
-        results = ask(
-            engine, "search", {"query": "Harbour library that schedules ships", "limit": 50}
-        ).results
-        assert "README.md" not in {result.path for result in results}
+        query = {"query": "Harbour library that schedules ships", "limit": 50}
+        assert "README.md" not in {result.path for result in ask(engine, "search", query).results}
         definitions = ask(engine, "references", {"symbol": "moor_ship"}).definitions
         assert {each.path for each in definitions} == {"src/harbour/moorings.py"}
 
@@ -255,9 +226,7 @@ def test_local_files_win_that_change_while_the_clone_is_open(member: Town, clone
         until(lambda: matched(engine, "constituents") == {_TIDES})
 
 
-def test_folders_that_are_moved_and_removed_are_taken_in(
-    member: Town, clone: GitRepository, tmp_path: Path
-) -> None:
+def test_moved_and_removed_folders_are_followed(member: Town, clone: GitRepository, tmp_path: Path) -> None:
     with shared(clone.folder) as engine:
         watched(engine)
         (clone.folder / "src/harbour").rename(clone.folder / "src/port")
@@ -272,7 +241,7 @@ def test_folders_that_are_moved_and_removed_are_taken_in(
         until(lambda: matched(engine, "hoist_crate") == {"cranes/deep/crane.py"})
 
 
-def test_saved_file_is_found_by_the_next_question(member: Town, clone: GitRepository) -> None:
+def test_saved_file_is_found_by_the_next_query(member: Town, clone: GitRepository) -> None:
     with shared(clone.folder) as engine:
         clone.write({_TIDES: "def slack_water():\n    return 0\n"})
         engine.changed(clone.folder / _TIDES)
@@ -305,19 +274,19 @@ def test_ignored_and_secret_files_of_the_clone_stay_out(member: Town, clone: Git
 
 
 def test_checkout_of_another_branch_is_followed(member: Town, clone: GitRepository) -> None:
-    member.origin.git("checkout", "--quiet", "-b", "feature")
-    member.origin.write({"src/harbour/locks.py": "def open_sluice():\n    return 1\n"})
-    commit = member.origin.commit("Locks")
-    member.origin.git("checkout", "--quiet", "main")
-    index(member.store.url, member.origin, "feature")
+    member.harbour.git("checkout", "--quiet", "-b", "sluices")
+    member.harbour.write({"src/harbour/locks.py": "def open_sluice():\n    return 1\n"})
+    commit = member.harbour.commit("Locks")
+    member.harbour.git("checkout", "--quiet", "main")
+    member.index(member.harbour, "sluices")
     with shared(clone.folder) as engine:
         assert not matched(engine, "open_sluice")
         clone.git("fetch", "--quiet")
-        clone.git("checkout", "--quiet", "feature")
+        clone.git("checkout", "--quiet", "sluices")
         until(lambda: engine.folders[0].revision and engine.folders[0].revision.commit == commit)
         assert matched(engine, "open_sluice") == {"src/harbour/locks.py"}
         (revision,) = ask(engine, "search", {"query": "open_sluice"}).index.revisions
-        assert (revision.ref, revision.behind) == ("feature", 0)
+        assert (revision.ref, revision.behind) == ("sluices", 0)
         clone.git("checkout", "--quiet", "main")
         until(lambda: engine.folders[0].revision and engine.folders[0].revision.ref == "main")
         assert not matched(engine, "open_sluice")
@@ -361,7 +330,7 @@ def test_commands_ask_the_team_and_make_no_index(
 def test_clone_is_indexed_here_while_the_server_is_gone(
     town: Town, member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team_clone, "_LOOK_SECONDS", 3600.0)  # a question that fails is what tells
+    monkeypatch.setattr(team_clone, "_LOOK_SECONDS", 3600.0)  # Only a failed request shows that it is gone.
     log = tmp_path / "log"
     with team_serving(town.store.server_url, log=log) as served:
         url, port = str(served.addresses["url"]), served.port
@@ -374,7 +343,7 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
             served.process.wait()
 
             def is_indexed_here() -> bool:
-                found(engine, "moor a ship")  # nothing is raised meanwhile
+                found(engine, "moor a ship")  # It must never raise.
                 return not engine.folders[0].revision and engine.progress().complete
 
             until(is_indexed_here)
@@ -398,7 +367,7 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
 
 
 @pytest.mark.parametrize(
-    ("url", "token", "said"),
+    ("url", "token", "warning"),
     [
         (None, "cairn_wrong", "`cairn team grant`"),
         ("http://127.0.0.1:1", None, "http://127.0.0.1:1 does not answer (Connection refused)"),
@@ -414,27 +383,27 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
         (None, "", "there is no CAIRN_TEAM_TOKEN and no"),
     ],
 )
-def test_wrong_settings_are_told_and_the_clone_is_indexed_here(
+def test_clone_with_wrong_settings_is_indexed_here_with_a_warning(
     member: Town,
     clone: GitRepository,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     url: str | None,
     token: str | None,
-    said: str,
+    warning: str,
 ) -> None:
     if url is not None:
         monkeypatch.setenv("CAIRN_TEAM__URL", url)
     if token is not None:
         monkeypatch.setenv("CAIRN_TEAM_TOKEN", token)
-    with alone(clone.folder) as (_, warnings):
-        assert said in warnings
-        for secret in (token or member.token, "secret"):
+    with alone(clone.folder) as warnings:
+        assert warning in warnings
+        for secret in (token or member.ada, "secret"):
             assert not secret or secret not in warnings + caplog.text
 
 
 @pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"[]", b"7", b'{"snapshot": 1}', b"\xff"])
-def test_another_server_at_the_address_is_told(
+def test_another_server_at_the_address_causes_a_warning(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     class Other(BaseHTTPRequestHandler):
@@ -444,17 +413,17 @@ def test_another_server_at_the_address_is_told(
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Tests print nothing."""
+            """Print nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("CAIRN_TEAM__URL", f"http://127.0.0.1:{server.server_port}")
-        with alone(clone.folder) as (_, warnings):
+        with alone(clone.folder) as warnings:
             assert "does not answer as a team's server" in warnings
         server.shutdown()
 
 
-def test_very_many_changes_make_the_clone_one_that_is_indexed_here(
+def test_clone_with_very_many_changes_is_then_indexed_here(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team_clone, "_MOST_FILES", 5)
@@ -468,43 +437,39 @@ def test_very_many_changes_make_the_clone_one_that_is_indexed_here(
         assert found(engine, "Note 7")[0] == "docs/7.md"
 
 
-def test_repository_that_one_may_not_see_is_one_that_is_not_indexed(
+def test_repository_that_is_hidden_from_the_reader_is_indexed_here(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stranger = member.store.owned.token("stranger")
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", stranger)
-    with alone(clone.folder) as (_, warnings):
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", member.store.owned.token("stranger"))
+    with alone(clone.folder) as warnings:
         assert "The team has no index of harbour" in warnings
 
 
 @pytest.mark.parametrize(
-    ("break_up", "said"),
+    ("git", "warning"),
     [
-        ("no git", "harbour is not the top of a git clone"),
-        ("subfolder", "src is not the top of a git clone"),
+        ("none", "harbour is not the top of a git clone"),
         ("no commit", "harbour has no commit yet"),
         ("unknown commit", "`cairn team index`"),
     ],
 )
 def test_folder_without_an_indexed_commit_is_indexed_here(
-    member: Town, clone: GitRepository, break_up: str, said: str
+    member: Town, clone: GitRepository, git: str, warning: str
 ) -> None:
-    folder = clone.folder
-    if break_up != "subfolder":
-        shutil.rmtree(folder / ".git")
-    if break_up in ("no commit", "unknown commit"):
+    shutil.rmtree(clone.folder / ".git")
+    if git != "none":
         clone.git("init", "--quiet")
-    if break_up == "unknown commit":
+    if git == "unknown commit":
         clone.commit("Another beginning")
-    if break_up == "subfolder":
-        folder = folder / "src"
-        with opened(folder) as engine:
-            until(lambda: engine.folders[0].remark and engine.progress().complete)
-            assert found(engine, "moor a ship")[0] == "harbour/berths.py"
-            assert said in " ".join(ask(engine, "status", {}).warnings)
-        return
-    with alone(folder) as (_, warnings):
-        assert said in warnings
+    with alone(clone.folder) as warnings:
+        assert warning in warnings
+
+
+def test_subfolder_of_a_clone_is_indexed_here(member: Town, clone: GitRepository) -> None:
+    with opened(clone.folder / "src") as engine:
+        until(lambda: engine.folders[0].remark and engine.progress().complete)
+        assert found(engine, "moor a ship")[0] == "harbour/berths.py"
+        assert "src is not the top of a git clone" in " ".join(ask(engine, "status", {}).warnings)
 
 
 def test_clone_that_differs_too_much_is_indexed_here(
@@ -512,14 +477,14 @@ def test_clone_that_differs_too_much_is_indexed_here(
 ) -> None:
     monkeypatch.setattr(team_clone, "_MOST_FILES", 2)
     clone.write({f"docs/{number}.md": f"# Note {number}\n" for number in range(3)})
-    with alone(clone.folder) as (_, warnings):
+    with alone(clone.folder) as warnings:
         assert "3 files of harbour differ from what the team's index has" in warnings
 
 
-def test_workspace_file_names_no_server(
+def test_workspace_file_cannot_name_a_server(
     town: Town, clone: GitRepository, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.ada)
     clone.write({".cairn.toml": f'[team]\nurl = "{town.url}"\n'})
     with opened(clone.folder) as engine:
         assert engine.folders[0].sharing is None
@@ -528,30 +493,30 @@ def test_workspace_file_names_no_server(
         assert any("team.url" in warning for warning in ask(engine, "status", {}).warnings)
 
 
-def test_token_is_read_from_a_file_that_nobody_else_can_read(
+def test_token_is_read_from_a_private_file(
     member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CAIRN_TEAM_TOKEN")
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "config"))
     file = tmp_path / "config" / "team-token"
     file.parent.mkdir()
-    file.write_text(f"{member.token}\n")
+    file.write_text(f"{member.ada}\n")
     file.chmod(0o640)
-    with alone(clone.folder) as (_, warnings):
+    with alone(clone.folder) as warnings:
         assert f"chmod 600 {file}" in warnings
-        assert member.token not in warnings
+        assert member.ada not in warnings
     file.chmod(0o600)
     with shared(clone.folder) as engine:
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
     file.write_text("\n")
-    with alone(clone.folder) as (_, warnings):
+    with alone(clone.folder) as warnings:
         assert f"{file} is empty" in warnings
 
 
-# --- what is kept of the team's index -------------------------------------------------------------------
+# --- the cache of the team's index ------------------------------------------------------------------------
 
 
-def test_kept_catalogue_is_read_again_and_a_damaged_one_replaced(member: Town, clone: GitRepository) -> None:
+def test_cached_catalogue_is_used_and_a_damaged_one_replaced(member: Town, clone: GitRepository) -> None:
     with shared(clone.folder):
         pass
     (kept,) = (data_dir() / "team").iterdir()
@@ -564,13 +529,9 @@ def test_kept_catalogue_is_read_again_and_a_damaged_one_replaced(member: Town, c
 
 
 def test_catalogue_of_another_database_at_the_same_address_is_not_used() -> None:
-    def kept(url: str, indexed_at: str) -> str:
-        at = Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0)
-        return team_clone._kept_name(url, at)
-
+    indexes = [("http://one", "2026-01-02"), ("http://one", "2026-01-03"), ("http://two", "2026-01-02")]
     names = {
-        kept("http://one", "2026-01-02"),
-        kept("http://one", "2026-01-03"),
-        kept("http://two", "2026-01-02"),
+        team_clone._file_name(url, Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0))
+        for url, indexed_at in indexes
     }
     assert len(names) == 3

@@ -1,4 +1,4 @@
-"""Addresses of repositories: what is secret in them is shown nowhere, and nothing in them is an option of git."""
+"""Addresses of repositories: their secrets are never shown, and no part of them becomes an option of git."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_url_is_shown_without_secrets(given: str, shown: str, name: str) -> None
     assert "t0ken" not in repr(address)
 
 
-def test_password_is_kept_for_git_alone() -> None:
+def test_password_is_decoded_for_git() -> None:
     address = read_address("https://ada:p%40ss@host.org/port.git")
     assert (address.user, address.password) == ("ada", "p@ss")
 
@@ -54,7 +54,7 @@ def test_one_place_has_many_spellings() -> None:
     assert place_of("/srv/a/b") == place_of("file:///srv/a/b") == ""
 
 
-def test_url_that_cannot_be_fetched_is_told_without_its_password(tmp_path: Path, bare_data_dir: Path) -> None:
+def test_error_of_a_fetch_does_not_contain_the_password(tmp_path: Path, bare_data_dir: Path) -> None:
     address = read_address("http://ada:s3cret@127.0.0.1:9/port.git")
     with (
         pytest.raises(TeamError, match=r"git cannot fetch http://127\.0\.0\.1:9/port\.git") as raised,

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment leaves nothing half done, and the next one succeeds."""
+"""A run that is killed at any moment leaves no partial snapshot, and the next run succeeds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tests.team.git_repositories import (
     many_files,
 )
 
-from cairn.index.postgres.schema import prepare
-
 _RUN = """
 import sys
 from cairn.team.indexing import index_repository
@@ -27,21 +25,20 @@ index_repository(sys.argv[1], sys.argv[2], progress=lambda text: print(text, flu
 _KILLS = 4
 
 
-def test_killed_runs_leave_the_store_whole(postgres: str, tmp_path: Path, bare_data_dir: Path) -> None:
-    prepare(postgres)
+def test_killed_runs_leave_the_store_whole(store: str, tmp_path: Path, bare_data_dir: Path) -> None:
     repository = harbour(tmp_path / "harbour", **many_files(60))
-    index(postgres, repository)
+    index(store, repository)
     repository.git("checkout", "--quiet", "-b", "next")
     repository.write({path: text + "\n\nLENGTH = 1\n" for path, text in many_files(50).items()})
     repository.commit("Lengths")
-    before = bulk_counts(postgres)
+    before = bulk_counts(store)
     moments = random.Random(7)
     for number in range(_KILLS):
         process = subprocess.Popen(
-            [sys.executable, "-c", _RUN, postgres, str(repository.folder)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _RUN, store, str(repository.folder)], stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
-        if number % 2:  # half of them while the snapshot is being written
+        if number % 2:  # Half of the runs are killed while they write the snapshot.
             for line in process.stdout:
                 if line.startswith("Writing"):
                     break
@@ -50,12 +47,10 @@ def test_killed_runs_leave_the_store_whole(postgres: str, tmp_path: Path, bare_d
         time.sleep(moments.uniform(0, 0.25))
         process.kill()
         process.wait()
-        if count(postgres, "SELECT count(*) FROM cairn.snapshots") == 1:
-            assert bulk_counts(postgres) == before
-        else:  # it was through already
-            break
-    found = index(postgres, repository)
-    assert found.ref == "next"
-    assert_equal_to_checkout(postgres, repository, "next", tmp_path)
-    assert_equal_to_checkout(postgres, repository, "main", tmp_path)
+        if count(store, "SELECT count(*) FROM cairn.snapshots") > 1:
+            break  # The run was faster.
+        assert bulk_counts(store) == before
+    assert index(store, repository).ref == "next"
+    for ref in ("next", "main"):
+        assert_equal_to_checkout(store, repository, ref, tmp_path)
     assert not list((bare_data_dir / "team" / "work").iterdir())

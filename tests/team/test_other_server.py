@@ -1,4 +1,4 @@
-"""Repositories whose rows lie on another server: how they get there, and what is told when that server is away."""
+"""Repositories on another server of a store: indexing them there, and answers while that server is away."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import cast
 
 import psutil
-import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from tests.postgres import QUICK_SETTINGS, execute, new_database
+from tests.postgres import QUICK_SETTINGS, execute
 from tests.serving import until
 from tests.team.git_repositories import (
     GitRepository,
@@ -33,24 +32,24 @@ from cairn.engine.stored import StoredEngine
 from cairn.errors import InvalidRequestError, PartUnavailableError, StoreUnavailableError
 from cairn.index.postgres import other_server, repositories
 from cairn.index.postgres.connection import Store
+from cairn.index.store.deadline import never
 from cairn.team.garbage import remove_repository
 from cairn.team.local_server import LocalServer
 from cairn.team.store import OwnedStore
 
 
 @pytest.fixture
-def second(postgres_server: LocalServer) -> Iterator[str]:
+def second(postgres: str) -> str:
     """The URL of a database beside the store's own."""
-    with new_database(postgres_server) as url:
-        yield url
+    return postgres
 
 
 @pytest.fixture
-def store(postgres: str) -> TeamStore:
-    return TeamStore.prepared(postgres)
+def store(prepared_postgres: str) -> TeamStore:
+    return TeamStore.prepared(prepared_postgres)
 
 
-def test_repository_on_another_server_is_that_of_its_checkout(
+def test_repository_on_another_server_equals_its_checkout(
     store: TeamStore, second: str, tmp_path: Path
 ) -> None:
     url_file = tmp_path / "second-url"
@@ -63,7 +62,7 @@ def test_repository_on_another_server_is_that_of_its_checkout(
     (shard,) = _shards(store.url, "second")
     assert execute(second, f"SELECT count(*) FROM cairn.chunks_{shard}") == [(done.chunks_new,)]
 
-    # A later commit, and a fork, need not say where.
+    # A later commit and a fork go to the same server by default.
     repository.write({"pier.py": "def pier_at(depth):\n    return depth\n"})
     repository.commit("A pier")
     assert index(store.url, repository).files_read == 1
@@ -72,7 +71,7 @@ def test_repository_on_another_server_is_that_of_its_checkout(
     fork.commit("A crane")
     assert index(store.url, fork, name="fork").files_read == 1
     assert_equal_to_checkout(store.url, repository, "main", tmp_path)
-    assert _shards(store.url, None) == []
+    assert _shards(store.url, "") == []
 
     index(store.url, harbour(tmp_path / "lighthouse", **LIGHTHOUSE), name="lighthouse")
     for name in ("harbour", "fork"):
@@ -81,7 +80,7 @@ def test_repository_on_another_server_is_that_of_its_checkout(
     assert [each.name for each in store.owned.repositories()] == ["lighthouse"]
 
 
-def test_another_shard_is_made_there_when_the_first_is_full(
+def test_full_shard_of_another_server_is_followed_by_a_second(
     store: TeamStore, second: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repositories, "_FULL", 5)
@@ -93,11 +92,9 @@ def test_another_shard_is_made_there_when_the_first_is_full(
     assert execute(second, f"SELECT count(*) > 0 FROM cairn.chunks_{other}") == [(True,)]
 
 
-def test_what_cannot_be_is_said(store: TeamStore, second: str, tmp_path: Path) -> None:
-    repository = harbour(tmp_path / "harbour")
-    with pytest.raises(
-        InvalidRequestError, match="'second' is not a server of the store; `cairn team add-server`"
-    ):
+def test_wrong_server_or_name_is_refused(store: TeamStore, second: str, repository: GitRepository) -> None:
+    unknown = "'second' is not a server of the store; `cairn team add-server`"
+    with pytest.raises(InvalidRequestError, match=unknown):
         index(store.url, repository, server="second")
     assert store.owned.repositories() == []
     with pytest.raises(InvalidRequestError, match="small letters"):
@@ -112,7 +109,9 @@ def test_what_cannot_be_is_said(store: TeamStore, second: str, tmp_path: Path) -
         index(store.url, repository, server="second")
 
 
-def test_owner_without_the_right_is_told_what_an_administrator_runs(store: TeamStore, second: str) -> None:
+def test_owner_without_the_right_gets_the_statements_for_an_administrator(
+    store: TeamStore, second: str
+) -> None:
     for statement in (
         "CREATE ROLE plain_owner LOGIN PASSWORD 'Mole-and-berth-9'",
         "GRANT ALL ON SCHEMA cairn TO plain_owner",
@@ -121,9 +120,8 @@ def test_owner_without_the_right_is_told_what_an_administrator_runs(store: TeamS
         execute(store.url, statement)
     try:
         plain = make_conninfo(store.url, user="plain_owner", password="Mole-and-berth-9")
-        with pytest.raises(
-            StoreUnavailableError, match=r"CREATE EXTENSION .*; GRANT USAGE .* TO plain_owner"
-        ):
+        statements = r"CREATE EXTENSION .*; GRANT USAGE .* TO plain_owner"
+        with pytest.raises(StoreUnavailableError, match=statements):
             OwnedStore(plain).add_server("second", second)
         assert _shards(store.url, "second") == []
     finally:
@@ -132,46 +130,37 @@ def test_owner_without_the_right_is_told_what_an_administrator_runs(store: TeamS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process can be stopped there")
-def test_server_that_hangs_is_told_at_once_after_the_first_time(
-    store: TeamStore, server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_server_that_hangs_fails_at_once_after_the_first_time(
+    store: TeamStore, server_folder: Path, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(other_server, "_AWAY_SECONDS", 3600.0)
-    server = _with_second_server(store, server_folder)
-    index(store.url, harbour(tmp_path / "harbour"), server="second")
+    server = _add_second_server(store, server_folder)
+    index(store.url, repository, server="second")
     with snapshot_reader(store.url, "harbour", "main") as reader:
-        assert (found := reader.definitions(["berth"], 10, 10, lambda: False))
+        assert (found := reader.definitions(["berth"], 10, 10, never))
         with _stopped(server), pytest.raises(StoreUnavailableError, match="second, that does not answer"):
-            reader.definitions(["moor_ship"], 10, 10, lambda: False)
-        # It is not even asked now.
+            reader.definitions(["moor_ship"], 10, 10, never)
         with pytest.raises(StoreUnavailableError, match="second, that does not answer"):
-            reader.definitions(["berth"], 10, 10, lambda: False)
+            reader.definitions(["berth"], 10, 10, never)
         assert reader.memory.elsewhere is not None
-        reader.memory.elsewhere._away_until = 0.0
-        assert reader.definitions(["berth"], 10, 10, lambda: False) == found
+        reader.memory.elsewhere._retry_at = 0.0
+        assert reader.definitions(["berth"], 10, 10, never) == found
 
 
-@pytest.mark.parametrize("at_once", [32, 2])
-def test_others_are_asked_without_what_is_away(
-    store: TeamStore, server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+def test_others_are_searched_without_a_server_that_is_away(
+    store: TeamStore, server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "_MOST_AT_ONCE", at_once)
-    server = _with_second_server(store, server_folder)
+    server = _add_second_server(store, server_folder)
     commit = index(store.url, harbour(tmp_path / "harbour"), server="second").commit
     for number in range(3):
-        index(
-            store.url, GitRepository(tmp_path / f"buoy{number}", {"buoy.py": f"def buoy_{number}(): pass\n"})
-        )
+        files = {"buoy.py": f"def buoy_{number}(): pass\n"}
+        index(store.url, GitRepository(tmp_path / f"buoy{number}", files))
     store.owned.grant("ada", [], everything=True)
     runner = Runner(lambda: StoredEngine(Store([store.server_url])))
 
-    async def search(query: str, workspace: str = "") -> protocol.SearchAnswer:
-        found: protocol.SearchAnswer = await runner.answer(
-            "search", {"query": query}, front="rest", workspace=workspace, as_json=False
-        )
-        return found
-
     def ask(query: str, workspace: str = "") -> protocol.SearchAnswer:
-        return asyncio.run(search(query, workspace))
+        answer = runner.answer("search", {"query": query}, front="rest", workspace=workspace, as_json=False)
+        return cast(protocol.SearchAnswer, asyncio.run(answer))
 
     def folders(answer: protocol.SearchAnswer) -> set[str]:
         return {result.folder for result in answer.results}
@@ -179,25 +168,28 @@ def test_others_are_asked_without_what_is_away(
     caller = CALLER.set("ada")
     try:
         both = {"cairn-team:///harbour", "cairn-team:///buoy1"}
-        for question in ("moor_ship buoy_1", "buoy_1"):
-            answer = ask(question)
-            first = answer.results[0].folder.removeprefix("cairn-team:///")
-            assert answer.index.source.startswith(f"From the team's index: {first}, main at ")
-        assert folders(ask("moor_ship buoy_1")) >= both
+        for at_once in (32, 2):
+            monkeypatch.setattr(stored, "_MOST_AT_ONCE", at_once)
+            for query in (f"moor_ship buoy_1 {at_once}", f"buoy_1 {at_once}"):
+                answer = ask(query)
+                first = answer.results[0].folder.removeprefix("cairn-team:///")
+                assert answer.index.source.startswith(f"From the team's index: {first}, main at ")
+            assert folders(ask(f"moor_ship buoy_1 {at_once}")) >= both
         engine = cast(StoredEngine, runner.engine)
         assert engine.locate("ada", [commit])
         server.stop()
-        with pytest.raises(PartUnavailableError):  # so that a clone is indexed where it lies
+        with pytest.raises(PartUnavailableError):  # The clone is then indexed on its own machine.
             engine.locate("ada", [commit])
-        for question in ("moor_ship and buoy_1", "buoy_1 and moor_ship"):
-            answer = ask(question)
-            assert "cairn-team:///buoy1" in folders(answer)
-            assert "cairn-team:///harbour" not in folders(answer)
-            said = " harbour is left out: the server second does not answer."
-            assert answer.index.source.endswith(said)
-        with pytest.raises(
-            PartUnavailableError, match="lies on another server, second, that does not answer"
-        ):
+        for at_once in (32, 2):
+            monkeypatch.setattr(stored, "_MOST_AT_ONCE", at_once)
+            for query in (f"moor_ship and buoy_1 {at_once}", f"buoy_1 and moor_ship {at_once}"):
+                answer = ask(query)
+                assert "cairn-team:///buoy1" in folders(answer)
+                assert "cairn-team:///harbour" not in folders(answer)
+                remark = " harbour is left out: the server second does not answer."
+                assert answer.index.source.endswith(remark)
+        away = "lies on another server, second, that does not answer"
+        with pytest.raises(PartUnavailableError, match=away):
             ask("where does moor_ship stand", "harbour")
         server.start()
         until(lambda: folders(ask("where do moor_ship and buoy_1 stand")) >= both)
@@ -206,8 +198,8 @@ def test_others_are_asked_without_what_is_away(
         runner.stop()
 
 
-def _with_second_server(store: TeamStore, server_folder: Path) -> LocalServer:
-    """A server that the store has as `second`."""
+def _add_second_server(store: TeamStore, server_folder: Path) -> LocalServer:
+    """Start a server, and add it to the store as `second`."""
     server = LocalServer(server_folder / "second", settings=QUICK_SETTINGS)
     server.start()
     execute(server.url(), "CREATE DATABASE shards")
@@ -229,9 +221,7 @@ def _stopped(server: LocalServer) -> Iterator[None]:
             process.send_signal(signal.SIGCONT)
 
 
-def _shards(url: str, server: str | None) -> list[int]:
-    with psycopg.connect(url) as owner:
-        rows = owner.execute(
-            "SELECT id FROM cairn.shards WHERE server IS NOT DISTINCT FROM %s ORDER BY id", (server,)
-        )
-        return [int(number) for (number,) in rows]
+def _shards(url: str, server: str) -> list[object]:
+    """The ids of a server's shards; "" is the store's own server."""
+    rows = execute(url, f"SELECT id FROM cairn.shards WHERE coalesce(server, '') = '{server}' ORDER BY id")
+    return [number for (number,) in rows]

@@ -1,62 +1,38 @@
-"""LSP over a team's database: every client that stays connected has what its reader may see, and nothing of this machine."""
+"""LSP over a team's database: each client gets only what its reader may see."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve
 from tests.lsp_editor import Editor
-from tests.serving import PATIENCE_SECONDS, Served
-from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
-
-from cairn.team.local_server import LocalServer
+from tests.serving import PATIENCE_SECONDS
+from tests.team.shared_town import Town
 
 pytestmark = pytest.mark.asyncio
 
 
-@frozen
-class Coast:
-    """Two repositories, one of which not everybody may see, and a server."""
-
-    store: TeamStore
-    served: Served
-    harbour: GitRepository
-    ada: str
-    """The token of who sees the harbour."""
-    bob: str
-    """The token of who sees the lighthouse, too."""
-
-    @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Editor]:
-        port = self.served.addresses["lspPort"]
-        editor = Editor(*await asyncio.open_connection("127.0.0.1", port))
-        try:
-            yield editor
-        finally:
-            editor.leave()
-            if editor.listening is not None:
-                await asyncio.wait_for(editor.listening, PATIENCE_SECONDS)
-
-
 @pytest.fixture(scope="module")
-def coast(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Coast]:
-    folder = tmp_path_factory.mktemp("coast")
-    with own_store(postgres_server, folder) as store:
-        repository = harbour(folder / "harbour")
-        index(store.url, repository)
-        index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
-        log = folder / "log"
-        with team_serving(store.server_url, log=log) as served:
-            ada, bob = store.reader("ada", "harbour"), store.reader("bob", "harbour", "lighthouse")
-            yield Coast(store, served, repository, ada, bob)
-        written = log.read_text()
-        assert all(token not in written for token in (ada, bob))
+def coast(town: Town) -> Town:
+    """The town with readers of its own, since the server remembers each reader's recent queries."""
+    ada, bob = town.store.reader("ann", "harbour"), town.store.reader("ben", "harbour", "lighthouse")
+    return evolve(town, ada=ada, bob=bob)
+
+
+@asynccontextmanager
+async def connected(town: Town) -> AsyncIterator[Editor]:
+    editor = Editor(*await asyncio.open_connection("127.0.0.1", town.served.addresses["lspPort"]))
+    try:
+        yield editor
+    finally:
+        editor.leave()
+        if editor.listening is not None:
+            await asyncio.wait_for(editor.listening, PATIENCE_SECONDS)
 
 
 async def search(editor: Editor, query: str) -> dict[str, Any]:
@@ -65,20 +41,21 @@ async def search(editor: Editor, query: str) -> dict[str, Any]:
 
 
 async def shown(editor: Editor, query: str) -> set[str]:
-    """The folders of the results."""
     return {result["folder"] for result in (await search(editor, query))["results"]}
 
 
-async def told(editor: Editor, method: str, text: str) -> None:
-    """Wait until the server has said it."""
+async def shows_message(editor: Editor, text: str) -> None:
+    """Wait for a message of the server that contains the text."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not any(each["method"] == method and text in str(each["params"]) for each in editor.unasked):
+        while not any(
+            each["method"] == "window/showMessage" and text in str(each["params"]) for each in editor.unasked
+        ):
             await asyncio.sleep(0.01)
 
 
-async def test_each_reader_has_what_they_may_see(coast: Coast) -> None:
+async def test_each_reader_has_what_they_may_see(coast: Town) -> None:
     question = "how the lamp of the lighthouse warns ships"
-    async with coast.connected() as ada, coast.connected() as bob:
+    async with connected(coast) as ada, connected(coast) as bob:
         await ada.initialize(token=coast.ada)
         await bob.initialize(token=coast.bob)
         assert "cairn-team:///lighthouse" not in await shown(ada, question)
@@ -88,8 +65,8 @@ async def test_each_reader_has_what_they_may_see(coast: Coast) -> None:
         assert index_state["source"] == f"From the team's index: harbour, main at {commit[:8]}."
 
 
-async def test_answers_are_those_of_rest(coast: Coast) -> None:
-    async with coast.connected() as editor:
+async def test_answers_are_those_of_rest(coast: Town) -> None:
+    async with connected(coast) as editor:
         await editor.initialize(token=coast.bob)
         for name, params in (
             ("search", {"query": "moor a ship"}),
@@ -106,8 +83,8 @@ async def test_answers_are_those_of_rest(coast: Coast) -> None:
             assert here == there, name
 
 
-async def test_references_of_a_place_and_symbols(coast: Coast) -> None:
-    async with coast.connected() as editor:
+async def test_references_of_a_place_and_symbols(coast: Town) -> None:
+    async with connected(coast) as editor:
         await editor.initialize(token=coast.bob, lsp={"navigation": ["*"]})
         document = {"uri": "cairn-team:///lighthouse/src/lighthouse/lamp.py"}
         at = {"textDocument": document, "position": {"line": 3, "character": 6}}
@@ -119,10 +96,10 @@ async def test_references_of_a_place_and_symbols(coast: Coast) -> None:
         assert [each["location"]["uri"] for each in symbols] == [document["uri"]]
 
 
-async def test_open_folders_name_repositories(coast: Coast) -> None:
+async def test_open_folders_name_repositories(coast: Town) -> None:
     question = "ships at the reef and in the harbour"
     lighthouse, harbour_ = "cairn-team:///lighthouse", "cairn-team:///harbour"
-    async with coast.connected() as editor:
+    async with connected(coast) as editor:
         await editor.initialize(lighthouse, token=coast.bob)
         assert await shown(editor, question) == {lighthouse}
         changed = {"added": [{"uri": harbour_, "name": "harbour"}], "removed": []}
@@ -133,20 +110,18 @@ async def test_open_folders_name_repositories(coast: Coast) -> None:
         assert await shown(editor, question) == {harbour_}
 
 
-async def test_hidden_folder_and_one_of_this_machine_are_refused_in_words(
-    coast: Coast, tmp_path: Path
-) -> None:
+async def test_hidden_and_local_folders_are_refused_with_a_message(coast: Town, tmp_path: Path) -> None:
     (tmp_path / "secret.py").write_text("def secret_soundings():\n    return 1\n")
-    async with coast.connected() as editor:
+    async with connected(coast) as editor:
         await editor.initialize("cairn-team:///lighthouse", tmp_path, token=coast.ada)
-        await told(editor, "window/showMessage", "there is no repository 'cairn-team:///lighthouse'")
-        await told(editor, "window/showMessage", "a team's index is served here")
+        await shows_message(editor, "there is no repository 'cairn-team:///lighthouse'")
+        await shows_message(editor, "a team's index is served here")
         assert await editor.search("secret_soundings") == []
 
 
-async def test_nobody_changes_what_others_are_answered(coast: Coast) -> None:
+async def test_clients_cannot_change_the_answers_of_others(coast: Town) -> None:
     document = {"uri": "cairn-team:///harbour/src/harbour/berths.py", "languageId": "python", "version": 1}
-    async with coast.connected() as ada, coast.connected() as bob:
+    async with connected(coast) as ada, connected(coast) as bob:
         await ada.initialize(token=coast.ada)
         await bob.initialize(token=coast.bob)
         ada.tell("textDocument/didOpen", {"textDocument": {**document, "text": "quicksilver_gauge = 1\n"}})
@@ -158,26 +133,26 @@ async def test_nobody_changes_what_others_are_answered(coast: Coast) -> None:
         for name in ("pause", "reindex"):
             response = await ada.respond(f"cairn/{name}", {})
             assert "a team's index" in response["error"]["message"], name
-    async with coast.connected() as editor:
+    async with connected(coast) as editor:
         await editor.initialize(token=coast.ada)
         assert "src/harbour/berths.py" in await editor.search("moor_ship")
 
 
-async def test_wrong_token_is_told_what_to_give(coast: Coast) -> None:
+async def test_wrong_token_is_refused_with_the_remedy(coast: Town) -> None:
     for token in ("", "A" * 43, coast.ada[:-1], None):
-        async with coast.connected() as editor:
+        async with connected(coast) as editor:
             response = await editor.respond("initialize", {"initializationOptions": {"token": token}})
             assert response["error"]["code"] == -32001
             assert "cairn team grant" in response["error"]["message"]
 
 
-async def test_what_is_revoked_is_refused_at_once(coast: Coast) -> None:
+async def test_revoked_repositories_are_refused_at_once(coast: Town) -> None:
     token = coast.store.reader("cora", "harbour", "lighthouse")
-    async with coast.connected() as editor:
+    async with connected(coast) as editor:
         await editor.initialize(token=token)
         assert "src/lighthouse/lamp.py" in await editor.search("kindle_lamp")
         coast.store.owned.revoke("cora", ["lighthouse"])
         assert await editor.search("kindle_lamp") == []
         coast.store.owned.revoke("cora", [])
         response = await editor.respond("cairn/search", {"query": "moor a ship"})
-        assert "not valid any more" in response["error"]["message"]
+        assert "no longer valid" in response["error"]["message"]

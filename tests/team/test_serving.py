@@ -1,102 +1,28 @@
-"""`cairn serve --store`: every reader is answered from what they may see, and of the rest there is no trace."""
+"""`cairn serve --store`: each reader gets answers from what they may see, without a trace of the rest."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
 from click.testing import CliRunner
 from tests.postgres import QUICK_SETTINGS, execute
-from tests.serving import Answer, Served, until
+from tests.serving import Answer, until
 from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, own_store, team_serving
+from tests.team.shared_town import BERTHS, PLACE, QUERIES, Town, comparable
+from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
 from tests.web.conftest import Browser
 
 from cairn.errors import StoreUnavailableError
 from cairn.serve.command import serve
+from cairn.team import store as team_store
 from cairn.team.local_server import LocalServer
-from cairn.team.store import TeamStore as AskedStore
 
 ENOUGH_SECONDS = 5.0
-"""Within which a question goes on at another server, or says why it cannot."""
-
-_PLACE = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
-_BERTHS = {"uri": "cairn-team:///harbour/src/harbour/berths.py"}
-QUESTIONS: list[tuple[str, Any]] = [
-    ("context", {"textDocument": _BERTHS, "range": _PLACE}),
-    ("search", {"query": "moor a ship", "explain": True}),
-    ("search", {"query": "kindle the lamp"}),
-    ("search", {"query": '"400 + 12"'}),
-    ("discover", {"query": "how does the lamp of the lighthouse warn ships"}),
-    ("references", {"symbol": "moor_ship", "depth": 2}),
-    ("references", {"symbol": "kindle_lamp"}),
-    ("related", {"textDocument": _BERTHS, "range": _PLACE}),
-    ("fetch_page", {"path": "README.md"}),
-    ("fetch_page", {"path": "src/lighthouse/lamp.py"}),
-    ("collections", {}),
-    ("status", {}),
-    ("filter_collections", {"query": "the lamp of the lighthouse"}),
-    ("expand_queries", {"query": "kindle lamps"}),
-    ("search", {"query": "lamp", "filter": {"path": ["lighthouse"]}}),
-    ("search", {"query": "lamp", "filter": {"collection": ["lighthouse-source"]}}),
-]
-
-
-@frozen
-class Town:
-    """Two repositories, of which not everybody sees both, and a server."""
-
-    store: TeamStore
-    served: Served
-    harbour: GitRepository
-    log: Path
-    ada: str
-    """The token of who sees the harbour."""
-    bob: str
-    """The token of who sees the lighthouse, too."""
-    before: dict[int, Any]
-    """What somebody who sees the harbour was answered before there was a lighthouse, by the number of the question."""
-
-    def ask(self, token: str, name: str, params: Any, workspace: str = "") -> Answer:
-        place = f"?workspace={workspace}" if workspace else ""
-        return self.served.ask(f"/api/v1/{name}{place}", params, token=token)
-
-
-@pytest.fixture(scope="module")
-def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        repository = harbour(folder / "harbour")
-        index(store.url, repository)
-        ada, alone = store.reader("ada", "harbour"), store.reader("alone", "harbour")
-        log = folder / "log"
-        with team_serving(store.server_url, log=log) as served:
-            before = {
-                number: comparable(served.ask(f"/api/v1/{name}", params, token=alone))
-                for number, (name, params) in enumerate(QUESTIONS)
-            }
-            index(store.url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
-            bob = store.reader("bob", "harbour", "lighthouse")
-            yield Town(store, served, repository, log, ada, bob, before)
-        written = log.read_text()
-        assert all(token not in written for token in (ada, bob, alone))
-
-
-def comparable(answer: Answer) -> tuple[int, Any]:
-    """The answer without times, and what only this process knows."""
-
-    def still(data: Any) -> Any:
-        if isinstance(data, dict):
-            moving = {"timings", "metrics", "memory", "latency", "since", "p95Ms", "queries"}
-            return {key: still(value) for key, value in data.items() if key not in moving}
-        return [still(each) for each in data] if isinstance(data, list) else data
-
-    return answer.status, still(answer.json)
+"""Seconds within which a request is answered by another server, or fails with the reason."""
 
 
 def paths(answer: Answer) -> list[str]:
@@ -112,29 +38,29 @@ def refusal(answer: Answer) -> tuple[int, str, str]:
 # --- what is answered --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+@pytest.mark.parametrize("number", range(len(QUERIES)))
 def test_hidden_repository_changes_no_answer(town: Town, number: int) -> None:
-    name, params = QUESTIONS[number]
+    name, params = QUERIES[number]
     status, answer = comparable(town.ask(town.bob, name, params))
     assert (status, answer) != town.before[number] or name in ("expand_queries", "context", "related")
     assert comparable(town.ask(town.ada, name, params)) == town.before[number]
 
 
-def test_reader_who_may_see_it_finds_what_is_hidden_from_others(town: Town) -> None:
+def test_reader_with_a_grant_finds_what_is_hidden_from_others(town: Town) -> None:
     assert paths(town.ask(town.bob, "search", {"query": "kindle the lamp"}))[0] == "src/lighthouse/lamp.py"
     found = town.ask(town.bob, "references", {"symbol": "kindle_lamp"}).json
     assert [each["enclosing"]["symbol"] for each in found["references"]] == ["keeper_rota"]
     folders = {each["folder"] for each in town.ask(town.bob, "collections", {}).json}
     assert folders == {"cairn-team:///harbour", "cairn-team:///lighthouse"}
     assert "kindle_lamp" in town.ask(town.bob, "fetch_page", {"path": "src/lighthouse/lamp.py"}).json["text"]
-    page = town.ask(town.bob, "fetch_page", {"path": "README.md"})
-    assert "cairn-team:///lighthouse" in refusal(page)[2]
-    page = town.ask(town.bob, "fetch_page", {"path": "README.md", "folder": "cairn-team:///lighthouse"})
-    assert page.json["text"] == LIGHTHOUSE["README.md"]
+    page = {"path": "README.md"}
+    assert "cairn-team:///lighthouse" in refusal(town.ask(town.bob, "fetch_page", page))[2]
+    page["folder"] = "cairn-team:///lighthouse"
+    assert town.ask(town.bob, "fetch_page", page).json["text"] == LIGHTHOUSE["README.md"]
 
 
 def test_place_in_a_stored_file_has_related_passages_and_a_context(town: Town) -> None:
-    place = {"textDocument": _BERTHS, "range": _PLACE}
+    place = {"textDocument": BERTHS, "range": PLACE}
     related = town.ask(town.ada, "related", place).json
     assert "src/harbour/schedule.py" in {each["path"] for each in related["results"]}
     context = town.ask(town.ada, "context", place).json
@@ -149,31 +75,30 @@ def test_status_is_that_of_a_complete_index(town: Town) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "absent"),
+    ("name", "params"),
     [
-        ("fetch_page", {"path": "src/lighthouse/lamp.py"}, {"path": "src/greenhouse/vine.py"}),
-        ("fetch_page", {"path": "src/lighthouse"}, {"path": "src/greenhouse"}),
-        ("references", {"symbol": "kindle_lamp"}, {"symbol": "prune_vines"}),
-        ("references", {"symbol": "kindle_lanp"}, {"symbol": "prune_vimes"}),
-        ("search", {"query": "a", "filter": {"path": ["lighthouse"]}}, {"query": "a", "filter": {"path": ["greenhouse"]}}),
-        ("search", {"query": "a", "filter": {"path": ["lighthuose/src"]}}, {"query": "a", "filter": {"path": ["greenhuose/src"]}}),
-        ("search", {"query": "a", "filter": {"collection": ["lighthouse-source"]}}, {"query": "a", "filter": {"collection": ["greenhouse-source"]}}),
-        ("fetch_page", {"path": "README.md", "folder": "cairn-team:///lighthouse"}, {"path": "README.md", "folder": "cairn-team:///greenhouse"}),
-        ("related", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": _PLACE}, {"textDocument": {"uri": "cairn-team:///greenhouse/README.md"}, "range": _PLACE}),
-        ("context", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": _PLACE}, {"textDocument": {"uri": "cairn-team:///greenhouse/README.md"}, "range": _PLACE}),
+        ("fetch_page", {"path": "src/lighthouse/lamp.py"}),
+        ("fetch_page", {"path": "src/lighthouse"}),
+        ("references", {"symbol": "kindle_lamp"}),
+        ("references", {"symbol": "kindle_lanp"}),
+        ("search", {"query": "a", "filter": {"path": ["lighthouse"]}}),
+        ("search", {"query": "a", "filter": {"path": ["lighthuose/src"]}}),
+        ("search", {"query": "a", "filter": {"collection": ["lighthouse-source"]}}),
+        ("fetch_page", {"path": "README.md", "folder": "cairn-team:///lighthouse"}),
+        ("related", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": PLACE}),
+        ("context", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": PLACE}),
     ],
-)  # fmt: skip
-def test_hidden_name_is_refused_as_one_that_does_not_exist(
-    town: Town, name: str, params: Any, absent: Any
-) -> None:
-    hidden = comparable(town.ask(town.ada, name, params))
-    other = comparable(town.ask(town.ada, name, absent))
-    words = {"greenhouse": "lighthouse", "greenhuose": "lighthuose", "vine.py": "lamp.py"}
-    words |= {"prune_vines": "kindle_lamp", "prune_vimes": "kindle_lanp"}
-    text = json.dumps(other)
-    for absent_word, hidden_word in words.items():
-        text = text.replace(absent_word, hidden_word)
-    assert json.dumps(hidden) == text
+)
+def test_hidden_name_is_refused_as_one_that_does_not_exist(town: Town, name: str, params: Any) -> None:
+    absent = json.dumps(params)
+    words = {"lighthouse": "greenhouse", "lighthuose": "greenhuose", "lamp.py": "vine.py"}
+    words |= {"kindle_lamp": "prune_vines", "kindle_lanp": "prune_vimes"}
+    for hidden_word, absent_word in words.items():
+        absent = absent.replace(hidden_word, absent_word)
+    answer = json.dumps(comparable(town.ask(town.ada, name, json.loads(absent))))
+    for hidden_word, absent_word in words.items():
+        answer = answer.replace(absent_word, hidden_word)
+    assert json.dumps(comparable(town.ask(town.ada, name, params))) == answer
 
 
 def test_metrics_name_no_repository(town: Town) -> None:
@@ -185,19 +110,15 @@ def test_metrics_name_no_repository(town: Town) -> None:
 
 def test_mcp_tool_answers_as_its_reader(town: Town) -> None:
     def call(token: str, tool: str, arguments: Any) -> Any:
-        asked = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments},
-        }
+        params = {"name": tool, "arguments": arguments}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         headers = {
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": "2025-06-18",
-            # A session of somebody else's does not lend what they may see.
+            # Another reader's session does not give its rights.
             "Mcp-Session-Id": "0123456789abcdef0123456789abcdef",
         }
-        body = town.served.ask("/mcp", asked, headers=headers, token=token).body.decode()
+        body = town.served.ask("/mcp", request, headers=headers, token=token).body.decode()
         data = next((line for line in body.splitlines() if line.startswith("data: ")), f"data: {body}")
         return json.loads(data.removeprefix("data: "))["result"]
 
@@ -237,7 +158,7 @@ def test_workspace_names_a_repository_or_one_of_its_refs(town: Town) -> None:
     town.harbour.write({"src/harbour/pilots.py": "def guide_tanker(tanker):\n    return tanker\n"})
     commit = town.harbour.commit("Pilots")
     town.harbour.git("checkout", "--quiet", "main")
-    index(town.store.url, town.harbour, "feature/pilots")
+    town.index(town.harbour, "feature/pilots")
     question = {"query": "guide_tanker"}
     for workspace in ("harbour@feature/pilots", "cairn-team:///harbour@feature/pilots"):
         answer = town.ask(town.ada, "search", question, workspace)
@@ -273,9 +194,8 @@ def test_hidden_workspace_is_refused_as_one_that_does_not_exist(town: Town, suff
 
 
 def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Path) -> None:
-    index(
-        town.store.url, GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"}), name="port/dock gates"
-    )
+    dock = GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"})
+    town.index(dock, name="port/dock gates")
     token = town.store.reader("dora", "port/dock gates")
     answer = town.ask(token, "search", {"query": "dock gates"})
     (found,) = answer.json["results"]
@@ -285,18 +205,18 @@ def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Pa
 
 
 def test_empty_repository_is_answered_without_results(town: Town, tmp_path: Path) -> None:
-    index(town.store.url, GitRepository(tmp_path / "empty", {"a.bin": "\0\0"}), name="empty")
+    town.index(GitRepository(tmp_path / "empty", {"a.bin": "\0\0"}), name="empty")
     token = town.store.reader("emil", "empty")
     assert paths(town.ask(token, "search", {"query": "anything"})) == []
     assert town.ask(token, "status", {}).json["files"]["indexed"] == 0
 
 
-def test_next_question_after_indexing_is_answered_from_the_new_snapshot(town: Town) -> None:
+def test_next_query_after_indexing_is_answered_from_the_new_snapshot(town: Town) -> None:
     question = {"query": "dredge_fairway"}
     assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
     town.harbour.write({"src/harbour/dredging.py": "def dredge_fairway(depth):\n    return depth\n"})
     commit = town.harbour.commit("Dredging")
-    index(town.store.url, town.harbour)
+    town.index(town.harbour)
     answer = town.ask(town.ada, "search", question)
     assert paths(answer)[0] == "src/harbour/dredging.py"
     (revision,) = answer.json["index"]["revisions"]
@@ -304,14 +224,14 @@ def test_next_question_after_indexing_is_answered_from_the_new_snapshot(town: To
     assert revision["folder"] == "cairn-team:///harbour"
     town.harbour.git("rm", "--quiet", "src/harbour/dredging.py")
     town.harbour.commit("No dredging")
-    index(town.store.url, town.harbour)
+    town.index(town.harbour)
     assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
 
 
 # --- callers -------------------------------------------------------------------------------------------
 
 
-def test_kept_answers_of_one_reader_never_reach_another(town: Town) -> None:
+def test_cached_answers_of_one_reader_never_reach_another(town: Town) -> None:
     one, other = town.store.reader("olga", "harbour", "lighthouse"), town.store.reader("otto", "harbour")
     for name, params in (
         ("search", {"query": "bright lamp in fog"}),
@@ -324,8 +244,8 @@ def test_kept_answers_of_one_reader_never_reach_another(town: Town) -> None:
     assert hits == [2, 2]
 
 
-def test_recent_questions_of_one_reader_never_reach_another(town: Town) -> None:
-    place = {"textDocument": _BERTHS, "range": _PLACE}
+def test_recent_queries_of_one_reader_never_reach_another(town: Town) -> None:
+    place = {"textDocument": BERTHS, "range": PLACE}
     one, other = town.store.reader("pia", "harbour"), town.store.reader("paul", "harbour")
     town.ask(one, "search", {"query": "secret plans for the quay"})
     assert b"secret plans" in town.ask(one, "context", place).body
@@ -353,7 +273,7 @@ def test_revoked_repository_and_token_are_gone_with_the_next_request(town: Town)
 
 
 def test_token_is_refused_once_it_expired(town: Town) -> None:
-    valid, expired = town.store.token_until("ada", 3600), town.store.token_until("ada", -1)
+    valid, expired = town.store.expiring_token("ada", 3600), town.store.expiring_token("ada", -1)
     assert town.ask(valid, "status", {}).status == 200
     code, name, message = refusal(town.ask(expired, "status", {}))
     assert (code, name) == (401, "unauthorized")
@@ -363,7 +283,7 @@ def test_token_is_refused_once_it_expired(town: Town) -> None:
 @pytest.mark.parametrize(
     "token", ["", "cairn_guess", "A" * 5_000, "\xe4", "ada", "'; DROP TABLE cairn.tokens"]
 )
-def test_what_is_no_token_is_refused_everywhere(town: Town, token: str) -> None:
+def test_invalid_token_is_refused_everywhere(town: Town, token: str) -> None:
     for path in ("/api/v1/search", "/mcp", "/metrics", "/openapi.json", "/team/v1/locate", "/nothing"):
         answer = town.served.ask(path, method="POST", token=token)
         assert refusal(answer)[:2] == (401, "unauthorized"), path
@@ -375,7 +295,7 @@ def test_what_is_no_token_is_refused_everywhere(town: Town, token: str) -> None:
 # --- servers that come and go -----------------------------------------------------------------------------
 
 
-def test_questions_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tmp_path: Path) -> None:
+def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tmp_path: Path) -> None:
     primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
     primary.start()
     execute(primary.url(), "CREATE DATABASE cairn")
@@ -418,7 +338,7 @@ def test_questions_go_on_at_a_replica_and_after_a_restart(server_folder: Path, t
 
 
 @pytest.mark.parametrize(
-    ("store", "said"),
+    ("store", "problem"),
     [
         ("postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn", "127.0.0.1:1/cairn refuses connections"),
         ("mysql://ada:Mole-and-berth-7@127.0.0.1/cairn", "The store's URL is not valid"),
@@ -426,15 +346,15 @@ def test_questions_go_on_at_a_replica_and_after_a_restart(server_folder: Path, t
         ("no-such-file", "no-such-file, cannot be read"),
     ],
 )
-def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, said: str) -> None:
-    assert said in refused(store)
+def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, problem: str) -> None:
+    assert problem in refused(store)
 
 
-def test_wrong_password_database_and_version_are_told(postgres: str) -> None:
-    store = TeamStore.prepared(postgres)
-    said = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
-    assert "refuses the password" in said
-    assert "wrong-Mole" not in said
+def test_wrong_password_database_and_version_are_refused(prepared_postgres: str) -> None:
+    store = TeamStore.prepared(prepared_postgres)
+    problem = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
+    assert "refuses the password" in problem
+    assert "wrong-Mole" not in problem
     assert "not a database" in refused(store.server_url.rpartition("/")[0] + "/nothing")
     assert "Run `cairn team prepare` once" in refused(store.url.rpartition("/")[0] + "/postgres")
 
@@ -452,11 +372,11 @@ def test_folders_are_not_served_beside_a_store(tmp_path: Path) -> None:
 
 
 def refused(store: str) -> str:
-    """What is said of a store that cannot be used; it has no password."""
-    with pytest.raises(StoreUnavailableError) as told:
-        AskedStore.at([store])
-    assert PASSWORD not in str(told.value)
-    return str(told.value)
+    """The error of a store that cannot be used, without its password."""
+    with pytest.raises(StoreUnavailableError) as raised:
+        team_store.TeamStore.at([store])
+    assert PASSWORD not in str(raised.value)
+    return str(raised.value)
 
 
 # --- the page in a browser --------------------------------------------------------------------------------

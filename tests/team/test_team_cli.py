@@ -1,4 +1,4 @@
-"""The commands of `cairn team`: what they do and print, and what they say where that cannot be."""
+"""The commands of `cairn team`: their effects, output and errors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from tests.postgres import new_database
-from tests.team.git_repositories import GitRepository, harbour
+from tests.team.git_repositories import GitRepository
 from tests.team.team_server import LOGIN, PASSWORD, TeamStore, team_serving
 
 import cairn.index.postgres
 import cairn.team
 from cairn.__main__ import main
 from cairn.team import postgres_programs
-from cairn.team.local_server import LocalServer
 
 
 @frozen
 class Done:
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -36,8 +34,7 @@ class Done:
         return json.loads(self.out)
 
     @property
-    def said(self) -> str:
-        """Why it failed."""
+    def error(self) -> str:
         assert self.code, self
         return self.err
 
@@ -52,8 +49,8 @@ def run(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> Run:
-    """Runs `cairn team …` on a machine that has nothing yet."""
-    # Root runs PostgreSQL as another user, who cannot get into pytest's own folder.
+    """Run `cairn team …` on a machine without data and settings."""
+    # Root runs PostgreSQL as another user, who cannot enter pytest's own folder.
     monkeypatch.setenv("CAIRN_DATA_DIR", str(server_folder / "data"))
     monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.delenv("CAIRN_STORE_URL", raising=False)
@@ -72,34 +69,27 @@ def run(
 
 
 @pytest.fixture
-def store(postgres: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> TeamStore:
+def store(prepared_postgres: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> TeamStore:
     """A prepared store, whose owner's URL is in the environment."""
-    store = TeamStore.prepared(postgres)
-    monkeypatch.setenv("CAIRN_STORE_URL", postgres)
-    return store
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return harbour(tmp_path / "harbour")
+    monkeypatch.setenv("CAIRN_STORE_URL", prepared_postgres)
+    return TeamStore.prepared(prepared_postgres)
 
 
 def test_repository_goes_to_a_server_that_was_added(
-    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path, postgres_server: LocalServer
+    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path, postgres: str
 ) -> None:
-    with new_database(postgres_server) as second:
-        url_file = tmp_path / "second-url"
-        url_file.write_text(second)
-        assert "chmod 600" in run("add-server", "second", str(url_file)).said
-        url_file.chmod(0o600)
-        assert "--on second" in run("add-server", "second", str(url_file)).out
-        assert "6 files read" in run("index", str(repository.folder), "--on", "second").out
-        assert "shards: 1, 1 of them on other servers" in run("status").out
-        assert "'third' is not a server" in run("index", str(repository.folder), "--on", "third").said
+    url_file = tmp_path / "second-url"
+    url_file.write_text(postgres)
+    assert "chmod 600" in run("add-server", "second", str(url_file)).error
+    url_file.chmod(0o600)
+    assert "--on second" in run("add-server", "second", str(url_file)).out
+    assert "6 files read" in run("index", str(repository.folder), "--on", "second").out
+    assert "shards: 1, 1 of them on other servers" in run("status").out
+    assert "'third' is not a server" in run("index", str(repository.folder), "--on", "third").error
 
 
-def test_store_is_filled_granted_looked_at_and_emptied(
-    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path
+def test_commands_fill_grant_show_and_empty_the_store(
+    run: Run, store: TeamStore, repository: GitRepository
 ) -> None:
     assert "Nothing is indexed yet" in run("repositories").out
     assert "cairn team grant READER" in run("readers").out
@@ -123,13 +113,9 @@ def test_store_is_filled_granted_looked_at_and_emptied(
     assert made["reader"] == "bob"
     assert store.owned.knows(made["token"])
     assert run("grant", "bob", "--all", "--quiet").out == ""
-    assert run("readers").out.splitlines() == ["ada  1 tokens  harbour", "bob  1 tokens  everything"]
-    assert run("readers", "--json").json[0] == {
-        "name": "ada",
-        "everything": False,
-        "repositories": ["harbour"],
-        "tokens": 1,
-    }
+    assert run("readers").out.splitlines() == ["ada  1 token  harbour", "bob  1 token  everything"]
+    ada = {"name": "ada", "everything": False, "repositories": ["harbour"], "tokens": 1}
+    assert run("readers", "--json").json[0] == ada
 
     state = run("status", "--json").json
     assert (state["repositories"], state["snapshots"], state["chunks"], state["readers"]) == (1, 1, 7, 2)
@@ -141,19 +127,8 @@ def test_store_is_filled_granted_looked_at_and_emptied(
     assert not store.owned.knows(token)
 
     assert run("gc").out.startswith("Deleted 0 snapshots")
-    assert "1 snapshots, 6 files and 7 passages" in run("remove", "harbour").out
+    assert "1 snapshot, 6 files and 7 passages" in run("remove", "harbour").out
     assert run("repositories", "--json").json == []
-
-
-def test_several_repositories_are_told_one_by_one_until_one_fails(
-    run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path
-) -> None:
-    other = GitRepository(tmp_path / "dock", {"a.md": "# Dock\n"})
-    done = run("index", str(repository.folder), str(tmp_path / "nowhere"), str(other.folder))
-    assert "nowhere" in done.said
-    assert done.out.startswith("harbour main at ")
-    both = run("index", str(repository.folder), str(other.folder), "--json").json
-    assert [each["repository"] for each in both] == ["harbour", "dock"]
 
 
 def test_database_is_prepared_and_a_login_of_servers_admitted(
@@ -162,56 +137,59 @@ def test_database_is_prepared_and_a_login_of_servers_admitted(
     file = tmp_path / "owner"
     file.write_text(f"{postgres}\n")
     file.chmod(0o600)
-    assert "repare" in run("repositories", "--store", str(file)).said
-    first = run("prepare", "--store", str(file), "--json").json
-    assert run("prepare", "--store", str(file)).out == f"The store has version {first['version']} of its tables.\n"  # fmt: skip
-    assert "nobody" in run("prepare", "--store", str(file), "--server-login", "nobody").said
+    given = ("--store", str(file))
+    assert "repare" in run("repositories", *given).error
+    version = run("prepare", *given, "--json").json["version"]
+    assert run("prepare", *given).out == f"The store has version {version} of its tables.\n"
+    assert "absent" in run("prepare", *given, "--server-login", "absent").error
     TeamStore.prepared(postgres)
-    assert run("prepare", "--store", str(file), "--server-login", LOGIN).code == 0
+    assert run("prepare", *given, "--server-login", LOGIN).code == 0
 
 
-def test_others_are_indexed_where_one_cannot_be(
+def test_repository_that_fails_does_not_stop_the_others(
     run: Run, store: TeamStore, repository: GitRepository, tmp_path: Path
 ) -> None:
-    done = run("index", str(tmp_path / "nowhere"), str(repository.folder))
-    assert (done.code, done.out[:12]) == (1, "harbour main")
-    assert f"{tmp_path / 'nowhere'}: " in done.err
-    as_json = run("index", str(repository.folder), str(tmp_path / "nowhere"), "--json")
-    assert (as_json.code, [each["repository"] for each in as_json.json]) == (1, ["harbour"])
+    other = GitRepository(tmp_path / "dock", {"a.md": "# Dock\n"})
+    folders = [str(folder) for folder in (repository.folder, tmp_path / "nowhere", other.folder)]
+    done = run("index", *folders)
+    assert f"{tmp_path / 'nowhere'}: " in done.error
+    assert [line.partition(" at ")[0] for line in done.out.splitlines()] == ["harbour main", "dock main"]
+    as_json = run("index", *folders, "--json")
+    assert (as_json.code, [each["repository"] for each in as_json.json]) == (1, ["harbour", "dock"])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("index",), 2, "Missing argument"),
         (("index", "a", "b", "--name", "c"), 2, "--name is for one repository"),
         (("index", "/nowhere/at/all"), 1, "/nowhere/at/all"),
         (("grant", "ada"), 2, "name repositories, or give --all or --token"),
-        (("grant", "ada", "greenhouse"), 1, "'greenhouse' is not in the store; `cairn team repositories` lists"),
+        (("grant", "ada", "greenhouse"), 1, "'greenhouse' is not in the store; `cairn team repositories`"),
         (("grant", "a:da", "--all"), 1, "reader: must be 1 to 57 letters"),
         (("grant", "", "--token"), 1, "reader: must be 1 to 57 letters"),
         (("revoke", "ada", "greenhouse"), 1, "'greenhouse' is not in the store"),
         (("revoke", "a:da"), 1, "reader: must be"),
         (("remove", "greenhouse"), 1, "greenhouse is not in the store"),
         (("status", "--store", "no-such-file"), 1, "no-such-file, cannot be read"),
-        (("status", "--store", "mysql://ada:Mole-and-berth-7@127.0.0.1/cairn"), 1, "The store's URL is not valid"),
-        (("status", "--store", "postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn"), 1, "refuses connections"),
-        (("serve", "--store", "postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn"), 1, "refuses connections"),
-        (("serve", "--port", "70000"), 1, "is no port"),
+        (("status", "--store", f"mysql://ada:{PASSWORD}@127.0.0.1/cairn"), 1, "The store's URL is not valid"),
+        (("status", "--store", f"postgresql://ada:{PASSWORD}@127.0.0.1:1/x"), 1, "refuses connections"),
+        (("serve", "--store", f"postgresql://ada:{PASSWORD}@127.0.0.1:1/x"), 1, "refuses connections"),
+        (("serve", "--port", "70000"), 1, "is not a port"),
         (("serve", "--host", "0.0.0.0"), 1, "--allow-remote"),
         (("stauts",), 2, "No such command"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_told_with_what_to_do(
-    run: Run, store: TeamStore, arguments: tuple[str, ...], code: int, said: str
+def test_wrong_use_is_refused_with_the_remedy(
+    run: Run, store: TeamStore, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     done = run(*arguments)
     assert (done.code, done.out) == (code, "")
-    assert said in done.err
+    assert message in done.err
     assert PASSWORD not in done.err
     as_json = run(*arguments, "--json")
     assert as_json.code == code
-    assert said in as_json.json["error"]["message"]
+    assert message in as_json.json["error"]["message"]
 
 
 def test_login_of_a_server_may_not_do_what_the_owner_does(
@@ -219,16 +197,16 @@ def test_login_of_a_server_may_not_do_what_the_owner_does(
 ) -> None:
     store.reader("ada", everything=True)
     for arguments in (("index", str(repository.folder)), ("grant", "ada", "--all"), ("prepare",)):
-        said = run(*arguments, "--store", store.server_url).said
-        assert "URL of the store's owner" in said, arguments
-        assert PASSWORD not in said
+        error = run(*arguments, "--store", store.server_url).error
+        assert "URL of the store's owner" in error, arguments
+        assert PASSWORD not in error
 
 
-def test_without_a_store_the_commands_say_how_there_is_one(run: Run) -> None:
+def test_without_a_store_the_commands_say_how_to_name_one(run: Run) -> None:
     for command in ("status", "repositories", "readers", "gc", "serve"):
-        said = run(command).said
-        assert "`cairn team up`" in said
-        assert "CAIRN_STORE_URL" in said
+        error = run(command).error
+        assert "`cairn team up`" in error
+        assert "CAIRN_STORE_URL" in error
 
 
 # --- the trial --------------------------------------------------------------------------------------
@@ -258,13 +236,13 @@ def test_trial_goes_up_and_answers_and_keeps_its_data(
 
     assert "does not run" in run("down").out
     assert run("down", "--json").json["running"] is False
-    assert "`cairn team up`" in run("repositories").said
-    assert "`cairn team up`" in run("serve", "--port", "0").said
+    assert "`cairn team up`" in run("repositories").error
+    assert "`cairn team up`" in run("serve", "--port", "0").error
     assert run("up").code == 0
     assert file.read_text().strip() == token
     assert [each["name"] for each in run("repositories", "--json").json] == ["harbour"]
 
-    # The token of another store, which is not to be lost.
+    # The token of another store must not be lost.
     file.write_text("cairn_of-another-store\n")
     kept = Path(run("up", "--json").json["tokenFile"])
     assert kept != file
@@ -274,7 +252,7 @@ def test_trial_goes_up_and_answers_and_keeps_its_data(
     assert run("down").code == 0
 
 
-def test_trial_that_is_not_there_is_taken_down_without_effect(run: Run) -> None:
+def test_down_without_a_trial_has_no_effect(run: Run) -> None:
     done = run("down", "--json").json
     assert done["running"] is False
     assert not Path(done["folder"]).exists()
@@ -290,33 +268,27 @@ def test_without_the_client_the_commands_say_what_to_install(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in [each for each in sys.modules if each.startswith(("cairn.team", "cairn.index.postgres"))]:
         monkeypatch.delitem(sys.modules, name)
-    # Importing them anew replaces what their packages have by these names, too.
+    # Importing them again also replaces these attributes of their packages.
     for package, name in ((cairn, "team"), (cairn.index, "postgres")):
         monkeypatch.setattr(package, name, getattr(package, name))
-    for arguments in (
-        ("status",),
-        ("index", "."),
-        ("grant", "ada", "--all"),
-        ("gc",),
-        ("prepare",),
-        ("serve",),
-    ):
-        assert 'pip install "cairn-ls[serve,team]"' in run(*arguments).said
-    assert 'pip install "cairn-ls[serve,team-trial]"' in run("up").said
+    for command in ("status", "index .", "grant ada --all", "gc", "prepare", "serve"):
+        assert 'pip install "cairn-ls[serve,team]"' in run(*command.split()).error
+    assert 'pip install "cairn-ls[serve,team-trial]"' in run("up").error
     assert run("down").code == 0
 
 
 def test_without_postgresql_the_trial_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_programs.importlib.util, "find_spec", lambda _: None)
-    assert "pip install 'cairn-ls[team-trial]'" in run("up").said
+    assert "pip install 'cairn-ls[team-trial]'" in run("up").error
     assert run("down").code == 0
 
 
+COMMANDS = "up down prepare add-server index serve status repositories grant revoke readers gc remove".split()
+
+
 def test_help_names_every_command(run: Run) -> None:
-    said = run("--help").out
-    for (
-        command
-    ) in "up down prepare add-server index serve status repositories grant revoke readers gc remove".split():
-        assert f"  {command} " in said
+    shown = run("--help").out
+    for command in COMMANDS:
+        assert f"  {command} " in shown
         assert run(command, "--help").code == 0
-    assert os.environ["CAIRN_DATA_DIR"] not in said
+    assert os.environ["CAIRN_DATA_DIR"] not in shown

@@ -1,4 +1,4 @@
-"""What no ref needs is deleted, what any needs stays, and questions go on meanwhile."""
+"""Garbage collection deletes only what no ref needs, and readers go on meanwhile."""
 
 from __future__ import annotations
 
@@ -22,16 +22,11 @@ from tests.team.git_repositories import (
 
 from cairn.errors import InvalidRequestError
 from cairn.index.postgres.connection import Store
-from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.store.deadline import never
 from cairn.team.garbage import collect_garbage, remove_repository
 
 NOW = datetime.timedelta(0)
-
-
-@pytest.fixture
-def store(postgres: str, bare_data_dir: Path) -> str:
-    prepare(postgres)
-    return postgres
 
 
 @pytest.fixture
@@ -52,21 +47,19 @@ def test_latest_snapshots_of_refs_stay_and_others_go(
     repository.git("rm", "--quiet", "src/fleet/ship_9.py")
     repository.commit("Fewer ships")
     index(store, repository)
-    assert collect_garbage(store).snapshots == 0  # a server may still answer from it
+    assert collect_garbage(store).snapshots == 0  # A server may still read it.
     found = collect_garbage(store, NOW)
     assert (found.snapshots, found.files, found.chunks, found.pools) == (1, 0, 0, 0)
     repository.git("branch", "--quiet", "-D", "old")
     found = collect_garbage(store, NOW, gone_refs=True)
     assert (found.refs, found.snapshots) == (1, 1)
-    assert found.files == found.chunks == 3  # what the first commit alone had
+    assert found.files == found.chunks == 3  # Only the first commit had them.
     assert_equal_to_checkout(store, repository, "main", tmp_path)
     again = collect_garbage(store, NOW, gone_refs=True)
     assert (again.refs, again.snapshots, again.files, again.segments) == (0, 0, 0, 0)
 
 
-def test_store_after_garbage_is_as_if_indexed_once(
-    postgres_server: object, store: str, repository: GitRepository, tmp_path: Path
-) -> None:
+def test_store_after_garbage_is_as_if_indexed_once(store: str, repository: GitRepository) -> None:
     for number in range(3):
         repository.write({f"src/fleet/ship_{each}.py": f"def sail_{number}(): pass\n" for each in range(10)})
         repository.commit(f"Sails {number}")
@@ -126,14 +119,18 @@ def test_repository_that_is_gone_keeps_its_refs(
     assert "harbour" in found.problems[0]
 
 
-def test_questions_go_on_while_lists_are_put_together(
+def test_readers_go_on_while_lists_are_merged(
     store: str, repository: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.index.postgres.lists.MOST_SEGMENTS", 1)
     index(store, repository)
     connections = Store([store], connections=3)
+
+    def berths(reader: PostgresReader) -> set[int]:
+        return set(reader.postings({"berth": 0}, never)["berth"].ids.tolist())
+
     reader = open_snapshot(store, connections, "harbour", "main")
-    expected = set(reader.postings({"berth": 0}, lambda: False)["berth"].ids.tolist())
+    expected = berths(reader)
     assert expected
     answers: list[bool] = []
     done = threading.Event()
@@ -141,9 +138,8 @@ def test_questions_go_on_while_lists_are_put_together(
     def ask() -> None:
         while not done.is_set():
             fresh = try_open_snapshot(store, connections, "harbour", "main")
-            if fresh is not None:  # else it took another id just now
-                found = fresh.postings({"berth": 0}, lambda: False)["berth"].ids.tolist()
-                answers.append(set(found) == expected)
+            if fresh is not None:  # Otherwise the snapshot got a new id just now.
+                answers.append(berths(fresh) == expected)
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -160,6 +156,6 @@ def test_questions_go_on_while_lists_are_put_together(
     assert answers
     assert all(answers)
     assert count(store, "SELECT count(*) FROM cairn.retired_lists") > 0
-    # One that was opened before finds the lists that were retired meanwhile.
-    assert {*reader.term_postings(["berth"])["berth"].ids.tolist()} == expected
+    # A reader that was opened before uses the retired lists.
+    assert berths(reader) == expected
     connections.close()

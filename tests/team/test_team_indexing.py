@@ -1,11 +1,12 @@
-"""A repository that was indexed for a team answers as an index of its checkout does, and what the store has is not read again."""
+"""Indexing for a team: a snapshot equals an index of its checkout, and stored files are not read again."""
 
 from __future__ import annotations
 
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,20 +23,8 @@ from tests.team.git_repositories import (
 )
 
 from cairn.errors import InvalidRequestError, TeamError
-from cairn.index.postgres.schema import prepare
 from cairn.settings.layers import Layers
-from cairn.team.locks import of_name
-
-
-@pytest.fixture
-def store(postgres: str, bare_data_dir: Path) -> str:
-    prepare(postgres)
-    return postgres
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return harbour(tmp_path / "harbour")
+from cairn.team.locks import repository_lock
 
 
 def test_first_index_equals_that_of_a_checkout(store: str, repository: GitRepository, tmp_path: Path) -> None:
@@ -59,17 +48,17 @@ def test_first_index_equals_that_of_a_checkout(store: str, repository: GitReposi
     found = index(store, repository)
     assert (found.ref, found.files, found.files_read) == ("main", 14, 14)
     assert found.chunks_new == found.embedded > 10
-    told = assert_equal_to_checkout(store, repository, "main", tmp_path)
-    assert told.symbols["moor_ship"]
-    assert told.postings["berth"]
-    assert told.tables["imports"]
-    assert told.tables["copies"]
-    assert len(told.tables["history"]) == 13
-    assert "ignored/kept.py" in told.pages
-    assert not {"secret_plans/plan.md", "data/huge.txt", "src/harbour/logo.png"} & told.pages.keys()
+    content = assert_equal_to_checkout(store, repository, "main", tmp_path)
+    assert content.symbols["moor_ship"]
+    assert content.postings["berth"]
+    assert content.tables["imports"]
+    assert content.tables["copies"]
+    assert len(content.tables["history"]) == 13
+    assert "ignored/kept.py" in content.pages
+    assert not {"secret_plans/plan.md", "data/huge.txt", "src/harbour/logo.png"} & content.pages.keys()
 
 
-def test_next_commit_reads_what_changed_alone(store: str, repository: GitRepository, tmp_path: Path) -> None:
+def test_next_commit_reads_only_changed_files(store: str, repository: GitRepository, tmp_path: Path) -> None:
     index(store, repository)
     repository.write({"src/harbour/tides.py": HARBOUR["src/harbour/tides.py"] + "\n\nLOW = 1\n"})
     repository.git("mv", "src/harbour/schedule.py", "src/harbour/plan.py")
@@ -82,7 +71,31 @@ def test_next_commit_reads_what_changed_alone(store: str, repository: GitReposit
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
-def test_same_commit_is_done_at_once(store: str, repository: GitRepository) -> None:
+MANIFEST = {"cranes/pyproject.toml": '[project]\nname = "cranes"\n'}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "files", "read"),
+    [
+        ({"cranes/a.py": "A = 1\n", "cranes/b.py": "B = 1\n"}, MANIFEST, 9, 3),
+        ({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"}, {".cairnignore": "src/\n"}, 5, 2),
+        ({"levels.raw": b"a\0b"}, {"levels.raw": b"longer\0b"}, 7, 1),
+        ({"levels.raw": b"a\0b"}, {}, 7, 0),
+    ],
+    ids=["new manifest changes collections", "ignore file", "binary file", "no change"],
+)  # fmt: skip
+def test_next_commit_changes_rules_or_binary_files(
+    store: str, repository: GitRepository, tmp_path: Path, first: Any, then: Any, files: int, read: int
+) -> None:
+    for written in (first, then):
+        repository.write(written)
+        repository.commit("Berths")
+        found = index(store, repository)
+    assert (found.is_new, found.files, found.files_read) == (True, files, read)
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_same_commit_is_not_indexed_again(store: str, repository: GitRepository) -> None:
     first = index(store, repository)
     before = bulk_counts(store)
     repository.git("tag", "v1")
@@ -92,15 +105,15 @@ def test_same_commit_is_done_at_once(store: str, repository: GitRepository) -> N
     assert count(store, "SELECT count(*) FROM cairn.refs") == 2
 
 
-def test_other_settings_index_the_same_commit_anew(store: str, repository: GitRepository) -> None:
+def test_other_settings_index_the_same_commit_again(store: str, repository: GitRepository) -> None:
     first = index(store, repository)
     fewer = Layers({"index": {"exclude": ["tests/"]}})
     found = index(store, repository, layers=fewer)
     assert (found.is_new, found.files, found.files_read) == (True, first.files - 1, 0)
-    assert found.snapshot != first.snapshot  # servers keep what they read by its id
+    assert found.snapshot != first.snapshot  # Servers cache data by the snapshot's id.
 
 
-def test_vectors_made_otherwise_are_refused(store: str, repository: GitRepository) -> None:
+def test_vectors_of_another_recipe_are_refused(store: str, repository: GitRepository) -> None:
     index(store, repository)
     repository.write({"a.py": "def new_harbour(): pass\n"})
     repository.commit("More")
@@ -110,21 +123,19 @@ def test_vectors_made_otherwise_are_refused(store: str, repository: GitRepositor
     assert bulk_counts(store) == before
 
 
-def test_second_branch_reads_its_changes_alone(store: str, tmp_path: Path) -> None:
+def test_second_branch_reads_only_its_changes(store: str, tmp_path: Path) -> None:
     repository = harbour(tmp_path / "harbour", **many_files(60))
     first = index(store, repository)
     assert first.files_read == first.files == 66
     repository.git("checkout", "--quiet", "-b", "fleet")
-    changed = {path: text + f"\n\nLENGTH = {len(text)}\n" for path, text in many_files(20).items()}
-    repository.write(changed)
+    repository.write({path: f"{text}\n\nLENGTH = {len(text)}\n" for path, text in many_files(20).items()})
     repository.commit("Lengths")
     found = index(store, repository, "fleet")
     assert (found.files, found.files_read) == (66, 20)
     assert found.embedded == found.chunks_new == 20
     assert_equal_to_checkout(store, repository, "fleet", tmp_path)
     assert_equal_to_checkout(store, repository, "main", tmp_path)
-    back = index(store, repository, "main")
-    assert not back.is_new
+    assert not index(store, repository, "main").is_new
 
 
 def test_reverted_files_are_not_read_again(store: str, repository: GitRepository, tmp_path: Path) -> None:
@@ -138,48 +149,18 @@ def test_reverted_files_are_not_read_again(store: str, repository: GitRepository
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
-def test_new_binary_version_is_noted_and_read_once(store: str, repository: GitRepository) -> None:
-    for content in (b"a\0b", b"longer\0b"):
-        repository.write({"data/levels.raw": content})
-        repository.commit("Levels")
-        assert index(store, repository).files_read >= 1
-    repository.commit("Nothing")
-    assert index(store, repository).files_read == 0
-
-
-def test_new_manifest_changes_collections(store: str, repository: GitRepository, tmp_path: Path) -> None:
-    repository.write({"cranes/arm.py": "def lift(): pass\n", "cranes/base.py": "def stand(): pass\n"})
-    repository.commit("Cranes")
-    index(store, repository)
-    repository.write({"cranes/pyproject.toml": '[project]\nname = "cranes"\n'})
-    repository.commit("A project of their own")
-    assert index(store, repository).files_read == 3
-    assert_equal_to_checkout(store, repository, "main", tmp_path)
-
-
-def test_ignore_file_takes_files_out_and_in(store: str, repository: GitRepository, tmp_path: Path) -> None:
-    repository.write({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"})
-    repository.commit("Plans")
-    assert index(store, repository).files == 7
-    repository.write({".cairnignore": "src/\n"})
-    repository.commit("Other plans")
-    found = index(store, repository)
-    assert (found.files, found.files_read) == (5, 2)
-    assert_equal_to_checkout(store, repository, "main", tmp_path)
-
-
 def test_settings_file_of_the_commit_counts(store: str, repository: GitRepository, tmp_path: Path) -> None:
     repository.write(
         {".cairn.toml": '[index]\nexclude = ["tests/"]\n\n[index.collections]\nall-tides = ["*tides*"]\n'}
     )
     repository.commit("Settings")
     index(store, repository)
-    told = assert_equal_to_checkout(store, repository, "main", tmp_path)
-    assert "tests/test_berths.py" not in told.pages
-    assert {row[5] for row in told.tables["files"]} >= {"all-tides", "harbour-source"}
+    content = assert_equal_to_checkout(store, repository, "main", tmp_path)
+    assert "tests/test_berths.py" not in content.pages
+    assert {row[5] for row in content.tables["files"]} >= {"all-tides", "harbour-source"}
 
 
-def test_fork_shares_files_and_has_lists_of_its_own(
+def test_fork_shares_files_and_has_its_own_lists(
     store: str, repository: GitRepository, tmp_path: Path
 ) -> None:
     index(store, repository)
@@ -194,18 +175,15 @@ def test_fork_shares_files_and_has_lists_of_its_own(
     assert (found.files, found.files_read, found.embedded) == (6, 1, 1)
     assert count(store, "SELECT count(*) FROM cairn.pools") == 1
     assert count(store, "SELECT count(DISTINCT repository) FROM cairn.segments") == 2
-    told = assert_equal_to_checkout(store, fork, "main", tmp_path, "ada/my-harbour")
-    assert "src/harbour/secret.py" not in told.pages
+    content = assert_equal_to_checkout(store, fork, "main", tmp_path, "ada/my-harbour")
+    assert "src/harbour/secret.py" not in content.pages
     with snapshot_reader(store, "ada/my-harbour", "main") as reader:
-        # Not the name of the repository that it is a fork of, which its readers may not see.
+        # Its readers may not see the name of the original repository.
         assert {each.name.rpartition("-")[0] for each in reader.stats().collections} == {"my-harbour"}
     assert_equal_to_checkout(store, repository, "main", tmp_path)
-    with psycopg.connect(store) as owner:
-        subjects = owner.execute(
-            "SELECT count(*) FROM cairn.snapshot_parts p JOIN cairn.repositories r ON r.id = p.repository"
-            " WHERE r.name = 'ada/my-harbour' AND p.name = 'commits'"
-        ).fetchone()
-    assert subjects == (1,)
+    commits = """SELECT count(*) FROM cairn.snapshot_parts p JOIN cairn.repositories r ON r.id = p.repository
+        WHERE r.name = 'ada/my-harbour' AND p.name = 'commits'"""
+    assert count(store, commits) == 1
 
 
 def test_unrelated_repositories_share_nothing(store: str, repository: GitRepository, tmp_path: Path) -> None:
@@ -217,7 +195,7 @@ def test_unrelated_repositories_share_nothing(store: str, repository: GitReposit
     assert count(store, "SELECT count(*) FROM cairn.pools") == 2
 
 
-def test_many_segments_become_one(
+def test_many_segments_are_merged(
     store: str, repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.index.postgres.lists.MOST_SEGMENTS", 4)
@@ -239,9 +217,7 @@ def test_many_files_are_read_by_workers(store: str, tmp_path: Path, monkeypatch:
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
-def test_shallow_clone_has_the_history_that_it_has(
-    store: str, repository: GitRepository, tmp_path: Path
-) -> None:
+def test_shallow_clone_has_no_root_commits(store: str, repository: GitRepository, tmp_path: Path) -> None:
     repository.write({"a.py": "def new_harbour(): pass\n"})
     repository.commit("Later berths")
     shallow = tmp_path / "shallow" / "harbour"
@@ -272,35 +248,32 @@ def test_clone_url_is_fetched_and_later_updated(
     store: str, repository: GitRepository, tmp_path: Path, bare_data_dir: Path
 ) -> None:
     url = f"file://{repository.folder}"
-    said: list[str] = []
-    first = index(store, url, progress=said.append)
+    messages: list[str] = []
+    first = index(store, url, progress=messages.append)
     assert first.repository == "harbour"
-    assert any(text.startswith("Cloning") for text in said)
+    assert any(text.startswith("Cloning") for text in messages)
     repository.git("checkout", "--quiet", "-b", "next")
     repository.write({"a.py": "def new_harbour(): pass\n"})
     repository.commit("Next berths")
-    found = index(store, url, progress=said.append)
+    found = index(store, url, progress=messages.append)
     assert (found.ref, found.files_read) == ("next", 1)
-    assert any(text.startswith("Fetching") for text in said)
+    assert any(text.startswith("Fetching") for text in messages)
     assert_equal_to_checkout(store, repository, "next", tmp_path)
-    (lock,) = (bare_data_dir / "team" / "clones").glob("*.git")
-    (lock / "packed-refs.lock").touch()
-    (lock / "refs" / "heads").mkdir(parents=True, exist_ok=True)
-    (lock / "refs" / "heads" / "next.lock").touch()
+    (clone,) = (bare_data_dir / "team" / "clones").glob("*.git")
+    (clone / "packed-refs.lock").touch()
+    (clone / "refs" / "heads").mkdir(parents=True, exist_ok=True)
+    (clone / "refs" / "heads" / "next.lock").touch()
     repository.commit("After a crash")
     assert index(store, url).is_new
 
 
-def test_remote_without_a_main_branch_is_indexed_where_it_stands(
-    store: str, repository: GitRepository, bare_data_dir: Path
-) -> None:
+def test_remote_with_a_detached_head_is_indexed_at_its_head(store: str, repository: GitRepository) -> None:
     repository.git("checkout", "--quiet", "--detach")
-    url = f"file://{repository.folder}"
     head = repository.git("rev-parse", "HEAD")
-    # As in any clone, which lists this one as well.
+    # Any clone has this ref, which git lists as well.
     repository.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/next")
     for _ in range(2):
-        found = index(store, url)
+        found = index(store, f"file://{repository.folder}")
         assert (found.ref, found.commit) == ("HEAD", head)
 
 
@@ -326,16 +299,15 @@ def _listing(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_unknown_ref_lists_what_there_is(store: str, repository: GitRepository) -> None:
+def test_unknown_ref_lists_branches_and_tags(store: str, repository: GitRepository) -> None:
     repository.git("tag", "v1")
     with pytest.raises(InvalidRequestError, match=r"nowhere is not there.*main, v1"):
         index(store, repository, "nowhere")
     for hostile in ("--upload-pack=touch x", "main\nHEAD", "HEAD^{tree}"):
         with pytest.raises(InvalidRequestError, match="not the name"):
             index(store, repository, hostile)
-    assert index(store, repository, repository.git("rev-parse", "HEAD")[:10]).ref == repository.git(
-        "rev-parse", "HEAD"
-    )
+    head = repository.git("rev-parse", "HEAD")
+    assert index(store, repository, head[:10]).ref == head
 
 
 def test_repository_of_another_history_may_not_take_a_name(
@@ -382,35 +354,19 @@ def test_links_submodules_and_hostile_names_are_left_out(
 
 def test_partial_clone_says_what_it_lacks(store: str, repository: GitRepository, tmp_path: Path) -> None:
     repository.git("config", "uploadpack.allowFilter", "true")
-    repository.git(
-        "clone",
-        "--quiet",
-        "--no-checkout",
-        "--filter=blob:none",
-        f"file://{repository.folder}",
-        str(tmp_path / "partial"),
-    )
+    url, partial = f"file://{repository.folder}", tmp_path / "partial"
+    repository.git("clone", "--quiet", "--no-checkout", "--filter=blob:none", url, str(partial))
     with pytest.raises(TeamError, match="partial clone"):
-        index(store, tmp_path / "partial")
+        index(store, partial)
     assert bulk_counts(store)["snapshots"] == 0
 
 
 def test_runs_of_one_repository_wait_for_each_other(store: str, repository: GitRepository) -> None:
-    said: list[str] = []
-    waits = threading.Event()
-
-    def progress(text: str) -> None:
-        said.append(text)
-        waits.set()
-
-    with (
-        psycopg.connect(store, autocommit=True) as other,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (of_name("harbour"),))
-        run = pool.submit(index, store, repository, progress=progress)
-        assert waits.wait(20)
-        assert "waits" in said[0]
+    messages: Queue[str] = Queue()
+    with psycopg.connect(store, autocommit=True) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (repository_lock("harbour"),))
+        run = pool.submit(index, store, repository, progress=messages.put)
+        assert "waits" in messages.get(timeout=20)
         assert not run.done()
         other.execute("SELECT pg_advisory_unlock_all()")
         assert run.result().is_new

@@ -1,16 +1,15 @@
-"""What each caller sees of a team's index as a whole: its own repositories, and whether the servers answer."""
+"""The overview of a team's index: each caller sees its own repositories and the state of the servers."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.conftest import ask
 from tests.serving import until
 from tests.team.git_repositories import harbour, index
-from tests.team.team_server import LIGHTHOUSE, TeamStore
+from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store
 
 from cairn import protocol
 from cairn.engine import stored
@@ -18,22 +17,28 @@ from cairn.engine.overview import Overview, overview
 from cairn.engine.stored import StoredEngine
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.index.postgres.connection import Store
+from cairn.team.local_server import LocalServer
 
 
-@pytest.fixture
-def engine(postgres: str, tmp_path: Path, bare_data_dir: Path) -> Iterator[StoredEngine]:
-    store = TeamStore.prepared(postgres)
-    repository = harbour(
-        tmp_path / "harbour", **{"<img src=x onerror=alert(1)>.py": "def lure(): ...\n", "blob": "\0\1"}
-    )
-    index(store.url, repository)
-    repository.git("checkout", "--quiet", "-b", "pier")
-    repository.commit("A pier")
-    index(store.url, repository)
-    index(store.url, harbour(tmp_path / "lighthouse", **LIGHTHOUSE))
-    store.reader("ada", everything=True)
-    store.reader("bob", "harbour")
-    store.reader("eve")
+@pytest.fixture(scope="module")
+def store(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamStore]:
+    folder = tmp_path_factory.mktemp("overview")
+    with own_store(postgres_server, folder) as store:
+        hostile = {"<img src=x onerror=alert(1)>.py": "def lure(): ...\n", "blob": "\0\1"}
+        repository = harbour(folder / "harbour", **hostile)
+        index(store.url, repository)
+        repository.git("checkout", "--quiet", "-b", "pier")
+        repository.commit("A pier")
+        index(store.url, repository)
+        index(store.url, harbour(folder / "lighthouse", **LIGHTHOUSE))
+        store.reader("ada", everything=True)
+        store.reader("bob", "harbour")
+        store.reader("eve")
+        yield store
+
+
+@pytest.fixture(scope="module")
+def engine(store: TeamStore) -> Iterator[StoredEngine]:
     made = StoredEngine(Store([store.server_url]))
     yield made
     made.stop()
@@ -64,7 +69,7 @@ def test_each_caller_sees_its_own_repositories(engine: StoredEngine) -> None:
     assert "lighthouse" not in repr(names["bob"])
 
 
-def test_repository_is_told_with_commit_age_and_size(engine: StoredEngine) -> None:
+def test_repository_has_its_commit_age_and_size(engine: StoredEngine) -> None:
     seen = seen_by(engine, "bob")
     assert seen.team is not None
     (found,) = seen.team.repositories
@@ -79,16 +84,16 @@ def test_repository_is_told_with_commit_age_and_size(engine: StoredEngine) -> No
     assert folder.writer is None
 
 
-def test_servers_are_told_with_whether_they_answer(engine: StoredEngine, postgres: str) -> None:
+def test_overview_shows_whether_servers_answer(engine: StoredEngine) -> None:
     seen = seen_by(engine, "bob")
     assert seen.team is not None
     assert seen.team.servers is not None
     assert [(each.role, each.answers) for each in seen.team.servers] == [("primary", True)]
 
 
-def test_server_that_is_gone_is_told_and_the_others_answer(engine: StoredEngine, postgres: str) -> None:
-    gone = "postgresql://somebody:Secret-9@127.0.0.1:9/nowhere"
-    other = StoredEngine(Store([TeamStore(postgres, postgres).url, gone]))
+def test_server_that_is_gone_is_shown_and_the_others_answer(store: TeamStore) -> None:
+    gone = "postgresql://ann:Secret-9@127.0.0.1:9/nowhere"
+    other = StoredEngine(Store([store.url, gone]))
     try:
         seen = seen_by(other, "ada")
         assert seen.team is not None
@@ -114,7 +119,7 @@ def test_more_repositories_than_are_searched_at_once_are_all_listed(
     assert folder.shares
 
 
-def test_points_are_those_of_all_callers_without_what_they_asked(engine: StoredEngine) -> None:
+def test_timings_of_all_callers_do_not_contain_their_queries(engine: StoredEngine) -> None:
     with engine.asked("ada", "") as asked:
         ask(asked, "search", protocol.SearchParams("kindle the lamp"))
     seen = seen_by(engine, "bob")

@@ -1,4 +1,4 @@
-"""The trial server: up and down again, any number of times, and where it lies."""
+"""The trial server: starting and stopping it, and its folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from tests.postgres import execute
 
-from cairn.errors import TeamError
 from cairn.team import trial
-from cairn.team.local_server import LocalServer
 
 
 def test_trial_goes_up_and_down_and_keeps_its_data(server_folder: Path) -> None:
@@ -22,7 +20,10 @@ def test_trial_goes_up_and_down_and_keeps_its_data(server_folder: Path) -> None:
     assert trial.down(folder) == nothing
     assert not folder.exists()
 
-    first = trial.up(folder)
+    # The server outlives the process that starts it.
+    program = "import pathlib, sys; from cairn.team import trial; trial.up(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", program, str(folder)], check=True, timeout=60)
+    first = trial.state(folder)
     assert first.running
     assert first.url
     execute(first.url, "CREATE TABLE kept AS SELECT '[1,2]'::vector AS a")
@@ -36,31 +37,13 @@ def test_trial_goes_up_and_down_and_keeps_its_data(server_folder: Path) -> None:
     assert execute(first.url, "SELECT a::text FROM kept") == [("[1,2]",)]
 
 
-def test_trial_survives_the_process_that_took_it_up(server_folder: Path) -> None:
-    folder = server_folder / "trial"
-    program = "import pathlib, sys; from cairn.team import trial; trial.up(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", program, str(folder)], check=True, timeout=60)
-    assert trial.state(folder).running
-    trial.down(folder)
-    assert not LocalServer(folder).running()
-
-
-def test_missing_client_is_reported_with_the_command_that_installs_it(
-    server_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(TeamError, match=r"pip install 'cairn-ls\[team-trial\]'"):
-        trial.up(server_folder / "trial")
-
-
-def test_trial_lies_in_the_data_folder_unless_the_server_cannot_get_there(
+def test_trial_folder_is_the_data_folder_where_the_server_can_reach_it(
     tmp_path: Path, server_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_DATA_DIR", str(server_folder / "data"))
     assert trial.trial_folder() == server_folder / "data" / "team-trial"
     tmp_path.chmod(0o700)
     monkeypatch.setenv("CAIRN_DATA_DIR", str(tmp_path / "data"))
-    runs_as_another = sys.platform != "win32" and os.geteuid() == 0
-    assert trial.trial_folder() == (
-        Path("/var/lib/cairn/team-trial") if runs_as_another else tmp_path / "data" / "team-trial"
-    )
+    is_root = sys.platform != "win32" and os.geteuid() == 0
+    expected = "/var/lib/cairn/team-trial" if is_root else tmp_path / "data" / "team-trial"
+    assert trial.trial_folder() == Path(expected)

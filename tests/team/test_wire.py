@@ -1,4 +1,4 @@
-"""What a clone and a team's server exchange: every kind of value, what is none of them, and whom the server answers with what."""
+"""The exchange between a clone and a team's server: values, invalid data, and what each reader may read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 from tests.postgres import execute
 from tests.serving import Answer, Served
-from tests.team.git_repositories import GitRepository, harbour, index
-from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
+from tests.team.shared_town import Town
 
 from cairn.chunking.model import Chunk
 from cairn.engine.stored import StoredEngine
@@ -41,7 +40,6 @@ from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal, TextHit
 from cairn.protocol.chunk_type import ChunkType
-from cairn.team.local_server import LocalServer
 
 # --- values --------------------------------------------------------------------------------------------
 
@@ -60,7 +58,8 @@ filters = st.builds(
     folders=st.lists(st.tuples(text, names), max_size=2).map(tuple),
 )  # fmt: skip
 chunks = st.builds(
-    Chunk, position=number, start_line=number, end_line=number, text=text, type=st.sampled_from(ChunkType), title=text, defines=names
+    Chunk, position=number, start_line=number, end_line=number, text=text,
+    type=st.sampled_from(ChunkType), title=text, defines=names,
 )  # fmt: skip
 records = st.one_of(
     chunks,
@@ -71,13 +70,17 @@ records = st.one_of(
     st.builds(Hit, number, real),
     st.builds(FoundName, number, text, text),
     st.builds(
-        DefinitionPlace, number, text, text, text, text, text, has_signature=st.booleans(), position=number, in_degree=number
+        DefinitionPlace, number, text, text, text, text, text,
+        has_signature=st.booleans(), position=number, in_degree=number,
     ),
     st.builds(KeywordCounts, number, st.dictionaries(text, number, max_size=3)),
     st.builds(Postings, array("int32"), array("uint8"), array("uint8")),
     st.builds(Statistics, number, number, st.lists(number, max_size=3)),
     st.builds(Literal, text, st.booleans(), st.booleans()),
-    st.builds(ExactMatches, st.lists(st.builds(TextHit, number, real, number, number), max_size=2).map(tuple), st.booleans()),
+    st.builds(
+        ExactMatches,
+        st.lists(st.builds(TextHit, number, real, number, number), max_size=2).map(tuple), st.booleans(),
+    ),
 )  # fmt: skip
 leaves = st.one_of(
     st.none(), st.booleans(), number, real, text, st.binary(max_size=20), st.sampled_from(ChunkType), records,
@@ -87,16 +90,20 @@ keys = st.one_of(text, number, st.tuples(text, number))
 values = st.recursive(
     leaves,
     lambda inside: st.one_of(
-        st.lists(inside, max_size=3), st.lists(inside, max_size=3).map(tuple), st.dictionaries(keys, inside, max_size=3)
+        st.lists(inside, max_size=3),
+        st.lists(inside, max_size=3).map(tuple),
+        st.dictionaries(keys, inside, max_size=3),
     ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether both are equal, and of the same kind in every part."""
+    """Whether both are equal, and every part has the same type."""
     if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")  # fmt: skip
+        has_nan = one.dtype.kind == "f"
+        same_type = isinstance(other, np.ndarray) and one.dtype == other.dtype
+        return same_type and np.array_equal(one, other, equal_nan=has_nan)
     if type(one) is not type(other):
         return False
     if attrs.has(type(one)):
@@ -122,20 +129,22 @@ def test_numbers_of_numpy_arrive_as_plain_ones_and_sets_as_lists() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), Path("a"), 1j, np.dtype("int8"), {"a": object()}, KeyError])
-def test_what_readers_do_not_exchange_is_not_sent(value: Any) -> None:
+def test_value_of_another_type_is_not_sent(value: Any) -> None:
     with pytest.raises(TypeError):
         dumps(value)
 
 
+tags = "Chunk ChunkFilter Hit Postings Literal StoredChunk tuple map array bytes type Path".split()
+dtypes = st.sampled_from(["int8", "object", "int64", "S9"])
 plain = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), text),
     lambda inside: st.one_of(
         st.lists(inside, max_size=4),
-        st.dictionaries(st.sampled_from("Chunk ChunkFilter Hit Postings Literal StoredChunk tuple map array bytes type Path".split()), inside, max_size=2),
-        st.builds(lambda *given: {"array": list(given)}, st.sampled_from(["int8", "object", "int64", "S9"]), inside, inside),
+        st.dictionaries(st.sampled_from(tags), inside, max_size=2),
+        st.builds(lambda *given: {"array": list(given)}, dtypes, inside, inside),
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(st.one_of(st.binary(max_size=60), plain.map(lambda value: json.dumps(value).encode())))
@@ -163,7 +172,7 @@ def test_hostile_json_is_read_or_refused_and_nothing_else(data: bytes) -> None:
         b'{"Literal": [7]}',
     ],
 )
-def test_what_is_no_value_is_refused(data: bytes) -> None:
+def test_invalid_values_are_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         loads(data)
 
@@ -174,18 +183,16 @@ _SECRET = "buried_treasure"
 
 
 @frozen
-class Town:
-    """A repository with a private fork, another repository, and a server."""
+class Exchange:
+    """The town's server with a private fork of the harbour: ada sees only the harbour, and bob everything."""
 
-    store: TeamStore
     served: Served
+    url: str
     engine: StoredEngine
     ada: str
-    """The token of who sees the harbour alone."""
     bob: str
-    """The token of who sees everything."""
     snapshots: Mapping[str, int]
-    """Ids by repository."""
+    """The snapshots' ids by repository."""
     commits: Mapping[str, str]
 
     def post(self, path: str, body: bytes, token: str | None = None) -> Answer:
@@ -198,43 +205,33 @@ class Town:
 
 
 @pytest.fixture(scope="module")
-def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
-    with own_store(postgres_server, folder) as store:
-        first = harbour(folder / "harbour")
-        index(store.url, first)
-        fork = first.clone(folder / "fork")
-        fork.write({"src/harbour/map.py": f'def {_SECRET}():\n    """Where it lies: seven steps north."""\n'})
-        fork.commit("A map")
-        index(store.url, fork, name="fork")
-        other = GitRepository(folder / "lighthouse", LIGHTHOUSE)
-        index(store.url, other)
-        ids = execute(
-            store.url,
-            "SELECT r.name, s.id FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository",
-        )
-        pools: Any = dict(execute(store.url, "SELECT name, pool FROM cairn.repositories"))  # type: ignore[arg-type]
-        assert pools["harbour"] == pools["fork"], "a fork shares the rows"
-        commits = {
-            each: made.git("rev-parse", "HEAD")
-            for each, made in (("harbour", first), ("fork", fork), ("lighthouse", other))
-        }
-        asked = StoredEngine(Store([store.server_url]))
-        with team_serving(store.server_url, log=folder / "log") as served:
-            ada, bob = store.reader("ada", "harbour"), store.reader("bob", everything=True)
-            yield Town(store, served, asked, ada, bob, dict(ids), commits)  # type: ignore[arg-type]
-        asked.stop()
+def exchange(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exchange]:
+    fork = town.harbour.clone(tmp_path_factory.mktemp("fork") / "fork")
+    fork.write({"src/harbour/map.py": f'def {_SECRET}():\n    """Where it lies: seven steps north."""\n'})
+    fork.commit("A map")
+    town.index(fork, name="fork")
+    rows: Any = execute(
+        town.store.url,
+        """SELECT r.name, s.id, s.commit, r.pool FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot
+           JOIN cairn.repositories r ON r.id = s.repository WHERE f.ref = 'main'""",
+    )
+    snapshots, commits, pools = ({row[0]: row[column] for row in rows} for column in (1, 2, 3))
+    assert pools["harbour"] == pools["fork"], "a fork shares the rows"
+    engine = StoredEngine(Store([town.store.server_url]))
+    sees_all = town.store.reader("wes", everything=True)
+    yield Exchange(town.served, town.store.url, engine, town.ada, sees_all, snapshots, commits)
+    engine.stop()
 
 
-def test_snapshots_of_others_are_refused_as_those_that_do_not_exist(town: Town) -> None:
+def test_hidden_snapshots_are_refused_as_those_that_do_not_exist(exchange: Exchange) -> None:
     body = dumps(["page", ["README.md"]])
     for repository in ("fork", "lighthouse"):
-        number = town.snapshots[repository]
-        assert town.post(f"read/{number}", body, town.bob).status == 200
-        for token, snapshot in ((town.ada, number), (town.bob, 999_999)):
+        number = exchange.snapshots[repository]
+        assert exchange.post(f"read/{number}", body, exchange.bob).status == 200
+        for token, snapshot in ((exchange.ada, number), (exchange.bob, 999_999)):
             answers = [
-                town.post(f"read/{snapshot}", body, token),
-                town.served.ask(f"/team/v1/catalogue/{snapshot}", token=token),
+                exchange.post(f"read/{snapshot}", body, token),
+                exchange.served.ask(f"/team/v1/catalogue/{snapshot}", token=token),
             ]
             for answer in answers:
                 assert answer.status == 404
@@ -242,125 +239,136 @@ def test_snapshots_of_others_are_refused_as_those_that_do_not_exist(town: Town) 
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "-1", "1.5", "a", "%00", "\uff11", "9" * 18, "9" * 19, "9" * 5_000, "1%2F2", "1;1", "1 OR 1"]
-)  # fmt: skip
-def test_what_is_no_snapshot_is_not_found(town: Town, number: str) -> None:
+    "number",
+    ["0", "-1", "1.5", "a", "%00", "\uff11", "9" * 18, "9" * 19, "9" * 5_000, "1%2F2", "1;1", "1 OR 1"],
+)
+def test_unknown_and_invalid_snapshots_are_not_found(exchange: Exchange, number: str) -> None:
     path = "".join(f"%{byte:02X}" if byte > 126 or byte == 32 else chr(byte) for byte in number.encode())
     for answer in (
-        town.post(f"read/{path}", dumps(["page", ["README.md"]])),
-        town.served.ask(f"/team/v1/catalogue/{path}", token=town.ada),
+        exchange.post(f"read/{path}", dumps(["page", ["README.md"]])),
+        exchange.served.ask(f"/team/v1/catalogue/{path}", token=exchange.ada),
     ):
         assert answer.status == 404
 
 
-def test_catalogue_names_nothing_of_a_fork_or_another_repository(town: Town) -> None:
-    answer = town.served.ask(f"/team/v1/catalogue/{town.snapshots['harbour']}", token=town.ada)
-    memory = unpacked_catalogue(town.snapshots["harbour"], answer.body)
+def test_catalogue_names_nothing_of_a_fork_or_another_repository(exchange: Exchange) -> None:
+    answer = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['harbour']}", token=exchange.ada)
+    memory = unpacked_catalogue(exchange.snapshots["harbour"], answer.body)
     found = memory.connect().execute("SELECT path FROM files").fetchall()
     assert ("src/harbour/tides.py",) in found
     assert not {("src/harbour/map.py",), ("src/lighthouse/lamp.py",)} & set(found)
     assert _SECRET.encode() not in memory.database.serialize("main")
-    whole = town.served.ask(f"/team/v1/catalogue/{town.snapshots['fork']}", token=town.bob)
+    whole = exchange.served.ask(f"/team/v1/catalogue/{exchange.snapshots['fork']}", token=exchange.bob)
     assert b"map.py" in unpacked_catalogue(1, whole.body).database.serialize("main")
 
 
-def test_chunks_of_a_fork_are_not_read_by_their_ids(town: Town) -> None:
-    every = [number for (number,) in execute(town.store.url, "SELECT id FROM cairn.chunks")]
-    (secret,) = town.post(
-        f"read/{town.snapshots['fork']}", dumps(["defining", [[_SECRET], 9, ChunkFilter()]]), town.bob
+def test_chunks_of_a_fork_are_not_read_by_their_ids(exchange: Exchange) -> None:
+    every = [number for (number,) in execute(exchange.url, "SELECT id FROM cairn.chunks")]
+    (secret,) = exchange.post(
+        f"read/{exchange.snapshots['fork']}", dumps(["defining", [[_SECRET], 9, ChunkFilter()]]), exchange.bob
     ).json
     hidden = secret["Hit"][0]
     assert hidden in every
-    assert hidden not in town.read("chunks", every)
-    assert len(town.read("chunks", every)) > 5
-    assert hidden not in {each.id for each in town.read("outlines", every).values()}
+    assert hidden not in exchange.read("chunks", every)
+    assert len(exchange.read("chunks", every)) > 5
+    assert hidden not in {each.id for each in exchange.read("outlines", every).values()}
     for name in ("places", "packed_tables"):
-        assert hidden not in town.read(name, every)
-    assert hidden not in town.read("static_vectors", every)[0].tolist()
+        assert hidden not in exchange.read(name, every)
+    assert hidden not in exchange.read("static_vectors", every)[0].tolist()
     vector = np.ones(256, np.int8)
-    assert hidden not in town.read("static_similarities", every, vector)
-    assert hidden not in {hit.chunk_id for hit in town.read("nearest_static", vector, 500, ChunkFilter())}
+    assert hidden not in exchange.read("static_similarities", every, vector)
+    assert hidden not in {hit.chunk_id for hit in exchange.read("nearest_static", vector, 500, ChunkFilter())}
     for first in ([], every):
-        assert town.read("containing", Literal("seven steps north"), 9, ChunkFilter(), 1e9, first).hits == ()
-    assert town.read("word_counts", [_SECRET, "treasure"], 100).matching == {_SECRET: 0, "treasure": 0}
-    assert town.read("documents", ["treasur", "buri"]) == {}
-    assert town.read("stems_starting", "treas", 1e9) == {}
-    assert town.read("names_matching", "b", "buried*") == []
-    assert town.read("definitions", [_SECRET], 9, 9) == []
-    assert town.read("symbols_naming", ["buried"], 9) == []
-    assert town.read("page", "src/harbour/map.py") == []
-    assert town.read("absent", ["treasure"]) == ["treasure"]
+        assert (
+            exchange.read("containing", Literal("seven steps north"), 9, ChunkFilter(), 1e9, first).hits == ()
+        )
+    assert exchange.read("word_counts", [_SECRET, "treasure"], 100).matching == {_SECRET: 0, "treasure": 0}
+    assert exchange.read("documents", ["treasur", "buri"]) == {}
+    assert exchange.read("stems_starting", "treas", 1e9) == {}
+    assert exchange.read("names_matching", "b", "buried*") == []
+    assert exchange.read("definitions", [_SECRET], 9, 9) == []
+    assert exchange.read("symbols_naming", ["buried"], 9) == []
+    assert exchange.read("page", "src/harbour/map.py") == []
+    assert exchange.read("absent", ["treasure"]) == ["treasure"]
 
 
-def test_locate_tells_of_nothing_that_one_may_not_see(town: Town) -> None:
+def test_locate_finds_only_visible_snapshots(exchange: Exchange) -> None:
     def located(token: str, *commits: str) -> Any:
-        return town.post("locate", json.dumps({"commits": commits}).encode(), token).json
+        return exchange.post("locate", json.dumps({"commits": commits}).encode(), token).json
 
-    fork, first, other = (town.commits[name] for name in ("fork", "harbour", "lighthouse"))
-    assert located(town.bob, fork, first)["repository"] == "fork"
-    found = located(town.ada, fork, first)
+    fork, first, other = (exchange.commits[name] for name in ("fork", "harbour", "lighthouse"))
+    assert located(exchange.bob, fork, first)["repository"] == "fork"
+    found = located(exchange.ada, fork, first)
     assert (found["repository"], found["commit"], found["behind"]) == ("harbour", first, 1)
-    assert located(town.ada, other) is None
-    assert located(town.ada, "0" * 40) is None
-    assert located(town.ada) is None
+    assert located(exchange.ada, other) is None
+    assert located(exchange.ada, "0" * 40) is None
+    assert located(exchange.ada) is None
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[]", b"null", b"7", b'{"commits": 7}', b'{"commits": [7]}', b'{"commits": ["HEAD"]}', b'{"commits": [null]}',
-        b'{"commits": ["%s"]}' % (b"g" * 40), b'{"commits": ["%s"]}' % (b"A" * 40), b'{"commits": {"a": 1}}', b'{"a": NaN}', b"\xff",
-        b'{"commits": [], "commits": []}', b"[" * 5_000,
+        b"", b"{", b"[]", b"null", b"7", b'{"commits": 7}', b'{"commits": [7]}', b'{"commits": ["HEAD"]}',
+        b'{"commits": [null]}', b'{"commits": ["%s"]}' % (b"g" * 40), b'{"commits": ["%s"]}' % (b"A" * 40),
+        b'{"commits": {"a": 1}}', b'{"a": NaN}', b"\xff", b'{"commits": [], "commits": []}', b"[" * 5_000,
     ],
 )  # fmt: skip
-def test_wrong_commits_are_refused(town: Town, body: bytes) -> None:
-    answer = town.post("locate", body)
+def test_wrong_commits_are_refused(exchange: Exchange, body: bytes) -> None:
+    answer = exchange.post("locate", body)
     assert answer.status == 400, answer
     assert answer.json["error"]["code"] in ("invalidParams", "invalidJson")
 
 
-def test_very_many_commits_are_asked_up_to_a_bound(town: Town) -> None:
+def test_locate_looks_up_a_limited_number_of_commits(exchange: Exchange) -> None:
     commits = [f"{number:040x}" for number in range(3_000)]
-    answer = town.post("locate", json.dumps({"commits": [*commits, town.commits["harbour"]]}).encode())
+    answer = exchange.post(
+        "locate", json.dumps({"commits": [*commits, exchange.commits["harbour"]]}).encode()
+    )
     assert (answer.status, answer.json) == (200, None)
-    assert town.post("locate", b" " * 4_000_001).status == 413
+    assert exchange.post("locate", b" " * 4_000_001).status == 413
 
 
 _WRONG = [
-    b"", b"{", b"[]", b"null", b'["page"]', b'["page", "README.md"]', b'[["page"], []]', b'[{"tuple": []}, []]', b"\xff", b"[" * 50_000,
-    b'["nothing", []]', b'["select", ["SELECT 1"]]', b'["_rows", ["SELECT 1"]]', b'["__class__", []]', b'["texts", [[1]]]', b'["close", []]',
-    b'["page", []]', b'["page", ["README.md", 1]]', b'["chunks", [["a"]]]', b'["chunks", [[{"Hit": [1, 2]}]]]',
-    b'["chunks", [7]]', b'["keywords", [["a"], 1, 9, 7]]',
-    b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]', b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
-    b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]', b'["between", ["README.md", "a", {}]]',
+    b"", b"{", b"[]", b"null", b'["page"]', b'["page", "README.md"]', b'[["page"], []]',
+    b'[{"tuple": []}, []]', b"\xff", b"[" * 50_000, b'["nothing", []]', b'["select", ["SELECT 1"]]',
+    b'["_rows", ["SELECT 1"]]', b'["__class__", []]', b'["texts", [[1]]]', b'["close", []]', b'["page", []]',
+    b'["page", ["README.md", 1]]', b'["chunks", [["a"]]]', b'["chunks", [[{"Hit": [1, 2]}]]]',
+    b'["chunks", [7]]', b'["keywords", [["a"], 1, 9, 7]]', b'["between", ["README.md", "a", {}]]',
+    b'["containing", ["a", 9, {"ChunkFilter": []}, 1, []]]',
+    b'["nearest_static", ["a", 9, {"ChunkFilter": []}]]',
+    b'["nearest_static", [{"array": ["int8", [3], "AAAA"]}, 9, {"ChunkFilter": []}]]',
     b'["static_similarities", [[1], {"array": ["float64", [1], "AAAAAAAA8D8="]}]]',
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("body", _WRONG)
-def test_wrong_reads_are_refused(town: Town, body: bytes) -> None:
-    answer = town.post(f"read/{town.snapshots['harbour']}", body)
+def test_wrong_reads_are_refused(exchange: Exchange, body: bytes) -> None:
+    answer = exchange.post(f"read/{exchange.snapshots['harbour']}", body)
     assert answer.status == 400, answer
     assert answer.json["error"]["code"] == "invalidParams"
 
 
+_TEXTS = ["\0", "README.md", "ship", '"', "*", "(", "%", "\ud800", "a" * 5_000]
 _ODD = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary(max_size=8), filters, records, array("int8"), array("float64"),
-    st.sampled_from(["\0", "README.md", "ship", '"', "*", "(", "%", "\ud800", "a" * 5_000, 2**31, 2**63, -1, 10**30, 1e308, np.ones(256, np.int8)]),
+    st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary(max_size=8), filters, records,
+    array("int8"), array("float64"),
+    st.sampled_from([*_TEXTS, 2**31, 2**63, -1, 10**30, 1e308, np.ones(256, np.int8)]),
 )  # fmt: skip
 _ODD_ARGUMENT = st.one_of(
-    _ODD, st.lists(_ODD, max_size=4), st.lists(st.tuples(_ODD, _ODD), max_size=3), st.dictionaries(st.one_of(text, st.integers()), _ODD, max_size=3)
-)  # fmt: skip
+    _ODD,
+    st.lists(_ODD, max_size=4),
+    st.lists(st.tuples(_ODD, _ODD), max_size=3),
+    st.dictionaries(st.one_of(text, st.integers()), _ODD, max_size=3),
+)
 
 
 @given(st.sampled_from(sorted(READS)), st.lists(_ODD_ARGUMENT, max_size=5))
 @settings(max_examples=300)
 def test_odd_arguments_are_answered_or_refused_and_nothing_else(
-    town: Town, name: str, given: list[Any]
+    exchange: Exchange, name: str, given: list[Any]
 ) -> None:
-    asked = dumps([name, given])
     try:
-        answer = town.engine.read("ada", town.snapshots["harbour"], asked)
+        answer = exchange.engine.read("ada", exchange.snapshots["harbour"], dumps([name, given]))
     except WireError:
         return
     assert answer is not None
@@ -368,7 +376,7 @@ def test_odd_arguments_are_answered_or_refused_and_nothing_else(
     assert b"kindle_lamp" not in answer
 
 
-def test_huge_limits_cost_no_more_than_what_there_is(town: Town) -> None:
+def test_huge_limits_do_not_enlarge_answers(exchange: Exchange) -> None:
     for limit in (10**6, 2**31, 2**63, 10**30):
         for name, arguments in (
             ("keywords", [["ship"], ColumnWeights(), limit, ChunkFilter()]),
@@ -379,6 +387,6 @@ def test_huge_limits_cost_no_more_than_what_there_is(town: Town) -> None:
             ("leading_chunks", [["README.md"], limit, ChunkFilter()]),
             ("containing", [Literal("ship"), limit, ChunkFilter(), float(limit), []]),
         ):
-            answer = town.post(f"read/{town.snapshots['harbour']}", dumps([name, arguments]))
+            answer = exchange.post(f"read/{exchange.snapshots['harbour']}", dumps([name, arguments]))
             assert answer.status in (200, 400), (name, limit, answer)
             assert len(answer.body) < 20_000

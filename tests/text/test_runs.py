@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.text.identifiers import identifier_words
-from cairn.text.runs import Remembered, ascii_runs
+from cairn.text.runs import RunCache, ascii_runs
 
 _ASCII = st.text(st.characters(max_codepoint=127))
 _NAMES = st.text("aAbBsS19_- .", max_size=40)
@@ -31,14 +31,14 @@ def test_cache_computes_each_run_once() -> None:
         computed.append(run)
         return len(run)
 
-    remembered = Remembered(compute, most=10)
+    remembered = RunCache(compute, most=10)
 
     assert [remembered[run] for run in ("ship", "sail", "ship", "harbour")] == [4, 4, 4, 7]
     assert computed == ["ship", "sail", "harbour"]
 
 
 def test_cache_is_bounded() -> None:
-    remembered = Remembered(len, most=3)
+    remembered = RunCache(len, most=3)
 
     for number in range(100):
         assert remembered[str(number)] == len(str(number))

@@ -1,26 +1,29 @@
-"""A real `cairn serve` over a small project, and a client that keeps its cookie as a browser does."""
+"""Fixtures: a real `cairn serve` over a small project, and a client that stores its cookie like a browser."""
 
 from __future__ import annotations
 
 import http.client
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 from attrs import define
-from tests.data_folder import made_data_dir
-from tests.harbour import HARBOUR
+from tests.data_folder import create_data_dir
+from tests.harbour import HARBOUR, write_files
 from tests.serving import PATIENCE_SECONDS, Answer, Served, serving, until
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-"""What must be shown as it is wherever it stands."""
+"""A text that pages must escape."""
+_CODE_OR_SPACE = re.compile(r"(<(code|pre)\b.*?</\2>)|\s+", re.DOTALL)
 
 
 @define
 class Browser:
-    """Asks as a page of this server does, or as a person who follows a link."""
+    """Sends requests like a page of this server, or like a person who follows a link."""
 
     served: Served
     cookie: str = ""
@@ -51,23 +54,32 @@ class Browser:
         return answer
 
     def page(self, path: str, /, **values: str) -> str:
-        """The text of a page that must be there."""
-        answer = self.ask(f"{path}?{urlencode(values)}" if values else path)
-        assert answer.status == 200, answer
-        return answer.body.decode()
+        """Return the HTML of an existing page."""
+        return self._html(f"{path}?{urlencode(values)}" if values else path, {})
 
     def fragment(self, path: str, /, **values: str) -> str:
-        """The text of a part of a page, as a script asks for it."""
-        answer = self.ask(f"{path}?{urlencode(values)}", headers={"Cairn-Fragment": "1"})
+        """Return the HTML of a part of a page, as a script requests it."""
+        return self._html(f"{path}?{urlencode(values)}", {"Cairn-Fragment": "1"})
+
+    def _html(self, path: str, headers: dict[str, str]) -> str:
+        answer = self.ask(path, headers=headers)
         assert answer.status == 200, answer
-        return answer.body.decode()
+        return html_of(answer)
+
+
+def html_of(answer: Answer) -> str:
+    """Return the HTML of an answer, with single spaces outside of code."""
+    return _CODE_OR_SPACE.sub(lambda found: found[1] or " ", answer.body.decode())
+
+
+def one_time_link(served: Served) -> str:
+    return served.ask("/ui/link", method="POST", body=b"").body.decode()
 
 
 def signed_in(served: Served) -> Browser:
-    """A browser with a session of its own."""
+    """Return a browser with a new session."""
     browser = Browser(served)
-    link = served.ask("/ui/link", method="POST", body=b"").body.decode()
-    assert browser.ask(link).status == 303
+    assert browser.ask(one_time_link(served)).status == 303
     return browser
 
 
@@ -81,7 +93,7 @@ class _Tags(HTMLParser):
 
 
 def assert_nothing_foreign(page: str) -> None:
-    """Nothing of the workspace or of a question has become a tag, an attribute or an address that runs something."""
+    """Assert that no text of the workspace or of a query has become a script, a tag or a foreign address."""
     parser = _Tags()
     parser.feed(page)
     for tag, attributes in parser.found:
@@ -94,32 +106,30 @@ def assert_nothing_foreign(page: str) -> None:
             assert leads_to.startswith(("/ui/", "vscode://file/", "#", "?lines=")), (tag, attributes)
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small project, with names and texts that a page must not take for its own."""
-    folder = tmp_path_factory.mktemp("web") / "harbour"
-    for name, text in HARBOUR.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-    (folder / f"{HOSTILE.replace('/', '')}.py").write_text(
-        f'def lighthouse_keeper():\n    """{HOSTILE}"""\n    return "<script>alert(2)</script>"\n'
-    )
-    return folder
-
-
-@pytest.fixture(scope="module")
-def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The server, with the project indexed."""
+@contextmanager
+def indexed(data: Path, *folders: Path) -> Iterator[Served]:
+    """Serve the folders with a new data folder, once they are indexed."""
     with pytest.MonkeyPatch.context() as patch:
-        data = made_data_dir(tmp_path_factory.mktemp("web-data") / "data")
-        patch.setenv("CAIRN_DATA_DIR", str(data))
-        with serving(str(project), "--no-lsp") as running:
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(data)))
+        with serving(*map(str, folders), "--no-lsp") as running:
             until(lambda: running.call("status", {})["state"] == "ready")
             yield running
 
 
+@pytest.fixture(scope="package")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small project with hostile names and texts."""
+    name = f"{HOSTILE.replace('/', '')}.py"
+    text = f'def lighthouse_keeper():\n    """{HOSTILE}"""\n    return "<script>alert(2)</script>"\n'
+    return write_files(tmp_path_factory.mktemp("web") / "harbour", {**HARBOUR, name: text})
+
+
+@pytest.fixture(scope="package")
+def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with indexed(tmp_path_factory.mktemp("web-data") / "data", project) as running:
+        yield running
+
+
 @pytest.fixture
 def browser(served: Served) -> Browser:
-    """Signed in."""
     return signed_in(served)

@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.data_folder import made_data_dir
+from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR
 from tests.serving import Served, serving, until
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
@@ -70,7 +70,7 @@ def other(project: Path) -> Path:
 def served(project: Path, other: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The server over both folders, which does not notice changes by itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(tmp_path_factory.mktemp("files-data") / "data")))
+        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(tmp_path_factory.mktemp("files-data") / "data")))
         patch.setenv("CAIRN_INDEX__WATCH", "false")
         with serving(str(project), str(other), "--no-lsp") as running:
             until(lambda: running.call("status", {})["state"] == "ready")
@@ -232,7 +232,7 @@ def test_links_to_a_hostile_name_lead_to_it(browser: Browser) -> None:
         ("../../etc/passwd", "outside of the workspace"),
         ("/etc/passwd", "outside of the workspace"),
         (f"{HOSTILE}<script>alert(9)</script>", "There is no"),
-        ("a\0b", "is no path"),
+        ("a\0b", "is not a path"),
         ("", "cannot be shown"),
         ("\udcff.py", "There is no"),
     ],

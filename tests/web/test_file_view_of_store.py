@@ -1,4 +1,4 @@
-"""A file of a team's index in the browser: each sees only what they may."""
+"""The page of a file in a team's index, which only its readers see."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ class Town:
 
     served: Served
     ada: str
-    """Sees the harbour."""
+    """The token of a reader of the harbour."""
     bob: str
-    """Sees the lighthouse, too."""
+    """The token of a reader of the harbour and the lighthouse."""
 
     def browser(self, token: str) -> Browser:
-        """Signed in with the token."""
         browser = Browser(self.served)
         answer = browser.ask("/ui/sign-in", method="POST", body=urlencode({"token": token}))
         assert answer.status == 303, answer
@@ -51,40 +50,35 @@ def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_file_of_a_team_has_outline_callers_and_counts(town: Town) -> None:
-    browser = town.browser(town.ada)
-    page = browser.page(f"{file_address(BERTHS, (12, 12))}&panel=1")
+    page = town.browser(town.ada).page(f"{file_address(BERTHS, (12, 12))}&panel=1")
     assert_nothing_foreign(page)
-    assert "class Berth" in page.replace(
-        '<span class="k">class</span> <span class="nc">Berth</span>', "class Berth"
-    )
-    assert 'title="method Berth.moor_ship"' in page
-    assert "Called by" in page
-    assert "src/harbour/schedule.py:11</a>" in page
-    assert "Commits" in page
-    assert "Imported by" in page
-    assert "not the subjects" in page
+    for part in (
+        '<span class="k">class</span> <span class="nc">Berth</span>',
+        'title="method Berth.moor_ship"',
+        "Called by",
+        "src/harbour/schedule.py:11</a>",
+        "Commits",
+        "Imported by",
+        "not their subjects",
+    ):
+        assert part in page
     assert "vscode://" not in page
     assert "has changed since" not in page
 
 
-def test_links_of_a_team_name_the_repository_where_there_are_several(town: Town) -> None:
+def test_links_name_the_repository_if_there_are_several(town: Town) -> None:
     page = town.browser(town.bob).page(f"{file_address(BERTHS, (12, 12))}&panel=1")
     repository = "repository=cairn-team%3A%2F%2F%2Fharbour"
     assert f'href="/ui/file/src/harbour/schedule.py?lines=11&amp;{repository}"' in page
     assert f"panel=1&amp;{repository}#L12" in page
 
 
-def test_file_of_a_team_is_hidden_from_who_may_not_see_it(town: Town) -> None:
+def test_file_is_hidden_from_other_readers(town: Town) -> None:
     assert "kindle_lamp" in town.browser(town.bob).page(file_address(LAMP))
     ada = town.browser(town.ada)
-    for address in (
-        file_address(LAMP),
-        file_address(LAMP, None, "cairn-team:///lighthouse"),
-        file_address(LAMP, None, "lighthouse"),
-    ):
-        for headers in ({}, {"Cairn-Fragment": "1"}):
-            answer = ada.ask(
-                address.replace("/ui/file/", "/ui/file-panel/") if headers else address, headers=headers
-            )
+    for repository in ("", "cairn-team:///lighthouse", "lighthouse"):
+        page = file_address(LAMP, None, repository)
+        panel = page.replace("/ui/file/", "/ui/file-panel/")
+        for answer in (ada.ask(page), ada.ask(panel, headers={"Cairn-Fragment": "1"})):
             assert answer.status in (400, 404)
             assert b"kindle" not in answer.body

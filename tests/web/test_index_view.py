@@ -1,4 +1,4 @@
-"""The page about the index, asked of a real server over a project in which rules leave things out."""
+"""The page about the index, from a real server over a project with left-out files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.data_folder import made_data_dir
-from tests.harbour import HARBOUR
-from tests.serving import Served, serving, until
-from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
+from tests.harbour import HARBOUR, write_files
+from tests.serving import Served, until
+from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, indexed, signed_in
 
 INDEX = "/ui/index"
 LEFT_OUT = {
@@ -26,8 +25,7 @@ LEFT_OUT = {
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small project, in a folder with a name that a page must not take for its own."""
-    folder = tmp_path_factory.mktemp("web") / HOSTILE
+    """The small project, in a folder with a hostile name."""
     long = "\n\n".join(
         f"def berth_{number}(ship):\n"
         + f'    """Moor it at berth {number}."""\n'
@@ -35,15 +33,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(20)
     )
     more = {"src/long.py": long, f"docs/{HOSTILE}.md": "# Pier\n\nThe pier.\n"}
-    for name, text in {**HARBOUR, **LEFT_OUT, **more}.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-    return folder
+    return write_files(tmp_path_factory.mktemp("web") / HOSTILE, {**HARBOUR, **LEFT_OUT, **more})
+
+
+@pytest.fixture(scope="module")
+def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with indexed(tmp_path_factory.mktemp("index-data") / "data", project) as running:
+        yield running
 
 
 def shown(browser: Browser, **values: str) -> str:
-    """The page, once all of it is counted."""
+    """Return the page, once everything is counted."""
     return str(until(lambda: "being counted" not in (page := browser.page(INDEX, **values)) and page))
 
 
@@ -54,17 +54,17 @@ def treemap_of(page: str) -> str:
 
 
 def text_of(page: str) -> str:
-    """The page as it is read."""
+    """Return the visible text of the page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
-def test_sentence_on_top_says_how_the_index_is(browser: Browser) -> None:
+def test_health_says_that_the_index_is_complete(browser: Browser) -> None:
     page = shown(browser)
-    health = re.search(r'<p class="state (\w+)">(.*?)</p>', page, re.S)
+    health = re.search(r'<p class="state good">(.*?)</p>', page, re.S)
     assert health
-    assert health[1] == "good"
-    assert "The index is complete: " in health[2]
+    assert "The index is complete: " in health[1]
     assert "this process" in page
+    assert f"process {browser.served.process.pid}" in page
 
 
 def test_treemap_and_table_lead_to_the_same_searches(browser: Browser) -> None:
@@ -79,17 +79,17 @@ def test_treemap_and_table_lead_to_the_same_searches(browser: Browser) -> None:
     assert "<title>python of " in treemap_of(page)
 
 
-def test_treemap_is_by_passages_or_by_files(browser: Browser) -> None:
+def test_treemap_shows_passages_or_files(browser: Browser) -> None:
     def of_python(page: str) -> int:
         return int(re.findall(r'python <span class="amount">([\d,]+)<', page)[0])
 
     files = shown(browser, by="files")
     assert of_python(files) < of_python(shown(browser))
     assert re.search(r'class="chip on" href="/ui/index\?by=files"', files)
-    assert f'href="{INDEX}"' in files, "the usual choice needs no word in the address"
+    assert f'href="{INDEX}"' in files, "the default needs no parameter in the address"
 
 
-def test_left_out_files_are_told_by_rule_with_examples(browser: Browser) -> None:
+def test_left_out_files_are_listed_by_rule(browser: Browser) -> None:
     page = shown(browser)
     text = text_of(page[page.index("What is left out") :])
     for words in (
@@ -127,7 +127,7 @@ def test_path_is_explained(browser: Browser, path: str, says: str) -> None:
     assert unescape(box[1]) == path
 
 
-def test_script_gets_the_figures_alone(browser: Browser) -> None:
+def test_script_gets_only_the_figures(browser: Browser) -> None:
     part = browser.fragment(INDEX)
     assert "<html" not in part
     names = re.findall(r'data-part="([\w-]+)"', part)
@@ -141,13 +141,13 @@ def test_script_gets_the_figures_alone(browser: Browser) -> None:
 @pytest.mark.parametrize(
     "values", [{"by": HOSTILE}, {"scale": "cubic", "axis": ""}, {"repository": ""}, {"path": ""}]
 )
-def test_choices_that_there_are_not_are_the_usual_ones(browser: Browser, values: dict[str, str]) -> None:
+def test_unknown_choices_mean_the_default(browser: Browser, values: dict[str, str]) -> None:
     page = browser.page(INDEX, **values)
     assert_nothing_foreign(page)
     assert 'aria-current="true">passages</a>' in page
 
 
-def test_folder_that_is_not_open_is_refused(browser: Browser) -> None:
+def test_unknown_folder_is_refused(browser: Browser) -> None:
     answer = browser.ask(f"{INDEX}?repository=elsewhere")
     assert answer.status == 400
     assert "is not open" in answer.body.decode()
@@ -160,19 +160,17 @@ def test_nothing_is_shown_without_a_session(served: Served) -> None:
     assert Browser(served).ask(INDEX, headers={"Cairn-Fragment": "1"}).status == 401
 
 
-@pytest.fixture
-def fresh(tmp_path: Path, workspace: Path) -> Iterator[Served]:
-    """A server that nobody has asked anything, with another folder beside the first."""
-    (tmp_path / "second").mkdir()
-    (tmp_path / "second" / "pier.py").write_text("def pier(): ...\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(made_data_dir(tmp_path / "data")))
-        with serving(str(workspace), str(tmp_path / "second"), "--no-lsp") as running:
-            until(lambda: running.call("status", {})["state"] == "ready")
-            yield running
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server over two folders, without queries."""
+    folder = tmp_path_factory.mktemp("fresh")
+    first = write_files(folder / "harbour", HARBOUR)
+    second = write_files(folder / "second", {"pier.py": "def pier(): ...\n"})
+    with indexed(folder / "data", first, second) as running:
+        yield running
 
 
-def test_latency_shows_questions_and_phase_changes_once_there_are_any(fresh: Served) -> None:
+def test_latency_shows_queries_and_phase_changes(fresh: Served) -> None:
     browser = signed_in(fresh)
     assert "No question has been asked yet" in shown(browser)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Where the points of the latency plot lie."""
+"""The layout of the latency plot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, Plot, latency_plot
 BEGAN = datetime.datetime(2026, 3, 1, 10, tzinfo=datetime.UTC)
 
 
-def asked(seconds: float, ms: float, *, cached: bool = False, failed: bool = False) -> Timing:
+def timing(seconds: float, ms: float, *, cached: bool = False, failed: bool = False) -> Timing:
     return Timing(BEGAN + datetime.timedelta(seconds=seconds), "search", ms, 3, cached, failed, 7)
 
 
@@ -31,24 +31,25 @@ def places(path: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)", path)]
 
 
-def test_nothing_is_plotted_of_no_questions() -> None:
+def test_no_queries_make_no_plot() -> None:
     assert latency_plot(Timings(), 1_000, 250) is None
 
 
-def test_answered_cached_and_failed_questions_have_shapes_of_their_own() -> None:
-    plot = plotted(asked(0, 10), asked(1, 0.2, cached=True), asked(2, 30, failed=True), asked(3, 40))
+def test_answered_cached_and_failed_queries_have_own_shapes() -> None:
+    plot = plotted(timing(0, 10), timing(1, 0.2, cached=True), timing(2, 30, failed=True), timing(3, 40))
     assert [len(places(each)) for each in (plot.answered, plot.cached, plot.failed)] == [2, 1, 1]
 
 
 @pytest.mark.parametrize("scale", [LOG, LINEAR])
-def test_slower_questions_stand_higher_and_later_ones_further_right(scale: str) -> None:
-    plot = plotted(asked(0, 10), asked(10, 20), asked(100, 400), scale=scale)
+def test_slower_queries_are_higher_and_later_ones_further_right(scale: str) -> None:
+    queries = timing(0, 10), timing(10, 20), timing(100, 400)
+    plot = plotted(*queries, scale=scale)
     (first, second, third) = places(plot.answered)
     assert first[0] == plot.left
     assert third[0] == plot.right
     assert second[0] - first[0] == pytest.approx((third[0] - first[0]) / 10, abs=0.2)
     assert first[1] > second[1] > third[1] >= plot.top
-    in_order = places(plotted(asked(0, 10), asked(10, 20), asked(100, 400), scale=scale, axis=ORDER).answered)
+    in_order = places(plotted(*queries, scale=scale, axis=ORDER).answered)
     assert in_order[1][0] == pytest.approx((plot.left + plot.right) / 2, abs=0.2)
 
 
@@ -59,11 +60,11 @@ def test_slower_questions_stand_higher_and_later_ones_further_right(scale: str) 
     st.sampled_from([LOG, LINEAR]),
     st.sampled_from([TIME, ORDER]),
 )
-def test_all_points_and_ticks_lie_in_the_plot(
+def test_all_points_and_ticks_are_inside_the_plot(
     given: list[tuple[float, float, bool, bool]], scale: str, axis: str
 ) -> None:
-    questions = [asked(at, ms, cached=cached, failed=failed) for at, ms, cached, failed in sorted(given)]
-    plot = plotted(*questions, scale=scale, axis=axis)
+    queries = [timing(at, ms, cached=cached, failed=failed) for at, ms, cached, failed in sorted(given)]
+    plot = plotted(*queries, scale=scale, axis=axis)
     for x, y in [*places(plot.answered), *places(plot.cached), *places(plot.failed)]:
         assert plot.left - 4 <= x <= plot.right + 4
         assert plot.top - 4 <= y <= plot.bottom + 4
@@ -73,20 +74,20 @@ def test_all_points_and_ticks_lie_in_the_plot(
     assert len(plot.across) <= 12
 
 
-def test_phase_changes_among_the_questions_are_lines_with_their_reason() -> None:
+def test_phase_changes_are_lines_with_their_reasons() -> None:
     def step(seconds: float, before: int, after: int) -> PhaseStep:
         return PhaseStep(BEGAN + datetime.timedelta(seconds=seconds), before, after, f"Reason {after}.", 7)
 
-    plot = plotted(asked(0, 10), asked(100, 10), steps=(step(-50, 3, 1), step(50, 3, 2), step(51, 2, 3)))
-    assert [(each.is_down, each.label) for each in plot.steps] == [(True, "2"), (False, "")], (
-        "no room for a 3"
-    )
+    plot = plotted(timing(0, 10), timing(100, 10), steps=(step(-50, 3, 1), step(50, 3, 2), step(51, 2, 3)))
+    # There is no room for the label 3.
+    assert [(each.is_down, each.label) for each in plot.steps] == [(True, "2"), (False, "")]
     assert plot.steps[0].x == pytest.approx((plot.left + plot.right) / 2, abs=0.2)
     assert "from phase 3 to 2. Reason 2." in plot.steps[0].title
 
 
-def test_slowest_and_failed_questions_say_what_they_were() -> None:
-    plot = plotted(*(asked(number, 10) for number in range(50)), asked(51, 900), asked(52, 1, failed=True))
+def test_slowest_and_failed_queries_have_titles() -> None:
+    usual = [timing(number, 10) for number in range(50)]
+    plot = plotted(*usual, timing(51, 900), timing(52, 1, failed=True))
     titles = [each.title for each in plot.titled]
     assert "2026-03-01 10:00:51: search, 900.0 ms, phase 3" in titles
     assert any("search failed, 1.0 ms" in each for each in titles)

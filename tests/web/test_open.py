@@ -1,4 +1,4 @@
-"""`cairn open`: it finds a server that runs, or is one, and opens the page with a link that signs in."""
+"""`cairn open` finds a running server, or becomes one, and opens the page with a link that signs in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def opened(*arguments: str | Path, code: int = 0) -> str:
-    """What the command prints, which ends by itself."""
+    """Run the command to its end and return its output, or its errors for another exit code."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == code, done
     return done.stdout if code == 0 else done.stderr
@@ -31,7 +31,7 @@ def opened(*arguments: str | Path, code: int = 0) -> str:
 
 @contextmanager
 def showing(*arguments: str | Path) -> Iterator[str]:
-    """A command that shows the page itself; the link that it prints."""
+    """Run a command that serves the page itself, and yield the link that it prints."""
     process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -46,7 +46,7 @@ def showing(*arguments: str | Path) -> Iterator[str]:
 
 
 def enters(link: str) -> bool:
-    """Whether the link signs a browser in."""
+    """Return whether the link signs a browser in."""
     url, _, path = link.strip().partition("/ui/")
     port = int(url.rpartition(":")[2])
     browser = Browser(Served(None, {"url": f"http://127.0.0.1:{port}"}, ""))  # type: ignore[arg-type]
@@ -56,39 +56,27 @@ def enters(link: str) -> bool:
 def test_open_finds_the_server_of_the_folder(served: Served, project: Path) -> None:
     link = opened("--print", project)
     assert link.startswith(served.addresses["page"])
-    assert enters(link)
-    assert enters(opened("--print", served.addresses["url"]))
-    assert enters(opened("--print", served.addresses["page"]))
-    assert enters(served.addresses["link"])
+    for each in (link, opened("--print", served.addresses["page"]), served.addresses["link"]):
+        assert enters(each)
 
 
-def test_open_shows_the_page_itself_where_no_server_runs(tmp_path: Path, bare_data_dir: Path) -> None:
-    folder = tmp_path / "alone"
-    folder.mkdir()
-    with showing("--print", "--port", "0", folder) as link:
-        assert enters(link)
-        assert enters(opened("--print", folder)), "a second command finds the first one's server"
-
-
-def test_open_takes_another_port_where_the_usual_one_is_in_use(
+def test_open_ignores_killed_server_and_takes_another_port(
     tmp_path: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        monkeypatch.setenv("CAIRN_SERVE__PORT", str(taken.getsockname()[1]))
-        with showing("--print", tmp_path) as link:
-            assert enters(link)
-
-
-def test_open_does_not_trust_the_record_of_a_killed_server(tmp_path: Path, bare_data_dir: Path) -> None:
-    with serving(str(tmp_path), "--no-lsp") as killed:
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    with serving(str(folder), "--no-lsp") as killed:
         killed.process.kill()
         killed.process.wait()
-        with showing("--print", "--port", "0", tmp_path) as link:
-            assert enters(link)
+        with socket.create_server(("127.0.0.1", killed.port)):
+            monkeypatch.setenv("CAIRN_SERVE__PORT", str(killed.port))
+            with showing("--print", folder) as link:
+                assert enters(link)
+                assert enters(opened("--print", folder)), "a second command finds the first one's server"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the browser is a shell script")
-def test_open_hands_the_link_to_the_browser(
+def test_open_starts_the_browser_with_the_link(
     served: Served, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser, seen = tmp_path / "browser", tmp_path / "seen"
@@ -103,13 +91,13 @@ def test_open_hands_the_link_to_the_browser(
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("no-such-folder", "is not a directory, nor the URL of a server"),
+        ("no-such-folder", "is neither a directory nor the URL of a server"),
         ("http://127.0.0.1:9", "Is `cairn serve` running there?"),
         ("http://", "is not the URL of a server"),
         ("http://[", "is not the URL of a server"),
         ("https://cairn.example.org", "needs a token"),
     ],
 )
-def test_open_says_what_is_wrong_with_a_place(bare_data_dir: Path, place: str, says: str) -> None:
+def test_open_explains_wrong_places(bare_data_dir: Path, place: str, says: str) -> None:
     serve_token()
     assert says in opened("--print", place, code=1)

@@ -1,4 +1,4 @@
-"""A page whose beginning is sent before what comes late."""
+"""A page whose beginning is sent before its results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from cairn.settings.tree import ServeSettings
-from cairn.web.asked import Asked, Served
 from cairn.web.question import Question
 from cairn.web.rendering import page_around
+from cairn.web.request import PageRequest, Served
 
 pytestmark = pytest.mark.asyncio
 TEXT = "<b>late</b>"
 
 
-def asked(encoding: str) -> Asked:
+def request(encoding: str) -> PageRequest:
     scope: dict[str, Any] = {
         "type": "http",
         "method": "GET",
@@ -28,14 +28,14 @@ def asked(encoding: str) -> Asked:
         "headers": [(b"host", b"localhost"), (b"accept-encoding", encoding.encode())],
     }
     served = Served(None, ServeSettings(), has_several=lambda: False)  # type: ignore[arg-type]
-    return Asked(Request(scope), served)
+    return PageRequest(Request(scope), served)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])
-async def test_beginning_is_sent_before_what_comes_late(encoding: str) -> None:
+async def test_beginning_is_sent_before_late_content(encoding: str) -> None:
     late: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     question = Question("ship", typed="ship")
-    response = page_around(asked(encoding), "search.html", late, question=question, chosen=[])
+    response = page_around(request(encoding), "search.html", late, question=question, chosen=[])
     assert isinstance(response, StreamingResponse)
     decompressor = zlib.decompressobj(wbits=31)
 

@@ -1,4 +1,4 @@
-"""Rectangles of a treemap have the areas that their sizes say, and lie where nothing else lies."""
+"""The layout of the treemap: areas are proportional to sizes, and rectangles do not overlap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def overlap(left: Box, right: Box) -> float:
     return max(0.0, wide) * max(0.0, high)
 
 
-def test_areas_are_as_sizes_are() -> None:
+def test_areas_are_proportional_to_sizes() -> None:
     found = treemap([group("a", 300), group("b", 100)], WIDTH, HEIGHT)
     large, small = (area(each.box) for each in found.groups)
     assert large / small == pytest.approx(3, rel=0.05)
@@ -34,7 +34,7 @@ def test_areas_are_as_sizes_are() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 100_000), min_size=1, max_size=8), max_size=60))
-def test_rectangles_lie_within_their_group_and_never_on_each_other(sizes: list[list[int]]) -> None:
+def test_rectangles_are_inside_their_group_and_do_not_overlap(sizes: list[list[int]]) -> None:
     groups = [group(f"group {number}", *each) for number, each in enumerate(sizes)]
     found = treemap(groups, WIDTH, HEIGHT)
     assert len(found.groups) + found.left_out == sum(each.size > 0 for each in groups)
@@ -50,13 +50,13 @@ def test_rectangles_lie_within_their_group_and_never_on_each_other(sizes: list[l
         assert all(overlap(leaf, each.box) >= 0.98 * area(leaf) - 0.2 * WIDTH for leaf in each.leaves)
 
 
-def test_groups_too_small_to_be_seen_are_counted() -> None:
+def test_invisible_groups_are_counted() -> None:
     found = treemap([group("large", 100_000), group("tiny", 1), group("empty", 0)], WIDTH, HEIGHT)
     assert [each.box.title for each in found.groups] == ["large"]
     assert found.left_out == 1
 
 
-def test_labels_are_cut_to_the_room_there_is() -> None:
+def test_labels_are_shortened_to_the_room() -> None:
     found = treemap([group("a very long name of a collection", 50, 50), group("b", 2, 2)], 300, 200)
     first = found.groups[0]
     assert first.box.label

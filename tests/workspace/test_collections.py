@@ -66,9 +66,9 @@ def test_settings_define_collections_by_glob(tmp_path: Path) -> None:
     assert projects.collection("docs/handbook/a.md") == "handbook"
     assert projects.collection("docs/handbook/old/a.md") == "all-docs"
     assert projects.collection("src/a.py") == f"{name}-source"
-    assert projects.names_still("handbook", "docs/handbook/a.md")
-    assert not projects.names_still(f"{name}-docs", "docs/handbook/a.md")
+    assert projects.is_current_collection("handbook", "docs/handbook/a.md")
+    assert not projects.is_current_collection(f"{name}-docs", "docs/handbook/a.md")
     # A collection that was removed from the settings contains no file.
-    assert not find_projects(tmp_path, []).names_still("handbook", "docs/handbook/a.md")
-    assert not find_projects(tmp_path, []).names_still(f"{name}-handbook", "docs/handbook/a.md")
-    assert find_projects(tmp_path, []).names_still(f"{name}-docs", "docs/handbook/a.md")
+    assert not find_projects(tmp_path, []).is_current_collection("handbook", "docs/handbook/a.md")
+    assert not find_projects(tmp_path, []).is_current_collection(f"{name}-handbook", "docs/handbook/a.md")
+    assert find_projects(tmp_path, []).is_current_collection(f"{name}-docs", "docs/handbook/a.md")

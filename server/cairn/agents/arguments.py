@@ -1,7 +1,7 @@
-"""Reads the arguments of a tool: kindly, as models write them, and with errors that teach.
+"""Reads the arguments of a tool. It accepts what models write, and its errors say what the tool takes.
 
-Listed names are in snake_case; those of the protocol, in camelCase, are taken as well. Null counts as absent: some clients make
-models give every argument, and null is how they give none. A number may be written as a string.
+The listed names are in snake_case; the camelCase names of the protocol are accepted as well. Null counts as
+absent, because some clients make models fill in every argument. A number may be written as a string.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from cairn.text.nearest import nearest
 T = TypeVar("T")
 
 WORKSPACE = "workspace"
-"""The argument by which every tool can be asked about one of several open folders."""
+"""The argument of every tool that selects one of several open folders."""
 
 
 def without_nulls(value: Any) -> Any:
-    """JSON data without the members that are null."""
+    """Return JSON data without the members that are null."""
     if isinstance(value, Mapping):
         return {name: without_nulls(each) for name, each in value.items() if each is not None}
     return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def workspace_of(arguments: Mapping[str, Any]) -> str:
-    """The open folder that the arguments name; "" where they name none. Raises InvalidRequestError where the name is not a string."""
+    """Return the open folder that the arguments name, or "". Raise InvalidRequestError for other types."""
     workspace = arguments.get(WORKSPACE)
     if workspace is not None and not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string: the name, path or URI of an open folder")
@@ -39,42 +39,41 @@ def workspace_of(arguments: Mapping[str, Any]) -> str:
 
 
 def arguments_of(given: Mapping[str, Any], cls: type[T]) -> T:
-    """The arguments as an object of the attrs class `cls`. Raises InvalidRequestError naming the argument."""
+    """Return the arguments as an object of the attrs class `cls`. Raise InvalidRequestError."""
     hints = typing.get_type_hints(cls)
     data = {camel_case(name): value for name, value in without_nulls(given).items() if name != WORKSPACE}
     for attribute in attrs.fields(cls):  # type: ignore[arg-type]
         name = camel_case(attribute.name)
         if isinstance(data.get(name), str):
-            data[name] = _read(data[name], hints[attribute.name])
+            data[name] = _parsed(data[name], hints[attribute.name])
     return structure(data, cls)
 
 
 def require_words(field: str, text: str) -> None:
-    """Raises InvalidRequestError for a text that is empty."""
+    """Raise InvalidRequestError if `text` is empty."""
     if not text.strip():
         raise InvalidRequestError(field, "is empty; ask a question or name a symbol")
 
 
-def _read(text: str, hint: Any) -> Any:
-    """What a string stands for where none is expected; the string itself where it stands for nothing else."""
+def _parsed(text: str, hint: Any) -> Any:
+    """Return the value that a string stands for if `hint` is not a string type, else the string itself."""
     if hint in (int, int | None) and text.strip().removeprefix("-").isdecimal() and len(text) < 12:
         return int(text)
     if hint is bool and text.strip().lower() in ("true", "false"):
         return text.strip().lower() == "true"
-    is_list = typing.get_origin(hint) is tuple and text.lstrip().startswith("[")
-    if not is_list:
+    if typing.get_origin(hint) is not tuple or not text.lstrip().startswith("["):
         return text
     try:
         read = json.loads(text)
-    except ValueError:  # a glob may begin so
+    except ValueError:  # a glob may begin with a bracket
         return text
     return read if isinstance(read, list) else text
 
 
-def taught(
+def error_with_usage(
     problem: InvalidRequestError, tool: str, takes: Mapping[str, Any], arguments: Any, example: str
 ) -> InvalidRequestError:
-    """The same error with what to do about it: the argument that may be meant, all that there are, and an example."""
+    """Return the error with the argument that may be meant, all arguments of the tool, and an example."""
     known, required = list(takes["properties"]), takes.get("required", [])
     names = list(arguments) if isinstance(arguments, Mapping) else []
     slips = [
@@ -89,6 +88,6 @@ def taught(
     if listed_name in known:
         shown = listed_name + shown.removeprefix(problem.field)
     end = "" if shown.endswith((".", "?")) else "."
-    taught_problem = InvalidRequestError("", f"{shown}{end}{hint} {takes_what}. Example: {example}")
-    taught_problem.field = problem.field
-    return taught_problem
+    explained = InvalidRequestError("", f"{shown}{end}{hint} {takes_what}. Example: {example}")
+    explained.field = problem.field
+    return explained

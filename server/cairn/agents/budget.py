@@ -1,4 +1,4 @@
-"""How long an answer may be: tokens are counted, and what does not fit is left out in whole lines."""
+"""Keeps an answer within a budget of tokens: what does not fit is left out in whole lines."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _BYTES_PER_TOKEN = 3
-"""How many bytes of code with line numbers a language model's token holds: 3.07 with a vocabulary of 65,000 tokens, as the median of
-636 pieces of 60 lines in eight languages."""
+"""Bytes of code with line numbers per token of a language model. Measured: 3.07 with a vocabulary of 65,000
+tokens, the median of 636 pieces of 60 lines in eight languages."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 50_000
-"""What an answer may be asked to take. With fewer it could not say what it leaves out."""
+"""The limits of `max_tokens`. An answer with fewer tokens could not say what it leaves out."""
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens language models take for `text`, rounded up."""
+    """Return roughly how many tokens a language model needs for `text`, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
 def token_counter(engine: Engine) -> Callable[[str], int]:
-    """What counts an answer's tokens: the installed model's tokenizer or the estimate, whichever counts more."""
+    """Return the larger of the estimate and the installed model's count, as a function."""
     try:
         tokenizer = engine.model.tokenizer()
-    except ModelError:  # `status` says so
+    except ModelError:  # reported by `status`
         tokenizer = None
     if tokenizer is None:
         return estimated_tokens
@@ -39,32 +39,26 @@ def token_counter(engine: Engine) -> Callable[[str], int]:
 
 @frozen
 class Budget:
-    """How many tokens an answer may take, and how they are counted."""
+    """The number of tokens that an answer may take, and the function that counts them."""
 
     tokens: int
     count: Callable[[str], int]
 
     def holds(self, *parts: str) -> bool:
-        """Whether an answer of these parts may be given."""
         return self.count(joined(*parts)) <= self.tokens
 
-    def left(self, *parts: str) -> int:
-        """The tokens that remain beside these parts."""
-        return max(0, self.tokens - self.count(joined(*parts)))
-
     def cut(self, text: str) -> str:
-        """The first lines of `text` that fit, where it has to be cut."""
         lines = text.split("\n")
-        return "\n".join(lines[: most(len(lines), lambda count: self.holds("\n".join(lines[:count])))])
+        count = largest_fitting(len(lines), lambda count: self.holds("\n".join(lines[:count])))
+        return "\n".join(lines[:count])
 
 
 def joined(*parts: str) -> str:
-    """The parts that are not empty, each on lines of its own."""
     return "\n".join(filter(None, parts))
 
 
-def most(possible: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `possible` that fits, where every smaller one does; 0 where none does."""
+def largest_fitting(possible: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to `possible` that fits, or 0, by bisection."""
     low, high = 0, possible
     if possible and fits(possible):
         return possible
@@ -74,21 +68,25 @@ def most(possible: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def fitted(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Budget) -> tuple[str, int]:
-    """An answer of the head, as many of the items as fit, from the first on, and the foot, and how many items it has.
+def fit(head: str, items: Sequence[str], foot: Callable[[int], str], budget: Budget) -> str:
+    """Return an answer of the head, as many items as fit, and the foot.
 
-    `foot` says what stands below that many items: what was left out, and what the answer lacks. Where the budget is so small
-    that no item fits beside the head, the head is left out; where the first one still does not fit, it is cut between two lines.
+    `foot(count)` is the text below `count` items: how to get the rest, and what the index lacks. If no item
+    fits beside the head, the head is left out. If the first item still does not fit, it is cut between two
+    lines.
     """
     for above in dict.fromkeys((head, "")):
-        count = most(len(items), lambda shown, above=above: budget.holds(above, *items[:shown], foot(shown)))  # type: ignore[misc]
+        count = largest_fitting(
+            len(items),
+            lambda shown, above=above: budget.holds(above, *items[:shown], foot(shown)),  # type: ignore[misc]
+        )
         if count or not items:
-            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget), count
+            return _not_empty(budget.cut(joined(above, *items[:count], foot(count))), budget)
     lines = items[0].split("\n")
-    begun = most(len(lines), lambda shown: budget.holds("\n".join(lines[:shown]), CUT, foot(1)))
+    begun = largest_fitting(len(lines), lambda shown: budget.holds("\n".join(lines[:shown]), CUT, foot(1)))
     if begun > 1:
-        return joined("\n".join(lines[:begun]), CUT, foot(1)), 1
-    return _not_empty(budget.cut(joined(foot(0), head)), budget), 0
+        return joined("\n".join(lines[:begun]), CUT, foot(1))
+    return _not_empty(budget.cut(joined(foot(0), head)), budget)
 
 
 CUT = "…"

@@ -1,4 +1,4 @@
-"""The tool `discover`: the lines of files that answer a question, as many as a budget holds."""
+"""The tool `discover`: the lines of files that answer a question, as many as fit a budget."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
+from cairn.agents.call import ToolCall
 from cairn.agents.cursor import Steps, cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text
 from cairn.agents.state import lacking
@@ -23,30 +23,31 @@ from cairn.settings.layers import CHARACTERS
 from cairn.text.verbatim import lines_of
 
 TOKENS = 1_000
-"""Of the first answer; each one after it has twice as many, up to `_MOST_USUAL_TOKENS`. Of 500 to 4,000, the facts of questions
-took fewest tokens with 1,000, and fewer with answers that double (benchmarks/agents)."""
+"""Tokens of the first answer. Each further one has twice as many, up to `_MOST_USUAL_TOKENS`. Among budgets
+of 500 to 4,000, agents found the facts of a question with the fewest tokens at 1,000, and with fewer still
+when answers double (benchmarks/agents)."""
 _MOST_USUAL_TOKENS = 8_000
 _LEAST_ENGINE_TOKENS, _MOST_ENGINE_TOKENS = 100, 60_000
-_OF_ENGINE = 0.75
-"""Discovery counts four characters to a token where it has no tokenizer, an answer here three bytes."""
+_ENGINE_SHARE = 0.75
+"""Discovery counts four characters a token, an answer three bytes."""
 _FRAME = 60
-"""Tokens of the prompt's own words, which an agent does not get."""
+"""Tokens of the prompt's own words, which an answer leaves out."""
 _FOOT = 30
-"""Tokens of the line that says how the answer goes on."""
+"""Tokens of the line with the cursor."""
 MARK = "=== "
-"""Begins the line above each excerpt: `#` would be a heading of the excerpt before."""
+"""Begins the line above each excerpt. A `#` would look like a heading inside the excerpt above."""
 _FULL = 0.8
-"""Of a budget. Where so much of it is taken, more may have been found."""
+"""The share of a budget from which on an answer counts as full, so that more may be found."""
 _SECTIONS_SHARE = 0.4
-"""Of the budget, for the sentences of an overview where excerpts follow."""
+"""The largest share of the budget for the sentences of an overview when excerpts follow."""
 _EVIDENCE = "\nEvidence\n\n"
 _EXCERPTS = "Excerpts\n\n"
-"""Headings of the prompt, which leads with sentences where the question is what something is."""
+"""Headings of the prompt. The prompt leads with sentences when the question is what something is."""
 
 
 @frozen
 class DiscoverArguments:
-    """What `discover` takes. The last six are the protocol's own, and not listed."""
+    """The arguments of `discover`. The last six are the protocol's own and are not listed."""
 
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
@@ -63,17 +64,16 @@ class DiscoverArguments:
         require_words("query", self.query)
 
     def params(self, tokens: int) -> protocol.DiscoverParams:
-        """The params for a prompt of so many tokens, from which the answer is written."""
+        """Return the params for a prompt of `tokens` tokens, from which the answer is written."""
         config = self.config
         given = config.get("render", {})
-        if isinstance(given, dict):  # what is wrong with it is for the engine to say
+        if isinstance(given, dict):  # the engine reports other types
             is_wrong = "maxPromptTokens" in given and self.tokens_wanted() is None
             ours = {"maxPromptTokens": tokens, "tokenizer": CHARACTERS}
             config = {**config, "render": {**ours, **given} if is_wrong else {**given, **ours}}
         return self._params(FormatStyle.PLAIN, config)
 
     def params_as_given(self) -> protocol.DiscoverParams:
-        """The protocol's params, with nothing of our own."""
         config = self.config
         render = config.get("render", {})
         if self.max_tokens and isinstance(render, dict):
@@ -92,10 +92,9 @@ class DiscoverArguments:
         )
 
     def tokens_wanted(self) -> int | None:
-        """The tokens that the answer may take; None where the arguments do not say. Their old place is in `config`."""
-        return self.max_tokens or self._configured_tokens()
-
-    def _configured_tokens(self) -> int | None:
+        """Return the requested size of the answer in tokens, if any. Older clients give it in `config`."""
+        if self.max_tokens:
+            return self.max_tokens
         render = self.config.get("render")
         known = render.get("maxPromptTokens") if isinstance(render, dict) else None
         if not isinstance(known, int) or isinstance(known, bool):
@@ -103,31 +102,30 @@ class DiscoverArguments:
         return known if LEAST_TOKENS <= known <= MOST_TOKENS else None
 
 
-def discover_data(asked: Asked, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
-    """The protocol's answer, as every other front has it."""
+def discover_data(call: ToolCall, arguments: DiscoverArguments) -> protocol.DiscoverAnswer:
     require_none(arguments.cursor)
-    answer: protocol.DiscoverAnswer = asked.ask("discover", arguments.params_as_given())
+    answer: protocol.DiscoverAnswer = call.request("discover", arguments.params_as_given())
     return answer
 
 
-def discover(asked: Asked, arguments: DiscoverArguments) -> str:
-    """The answer. Raises InvalidRequestError for a place that there is not, and for a wrong cursor."""
+def discover(call: ToolCall, arguments: DiscoverArguments) -> str:
+    """Return the answer. Raise InvalidRequestError for an unknown path and for a wrong cursor."""
     question = (arguments.query, sorted(arguments.path or arguments.filter.path))
     steps = steps_of(arguments.cursor, *question)
-    budget = asked.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
-    before, known = steps[-1][0] if steps else 0, _known(asked, arguments, steps)
+    budget = call.budget(arguments.tokens_wanted(), min(_MOST_USUAL_TOKENS, TOKENS << len(steps)))
+    before, known = steps[-1][0] if steps else 0, _known(call, arguments, steps)
     tokens = _engine_tokens(budget.tokens, arguments.query)
-    answer: protocol.DiscoverAnswer = asked.ask(
+    answer: protocol.DiscoverAnswer = call.request(
         "discover", arguments.params(min(_MOST_ENGINE_TOKENS, before + tokens))
     )
     items = _excerpts(answer, known)
-    paths = asked.paths
+    paths = call.paths
     texts = [_quoted(each, paths) for each in items]
     head = "" if steps else _head(answer, bool(items))
     if steps and not items:
         head = "Nothing further is found."
     leading = [] if steps else _leading(answer, paths, budget)
-    below = lacking(asked.engine, answer.retrieval, answer.index)
+    below = lacking(call.engine, answer.retrieval, answer.index)
     taken = budget.count("\n".join([*leading, *texts]))
     may_have_more = (
         answer.verdict.action != NO_MATCH
@@ -142,21 +140,23 @@ def discover(asked: Asked, arguments: DiscoverArguments) -> str:
             return below
         after = (*steps, (before + tokens, max(0, shown)))
         more = f"more: cursor={cursor_of(after, *question)}" if count else ""
-        return "\n".join(filter(None, (more, below)))
+        return joined(more, below)
 
-    return fitted(head, [*leading, *texts], foot, budget)[0]
+    return fit(head, [*leading, *texts], foot, budget)
 
 
 def _engine_tokens(tokens: int, query: str) -> int:
-    """The budget by which discovery fills an answer of so many tokens: it counts its own words and the question besides."""
-    return max(_LEAST_ENGINE_TOKENS, int(_OF_ENGINE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT)
+    """Return the budget of discovery, which also counts its own words and the question."""
+    return max(
+        _LEAST_ENGINE_TOKENS, int(_ENGINE_SHARE * tokens) + _FRAME + min(tokens, len(query)) // 4 - _FOOT
+    )
 
 
-def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
-    """The excerpts that the answers before have shown, found again: each is kept, as long as nothing has changed."""
+def _known(call: ToolCall, arguments: DiscoverArguments, steps: Steps) -> list[protocol.Excerpt]:
+    """Return the excerpts of the earlier answers. The engine caches each unless the index changed."""
     known: list[protocol.Excerpt] = []
     for tokens, count in steps:
-        answer: protocol.DiscoverAnswer = asked.ask(
+        answer: protocol.DiscoverAnswer = call.request(
             "discover", arguments.params(min(tokens, _MOST_ENGINE_TOKENS))
         )
         known += _excerpts(answer, known)[:count]
@@ -164,7 +164,6 @@ def _known(asked: Asked, arguments: DiscoverArguments, steps: Steps) -> list[pro
 
 
 def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]) -> list[protocol.Excerpt]:
-    """The excerpts, without the lines that were shown before."""
     shown: dict[str, set[int]] = {}
     for each in known:
         shown.setdefault(each.uri, set()).update(range(each.range.start.line, each.range.end.line))
@@ -172,7 +171,7 @@ def _excerpts(answer: protocol.DiscoverAnswer, known: Sequence[protocol.Excerpt]
 
 
 def _without(excerpt: protocol.Excerpt, shown: Set[int]) -> Iterator[protocol.Excerpt]:
-    """The parts of an excerpt whose lines were not shown; those that are blank say nothing."""
+    """Yield the parts of an excerpt whose lines are not in `shown`, without blank parts."""
     start = excerpt.range.start.line
     lines = dict(enumerate(lines_of(excerpt.text), start))
     if shown.isdisjoint(lines):
@@ -193,12 +192,13 @@ def _quoted(excerpt: protocol.Excerpt, paths: Paths) -> str:
 
 
 def _head(answer: protocol.DiscoverAnswer, found: bool) -> str:
-    said = verdict_text(answer.verdict, found)
-    return said or ("" if found or answer.bullets else "There is no evidence for that in the workspace.")
+    return verdict_text(answer.verdict, found) or (
+        "" if found or answer.bullets else "There is no evidence for that in the workspace."
+    )
 
 
 def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> list[str]:
-    """The sentences that lead where the question is what something is, or that are all there is; each with its place."""
+    """Return the cited sentences that answer what something is, or that are all there is."""
     heading = answer.answer_prompt.partition(_EXCERPTS)[0]
     if _EVIDENCE not in heading and answer.excerpts:
         return []
@@ -215,8 +215,4 @@ def _leading(answer: protocol.DiscoverAnswer, paths: Paths, budget: Budget) -> l
 def _sentence(bullet: protocol.Bullet, paths: Paths) -> str:
     folder = bullet.uri[: -len(bullet.path) - 1] if bullet.uri.endswith(bullet.path) else ""
     path = paths.shown(folder, bullet.path)
-    return (
-        f"- {bullet.text} [{path}:{lines_text(bullet.range)}]"
-        if bullet.lines
-        else f"- {bullet.text} [{path}]"
-    )
+    return f"- {bullet.text} [{path}{f':{lines_text(bullet.range)}' if bullet.lines else ''}]"

@@ -1,6 +1,6 @@
-"""What a model is told of the tools: when to use which, by examples, in as few words as that takes.
+"""The manuals of the tools, which say to a model when to use which tool, with examples.
 
-Every byte of it stands in each conversation, whether a tool is used or not.
+They are short, because every byte of them is in each conversation, whether a tool is used or not.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ from cairn.agents.schemas import Schema, arguments_schema
 from cairn.protocol import ChunkType, ReferenceDirection
 
 INSTRUCTIONS = """\
-Code search of this workspace, kept up to date by itself. WHERE is it ("where are retries limited", a name, an error message): search. \
-HOW or WHY, over several files: discover. Who calls or tests a function: references, without namesakes. EVERY occurrence of an exact \
-string, or a file's name: grep or glob. Each tool takes the places (path:10-40) that another prints. Nothing found? Ask in other words.\
+Code search of this workspace, kept up to date by itself. WHERE is it ("where are retries limited", a name, \
+an error message): search. HOW or WHY, over several files: discover. Who calls or tests a function: \
+references, without namesakes. EVERY occurrence of an exact string, or a file's name: grep or glob. Each \
+tool takes the places (path:10-40) that another prints. Nothing found? Ask in other words.\
 """
 
 
 @frozen
 class Manual:
-    """What a model is told of one tool."""
-
     text: str
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
 
     @property
     def description(self) -> str:
-        """The manual with its examples."""
         shown = "\n".join(json.dumps(each, ensure_ascii=False) for each in self.examples if each)
         return f"{self.text}\n{shown}" if shown else self.text
 
@@ -54,22 +52,25 @@ _PATH = _strings("folders, files or globs; !glob leaves out")
 _CURSOR = _string("after more: in an answer")
 
 _SEARCH = """\
-The places for a question, a name or a "quoted text", best first, with their lines. Better than grep when you don't know the wording, for a definition \
-among its 80 uses, or when grep would flood you.\
+The places for a question, a name or a "quoted text", best first, with their lines. Better than grep when \
+you don't know the wording, for a definition among its 80 uses, or when grep would flood you.\
 """
 _DISCOVER = """\
-The lines that answer how, why, what happens when, compare, overview, from all files, within max_tokens: one call instead of ten searches and reads. \
-Where nothing matches, do not make up an answer.\
+The lines that answer how, why, what happens when, compare, overview, from all files, within max_tokens: one \
+call instead of ten searches and reads. Where nothing matches, do not make up an answer.\
 """
 _READ = """\
-Numbered lines as on disk: of a file, of path:10-40, of a symbol's definition, or the best passage for a question.\
+Numbered lines as on disk: of a file, of path:10-40, of a symbol's definition, or the best passage for a \
+question.\
 """
 _REFERENCES = """\
-Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. What is unsure says so.\
+Who calls a function, what it calls, uses of a name, implementations, tests: from scopes, imports and types. \
+What is unsure says so.\
 """
 _STATUS = "What is indexed, collections. Rarely needed: answers say what they lack."
 _RELATED = """\
-What belongs to lines that you have: their tests, callers, documents, files that change with them, passages of like meaning, each with why.\
+What belongs to lines that you have: their tests, callers, documents, files that change with them, passages \
+of like meaning, each with why.\
 """
 
 MANUALS: Mapping[str, Manual] = {
@@ -148,4 +149,4 @@ MANUALS: Mapping[str, Manual] = {
         ),
     ),
 }
-"""By the tool's name."""
+"""The manuals by the tool's name."""

@@ -1,4 +1,4 @@
-"""How a result of a search reads: its place, its name, why it is there, and the lines of it that matter most."""
+"""The text of a search result: its place, its name, why it was found, and its best lines."""
 
 from __future__ import annotations
 
@@ -11,76 +11,78 @@ from cairn.agents.places import Paths, lines_text, numbered, numbers_text
 from cairn.text.verbatim import lines_of
 
 _LONGEST_LINE = 300
-"""Characters. Longer lines are made by machines, and cost more than they tell."""
+"""Characters. Longer lines are usually generated, and cost more tokens than they are worth."""
 _MOST_TERMS = 4
 _MOST_REASONS = 2
 _MOST_HEADINGS = 2
 _STEM = 4
-"""Letters by which a word of a line counts as one of the question: `cookie` for `cookies`, `saves` for `saved`."""
+"""Letters of a stem, which matches a line: `cookie` for `cookies`, `saves` for `saved`."""
 _WEAK = 0.5
-"""Of the first result's score. What has less seldom is what somebody looks for, and has few lines."""
+"""Share of the first result's score. A result below it is seldom wanted, and gets few lines."""
 _LINES_ASIDE = 3
 _GAP = 2
-"""Lines between two shown parts that are shown as well: a mark for what is left out costs as much."""
+"""Lines between two shown parts that are shown as well: a mark for omitted lines costs as many tokens."""
 
 DEFINES, _EXACT = "defines the symbol", "has the exact text"
 _WHYS = {
     DEFINES: "defines it",
-    "contains the very text": _EXACT,
+    "contains the literal text": _EXACT,
     "contains the whole question": _EXACT,
-    "is named by its path": "named by its path",
+    "path in the question": "named by its path",
     "file name": "file name",
     "file name as one word": "file name",
     "file name abbreviated": "file name",
     "folder names": "folder name",
     "words of its folder": "folder name",
-    "documents what was asked": "documents it",
+    "is a wanted document": "documents it",
     "introduces the project": "introduces the project",
-    "the package asked about": "the package asked about",
+    "relevance of its package": "relevance of its package",
     "defines what a report names": "defines what the report names",
-    "chosen for such questions": "chosen before",
+    "chosen for similar questions": "chosen before",
 }
-"""Signals of ranking that tell a reader something, in a few words; others say only how well the words fit."""
+"""Ranking signals worth showing, in a few words each. Other signals only say how well the words fit."""
 
 
 @frozen
-class Further:
+class FurtherPassage:
     """A further passage of a result's file."""
 
     name: str
-    """What it belongs to; "" where that has no name."""
+    """The definition around it, or ""."""
     first: int
-    """The number of its first line, from 1."""
+    """The 1-based number of its first line."""
     lines: Sequence[str]
 
     @property
     def place(self) -> str:
-        """`40-52 Berth.leave`."""
+        """The lines and the name, such as `40-52 Berth.leave`."""
         return f"{numbers_text(self.first, self.first + len(self.lines) - 1)} {self.name}".rstrip()
 
 
 @frozen
-class Shown:
-    """One result, which can be written with more or fewer lines."""
+class ResultText:
+    """The parts of one result, which can be written with more or fewer lines."""
 
     head: str
-    further: Sequence[Further]
+    further: Sequence[FurtherPassage]
     first: int
-    """The number of its first line, from 1."""
+    """The 1-based number of its first line."""
     lines: Sequence[str]
     head_line: int | None
-    """The place in `lines` of the line that names its definition; None where it has none."""
+    """The index in `lines` of the line that names its definition, if any."""
     best: tuple[int, int] | None
-    """The places `[start, end)` in `lines` of those that answer best; None where nothing is known of that."""
+    """The range `[start, end)` of `lines` that answers best, if known."""
     terms: Sequence[str]
     is_definition: bool
-    """Whether it is read from its head on: it is a definition that was asked for by its name, or lines that relate."""
+    """Whether its lines are shown from its head on: it was found by its name, or `related` found it."""
     is_aside: bool
-    """Whether it is a far weaker result than the first, or only has a name whose definition is another result."""
+    """Whether it scores far below the first result, or only shares the name of the wanted definition."""
 
     def written(self, most: int, of_further: int = 0) -> str:
-        """The result with at most so many of its lines, and so many of each further passage; where that is none, or the result
-        is an aside, further passages are only named."""
+        """Return the result with at most `most` of its lines and `of_further` of each further passage.
+
+        Further passages without lines are only named. An aside has at most `_LINES_ASIDE` lines.
+        """
         most, of_further = (min(most, _LINES_ASIDE), 0) if self.is_aside else (most, of_further)
         body = self._chosen(most) if most else []
         for each in self.further if of_further else ():
@@ -109,17 +111,17 @@ def _whole(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else f" (a line of {len(line):,} characters)"
 
 
-def shown(
+def result_text(
     result: protocol.SearchResult,
     paths: Paths,
     *,
     by_name: bool = False,
     related: bool = False,
     best_score: float = 0.0,
-) -> Shown:
-    """A result of a search, or with `related`, of what is related, whose reasons say how.
+) -> ResultText:
+    """Return the parts of a result of `search`, or with `related` of one of `related`.
 
-    `by_name` says that a definition was asked for by its name, and found; `best_score` is that of the first result.
+    `by_name` says that the query named a definition that was found; `best_score` is the first result's score.
     """
     why = "; ".join(result.reasons) if related else _why(result, by_name=by_name)
     place = f"{paths.shown(result.folder, result.path)}:{lines_text(result.range)}"
@@ -127,7 +129,7 @@ def shown(
     first, best = result.range.start.line, result.best_lines
     named = result.selection_range.start.line - first
     is_definition = related or (by_name and DEFINES in result.reasons)
-    return Shown(
+    return ResultText(
         head=f"{head} — {why}" if why else head,
         further=tuple(map(_further, result.passages)),
         first=first + 1,
@@ -141,7 +143,7 @@ def shown(
 
 
 def name_of(result: protocol.SearchResult) -> str:
-    """`CookieJar.save (method)`, or the headings above a text; "" for a passage without a name."""
+    """Return `CookieJar.save (method)`, or the headings above a text; "" for a passage without a name."""
     parts = [part for part in result.header_path.split(" > ") if part]
     if result.symbol:
         name = ".".join(parts) if parts and parts[-1].endswith(result.symbol) else result.symbol
@@ -150,23 +152,23 @@ def name_of(result: protocol.SearchResult) -> str:
 
 
 def _why(result: protocol.SearchResult, *, by_name: bool) -> str:
-    told = list(dict.fromkeys(_WHYS[reason] for reason in result.reasons if reason in _WHYS))
-    if not by_name and result.matched_terms and _EXACT not in told:
-        told.append(f"has {', '.join(result.matched_terms[:_MOST_TERMS])}")
-    if not told and any(reason.startswith("meaning") for reason in result.reasons):
-        told.append("by meaning")
-    return "; ".join(told[:_MOST_REASONS])
+    reasons = list(dict.fromkeys(_WHYS[reason] for reason in result.reasons if reason in _WHYS))
+    if not by_name and result.matched_terms and _EXACT not in reasons:
+        reasons.append(f"has {', '.join(result.matched_terms[:_MOST_TERMS])}")
+    if not reasons and any(reason.startswith("meaning") for reason in result.reasons):
+        reasons.append("by meaning")
+    return "; ".join(reasons[:_MOST_REASONS])
 
 
-def _further(passage: protocol.FilePassage) -> Further:
+def _further(passage: protocol.FilePassage) -> FurtherPassage:
     lines = lines_of(passage.text)
     start, end = _trimmed(lines, 0, len(lines))
     name = passage.header_path.replace(" > ", ".") if passage.symbol else ""
-    return Further(name, passage.range.start.line + 1 + start, lines[start:end])
+    return FurtherPassage(name, passage.range.start.line + 1 + start, lines[start:end])
 
 
-def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
-    """The parts `[start, end)` of the lines that are shown: those that answer best, and the head of their definition."""
+def _parts(shown: ResultText, most: int) -> list[tuple[int, int]]:
+    """Return the ranges `[start, end)` of lines to show: the best lines, and the head of their definition."""
     lines = shown.lines
     first, last = _trimmed(lines, 0, len(lines))
     if last - first <= most:
@@ -176,7 +178,7 @@ def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
         start = max(first, min(head, last - most))
         return [(start, min(last, start + most))]
     best, _ = shown.best or _dense(shown, most if head is None else most - 1)
-    if head is not None and head - _GAP < best + most and best - _GAP <= head:  # one part holds both
+    if head is not None and head - _GAP < best + most and best - _GAP <= head:  # one part has both
         best = min(best, head) if best > head else max(best, head - most + 1)
         head = None
     if head is None:
@@ -185,13 +187,13 @@ def _parts(shown: Shown, most: int) -> list[tuple[int, int]]:
     return sorted([(head, head + 1), _trimmed(lines, best, min(last, best + most - 1))])
 
 
-def _dense(shown: Shown, most: int) -> tuple[int, int]:
-    """The lines in which most of the question's words stand, where nothing else tells which answer best."""
+def _dense(shown: ResultText, most: int) -> tuple[int, int]:
+    """Return the range of `most` lines with the most words of the question."""
     stems = {term[: max(_STEM, len(term) - 2)] for term in shown.terms}
-    held = [{each for each in stems if each in line.lower()} for line in shown.lines]
+    stems_of_lines = [{each for each in stems if each in line.lower()} for line in shown.lines]
 
     def worth(start: int) -> tuple[int, int, int]:
-        window = held[start : start + most]
+        window = stems_of_lines[start : start + most]
         return len(set().union(*window)), sum(map(len, window)), -start
 
     start = max(range(max(1, len(shown.lines) - most + 1)), key=worth)
@@ -199,7 +201,7 @@ def _dense(shown: Shown, most: int) -> tuple[int, int]:
 
 
 def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """The part without blank lines at its ends."""
+    """Return the range without blank lines at its ends."""
     while start < end - 1 and not lines[start].strip():
         start += 1
     while end > start + 1 and not lines[end - 1].strip():

@@ -1,4 +1,4 @@
-"""Places as agents write and read them: `path:first-last`, with lines from 1. Whatever one tool prints, another takes."""
+"""Places as all tools print and take them: `path:first-last`, with 1-based lines."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _LINES = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _QUOTES = (("`", "`"), ("'", "'"), ('"', '"'), ("[", "]"), ("(", ")"), ("<", ">"))
-"""What people put around a place that they cite."""
+"""Pairs of marks that people put around a place."""
 
 
 @frozen
 class Place:
-    """A file, or lines of it."""
+    """A file, or a range of its lines."""
 
     path: str
     first: int = 0
-    """From 1; 0 where no lines are named."""
+    """The 1-based first line; 0 if the place has no lines."""
     last: int = 0
-    """The last line, included; 0 where none is named."""
+    """The last line, inclusive; 0 if the place has no lines."""
 
 
 def place_named(given: str, field: str = "path") -> Place:
-    """What is written, as a path and lines: `path:10-40`, `path:12`, `path:12:5`, `path#L10-L40`.
+    """Parse a path with or without lines: `path:10-40`, `path:12`, `path:12:5`, `path#L10-L40`.
 
-    Raises InvalidRequestError for lines that no file can have.
+    Raise InvalidRequestError for impossible line numbers.
     """
     text = given.strip()
     for opening, closing in _QUOTES:
@@ -55,26 +55,25 @@ def place_named(given: str, field: str = "path") -> Place:
 
 
 def lines_text(lines: Range) -> str:
-    """`10-40`, or `12` for a single line, from 1."""
+    """Return `10-40`, or `12` for a single line; 1-based, inclusive."""
     return numbers_text(lines.start.line + 1, lines.end.line)
 
 
 def numbers_text(first: int, last: int) -> str:
-    """`10-40`, or `12` where both are the same; from 1, both included."""
+    """Return `10-40`, or `12` if both numbers are the same."""
     return f"{first}-{last}" if last > first else str(first)
 
 
 @frozen
 class Paths:
-    """How files are called in an answer: by their path in the folder, and behind the folder's name where several are open."""
+    """How an answer writes paths: relative to the folder, after the folder's name if several are open."""
 
     names: dict[str, str]
-    """By the folder's URI what stands before its paths."""
+    """Maps each folder's URI to the name before its paths."""
     is_alone: bool
 
     @classmethod
     def of(cls, engine: Engine) -> Paths:
-        """For what the engine has open."""
         names = [folder.shown.name for folder in engine.folders]
         return cls(
             {
@@ -85,7 +84,7 @@ class Paths:
         )
 
     def shown(self, folder: str, path: str) -> str:
-        """The file at `path` in the folder of the URI `folder`."""
+        """Return how to write the file at `path` in the folder with the URI `folder`."""
         if self.is_alone or not folder:
             return path
         name = self.names.get(folder) or unquote(folder.rstrip("/").rpartition("/")[2])
@@ -93,5 +92,4 @@ class Paths:
 
 
 def numbered(first: int, lines: Sequence[str]) -> list[str]:
-    """The lines with their numbers, of which `first` is the first one's."""
     return [f"{number}:{line}" for number, line in enumerate(lines, first)]

@@ -1,4 +1,4 @@
-"""The tool `read`: lines of a file as they are now, found by a path, a name or a question."""
+"""The tool `read`: the current lines of a file, found by a path, a name or a question."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
+from cairn.agents.call import ToolCall
 from cairn.agents.places import Place, lines_text, numbered, place_named
 from cairn.agents.state import freshness
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import NOT_BLANK, at_most, within
+from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
 TOKENS = 3_000
 INDEXED, NOW = "indexed", "now"
 VERSIONS = (NOW, INDEXED)
 _THERE = ("left out of the index", "is a folder", "is empty, or was not read yet")
-"""What the engine says of paths that there are, though the index has no file there."""
+"""Parts of the engine's errors about paths that exist but are not in the index."""
 _MOST_NAMESAKES = 8
 _LONGEST_LINE = 2_000
-"""Characters. A longer line is never cut, but said to be there; so is one of more characters than the answer may take tokens."""
+"""Characters. The answer replaces a longer line, or one longer than its number of tokens, by its length."""
 
 
 @frozen
 class ReadArguments:
-    """What `read` takes. The last two are not listed."""
+    """The arguments of `read`. The last two are not listed."""
 
     path: str = field(metadata=at_most(chars=4_096, pattern=NOT_BLANK))
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
@@ -45,33 +46,31 @@ class ReadArguments:
 
 @frozen
 class _Found:
-    """What is read."""
-
     page: protocol.PageAnswer
     place: Place
     note: str = ""
-    """What a name or a question was taken to mean."""
+    """How a name or a question was understood."""
 
 
-def read_data(asked: Asked, arguments: ReadArguments) -> protocol.PageAnswer:
-    """The protocol's answer, as every other front has it: a whole file, as it was indexed where nothing else is asked for.
+def read_data(call: ToolCall, arguments: ReadArguments) -> protocol.PageAnswer:
+    """Return the protocol's answer, as every other front has it: by default the whole file as it was indexed.
 
-    Lines, names and questions are taken all the same. Raises InvalidRequestError where nothing of that path is indexed.
+    Lines, names and questions are accepted as well. Raise InvalidRequestError if no indexed file is found.
     """
     if arguments.version != NOW:
         params = protocol.FetchPageParams(arguments.path, arguments.folder)
         try:
-            page: protocol.PageAnswer = asked.ask("fetchPage", params)
+            page: protocol.PageAnswer = call.request("fetchPage", params)
         except InvalidRequestError as problem:
             refused = problem
         else:
             return page
         try:
-            found = _found(asked, evolve(arguments, version=INDEXED), arguments.cursor or arguments.path)
+            found = _found(call, evolve(arguments, version=INDEXED), arguments.cursor or arguments.path)
         except InvalidRequestError:
             raise refused from None
     else:
-        found = _found(asked, arguments, arguments.cursor or arguments.path)
+        found = _found(call, arguments, arguments.cursor or arguments.path)
     first, last, lines = _lines_of(found)
     return evolve(
         found.page,
@@ -80,30 +79,32 @@ def read_data(asked: Asked, arguments: ReadArguments) -> protocol.PageAnswer:
     )
 
 
-def read(asked: Asked, arguments: ReadArguments) -> str:
-    """The answer. Raises InvalidRequestError where nothing of that path, name or meaning is indexed."""
-    found = _found(asked, arguments, arguments.cursor or arguments.path)
+def read(call: ToolCall, arguments: ReadArguments) -> str:
+    """Return the answer. Raise InvalidRequestError if nothing with that path, name or meaning is indexed."""
+    found = _found(call, arguments, arguments.cursor or arguments.path)
     page = found.page
     first, last, lines = _lines_of(found)
-    path = asked.paths.shown(page.folder, page.path)
+    path = call.paths.shown(page.folder, page.path)
     if first > max(1, len(lines)):
-        raise InvalidRequestError("path", f"{path} has {len(lines):,} lines; there is no line {first:,}")
-    budget = asked.budget(arguments.max_tokens, TOKENS)
+        raise InvalidRequestError(
+            "path", f"{path} has {counted(len(lines), 'line')}; there is no line {first:,}"
+        )
+    budget = call.budget(arguments.max_tokens, TOKENS)
     items = numbered(first, [_whole(line, budget.tokens) for line in lines[first - 1 : last]])
-    about = f"{path}, {len(lines):,} lines" if lines else f"{path} is empty."
-    head = "\n".join(filter(None, (found.note, _version(page, arguments.version), about)))
-    below = freshness(asked.engine) if found.note else ""
+    about = f"{path}, {counted(len(lines), 'line')}" if lines else f"{path} is empty."
+    head = joined(found.note, _version(page, arguments.version), about)
+    below = freshness(call.engine) if found.note else ""
 
     def foot(count: int) -> str:
         if count == len(items):
             return below
-        return "\n".join(filter(None, (f"more: path={path}:{first + count}-{last}", below)))
+        return joined(f"more: path={path}:{first + count}-{last}", below)
 
-    return fitted(head, items, foot, budget)[0]
+    return fit(head, items, foot, budget)
 
 
 def _lines_of(found: _Found) -> tuple[int, int, list[str]]:
-    """The first and the last line that are meant, from 1, and all lines of the file."""
+    """Return the 1-based first and last line to read, and all lines of the file."""
     lines = lines_of(found.page.text)
     if not lines[-1]:
         lines.pop()
@@ -119,53 +120,56 @@ def _within(chunks: Sequence[protocol.PageChunk], first: int, last: int) -> tupl
 
 
 def _version(page: protocol.PageAnswer, wanted: str | None) -> str:
-    """What to know of the text, where it is not what it is thought to be."""
+    """Return a note if the text is not the indexed one, or not the current one."""
     if not page.changed:
         return ""
     if wanted == INDEXED:
         return "This is the text as it was indexed; the file has changed since."
     if page.version == INDEXED:
         return "The file cannot be read now; this is its text as it was indexed."
-    return "The file has changed since it was indexed: this is its text now, where places of earlier answers may have moved."
+    return (
+        "The file has changed since it was indexed: this is its text now, where places of earlier answers "
+        "may have moved."
+    )
 
 
-def _page(asked: Asked, arguments: ReadArguments, path: str) -> protocol.PageAnswer:
-    page: protocol.PageAnswer = asked.ask(
+def _page(call: ToolCall, arguments: ReadArguments, path: str) -> protocol.PageAnswer:
+    page: protocol.PageAnswer = call.request(
         "fetchPage", protocol.FetchPageParams(path, arguments.folder, now=True)
     )
     if arguments.version != INDEXED:
         return page
-    indexed: protocol.PageAnswer = asked.ask("fetchPage", protocol.FetchPageParams(page.path, page.folder))
+    indexed: protocol.PageAnswer = call.request("fetchPage", protocol.FetchPageParams(page.path, page.folder))
     return evolve(indexed, changed=page.changed)
 
 
-def _found(asked: Asked, arguments: ReadArguments, given: str) -> _Found:
-    """What is meant: a path, else a name, else a question. Raises InvalidRequestError where it is nothing of these."""
+def _found(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
+    """Find a path, else a name, else a passage by a question. Raise InvalidRequestError if all fail."""
     place = place_named(given)
     refused = None
-    # A path may end as if lines were named.
+    # A file's name may end like line numbers.
     for each in dict.fromkeys((place, Place(given.strip()))):
         try:
-            return _Found(_page(asked, arguments, each.path), each)
+            return _Found(_page(call, arguments, each.path), each)
         except InvalidRequestError as problem:
             refused = refused or problem
     if place.first or any(said in str(refused) for said in _THERE):
         raise refused or InvalidRequestError("path", "names nothing")
     if len(given.split()) > 1:
-        return _by_meaning(asked, arguments, given)
+        return _by_meaning(call, arguments, given)
     params = protocol.ReferencesParams(symbol=given.strip().removesuffix("()")[:1_000], limit=0)
-    answer: protocol.ReferencesAnswer = asked.ask("references", params)
+    answer: protocol.ReferencesAnswer = call.request("references", params)
     if answer.definitions:
-        return _defined(asked, arguments, answer.definitions)
+        return _defined(call, arguments, answer.definitions)
     if "/" in given or not answer.message.endswith("?"):
         raise refused or InvalidRequestError("path", answer.message)
     raise InvalidRequestError("path", f"there is no such file. {answer.message}")
 
 
-def _defined(asked: Asked, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
-    """The first of the definitions of a name, and where the others are."""
+def _defined(call: ToolCall, arguments: ReadArguments, definitions: Sequence[protocol.SymbolPlace]) -> _Found:
+    """Return the first of a name's definitions, with a note that lists the others."""
     first, *others = definitions
-    paths = asked.paths
+    paths = call.paths
     named = [
         f"{paths.shown(each.folder, each.path)}:{lines_text(each.range)}" for each in others[:_MOST_NAMESAKES]
     ]
@@ -173,18 +177,21 @@ def _defined(asked: Asked, arguments: ReadArguments, definitions: Sequence[proto
     more = f" and {left} more" if left > 0 else ""
     note = f"{first.symbol} ({first.kind})" + (f"; also defined at {', '.join(named)}{more}" if named else "")
     place = Place(first.path, first.range.start.line + 1, first.range.end.line)
-    return _Found(_page(asked, evolve(arguments, folder=first.folder), first.path), place, note)
+    return _Found(_page(call, evolve(arguments, folder=first.folder), first.path), place, note)
 
 
-def _by_meaning(asked: Asked, arguments: ReadArguments, given: str) -> _Found:
-    """The best passage for a question. Raises InvalidRequestError where there is none."""
+def _by_meaning(call: ToolCall, arguments: ReadArguments, given: str) -> _Found:
+    """Return the best passage for a question. Raise InvalidRequestError if there is none."""
     params = protocol.SearchParams(query=given, limit=1, context=0, passages=1)
-    answer: protocol.SearchAnswer = asked.ask("search", params)
+    answer: protocol.SearchAnswer = call.request("search", params)
     if not answer.results or answer.verdict.action == "noMatch":
-        problem = f"{given[:100]!r} is no path, no name and nothing like what is indexed; give a path as search prints it"
+        problem = (
+            f"{given[:100]!r} is not a path, a name or a question about something indexed; "
+            "give a path as search prints it"
+        )
         raise InvalidRequestError("path", problem)
     best = answer.results[0]
     name = f", {best.symbol}" if best.symbol else ""
     place = Place(best.path, best.range.start.line + 1, best.range.end.line)
-    page = _page(asked, evolve(arguments, folder=best.folder), best.path)
+    page = _page(call, evolve(arguments, folder=best.folder), best.path)
     return _Found(page, place, f"Taken as a question; the best passage{name}:")

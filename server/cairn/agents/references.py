@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.asked import Asked
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fitted
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, fit, joined
+from cairn.agents.call import ToolCall
 from cairn.agents.cursor import cursor_of, require_none, steps_of
 from cairn.agents.places import Paths, lines_text, place_named
 from cairn.agents.state import lacking
@@ -19,19 +20,19 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 20
 MOST = 1_000
-"""References of a definition, over all answers."""
+"""The most references of a definition, over all answers."""
 _SURE = 0.8
-"""Of references that are likelier than this nothing is said of how likely they are."""
+"""References at or above this confidence are shown without it."""
 _SHOWN_OF_A_FILE = 3
-"""References of one file with their code. A test file may call a function in forty lines that are alike."""
+"""References of one file that are shown with code: a test file may call a function in forty similar lines."""
 _MOST_DEFINITIONS = 5
 _LONGEST_CODE = 160
-"""Characters of a line of code; of a longer one only the place is told."""
+"""Characters. Of a longer line of code, only the place is shown."""
 
 
 @frozen
 class ReferencesArguments:
-    """What `references` takes. The last two, the protocol's own, are not listed."""
+    """The arguments of `references`. The last two are the protocol's own and are not listed."""
 
     symbol: str | None = field(default=None, metadata=at_most(chars=1_000, pattern=NOT_BLANK))
     direction: ReferenceDirection = ReferenceDirection.CALLERS
@@ -47,7 +48,6 @@ class ReferencesArguments:
             raise InvalidRequestError("symbol", "is required: a name, Owner.name or path:line")
 
     def params(self, symbol: str | None, limit: int) -> protocol.ReferencesParams:
-        """The protocol's params for so many references."""
         return protocol.ReferencesParams(
             symbol=symbol,
             text_document=self.text_document,
@@ -58,28 +58,27 @@ class ReferencesArguments:
         )
 
 
-def references_data(asked: Asked, arguments: ReferencesArguments) -> protocol.ReferencesAnswer:
-    """The protocol's answer, as every other front has it."""
+def references_data(call: ToolCall, arguments: ReferencesArguments) -> protocol.ReferencesAnswer:
     require_none(arguments.cursor)
     usual = protocol.ReferencesParams("x").limit
     limit = usual if arguments.limit is None else arguments.limit
-    answer: protocol.ReferencesAnswer = asked.ask(
-        "references", arguments.params(_meant(asked, arguments)[0], limit)
+    answer: protocol.ReferencesAnswer = call.request(
+        "references", arguments.params(_meant(call, arguments)[0], limit)
     )
     return answer
 
 
-def references(asked: Asked, arguments: ReferencesArguments) -> str:
-    """The answer. Raises InvalidRequestError for a place that is not indexed, and for a wrong cursor."""
-    symbol, note = _meant(asked, arguments)
+def references(call: ToolCall, arguments: ReferencesArguments) -> str:
+    """Return the answer. Raise InvalidRequestError for an unknown place, and for a wrong cursor."""
+    symbol, note = _meant(call, arguments)
     at = arguments.text_document, arguments.position
     question = (arguments.symbol, str(at), arguments.direction, arguments.depth)
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
     limit = LIMIT if arguments.limit is None else arguments.limit
     params = arguments.params(symbol, min(MOST, before + limit))
-    answer: protocol.ReferencesAnswer = asked.ask("references", params)
-    paths, is_down = asked.paths, arguments.direction is ReferenceDirection.CALLEES
+    answer: protocol.ReferencesAnswer = call.request("references", params)
+    paths, is_down = call.paths, arguments.direction is ReferenceDirection.CALLEES
     references = answer.references[before:]
     numbers = [
         number
@@ -87,32 +86,32 @@ def references(asked: Asked, arguments: ReferencesArguments) -> str:
         if number >= before and not (is_down and answer.references[number].target is None)
     ]
     groups = _grouped(answer.references, numbers)
-    told: set[str] = set()
+    reasons: set[str] = set()
     found = [
-        _item(answer.references, group, before, paths, told, is_down=is_down)
+        _item(answer.references, group, before, paths, reasons, is_down=is_down)
         if len(group) == 1
         else _others([answer.references[number] for number in group])
         for group in groups
     ]
-    budget = asked.budget(arguments.max_tokens, TOKENS)
-    head = note if steps else "\n".join(filter(None, (note, _head(answer, paths))))
+    budget = call.budget(arguments.max_tokens, TOKENS)
+    head = note if steps else joined(note, _head(answer, paths))
     if answer.definitions and not references and limit:
-        head = "\n".join(filter(None, (head, _nothing(arguments.direction, is_first=not steps))))
+        head = joined(head, _nothing(arguments.direction, is_first=not steps))
     elsewhere = _elsewhere(references) if is_down else ""
-    below = lacking(asked.engine, None, answer.index)
+    below = lacking(call.engine, None, answer.index)
 
     def foot(count: int) -> str:
         is_all = count == len(found)
         after = len(answer.references) if is_all else groups[count][0]
         is_way = after > before and after < MOST and not (is_all and answer.complete)
         more = f"more: cursor={cursor_of(((after, 0),), *question)}" if is_way else ""
-        return "\n".join(filter(None, (elsewhere if is_all else "", more, below)))
+        return joined(elsewhere if is_all else "", more, below)
 
-    return fitted(head, found, foot, budget)[0]
+    return fit(head, found, foot, budget)
 
 
-def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, str]:
-    """What the protocol is asked for, and what to say of it where a question was taken for what answers it best."""
+def _meant(call: ToolCall, arguments: ReferencesArguments) -> tuple[str | None, str]:
+    """Return the symbol to request, and a note if it was found by a question."""
     symbol = arguments.symbol
     if symbol is None:
         return None, ""
@@ -122,26 +121,24 @@ def _meant(asked: Asked, arguments: ReferencesArguments) -> tuple[str | None, st
     if len(symbol.split()) < 2:
         return symbol.strip().removesuffix("()"), ""
     params = protocol.SearchParams(query=symbol, limit=5, context=0, passages=1)
-    answer: protocol.SearchAnswer = asked.ask("search", params)
+    answer: protocol.SearchAnswer = call.request("search", params)
     best = next((each for each in answer.results if each.symbol), None)
     if best is None or answer.verdict.action == "noMatch":
         raise InvalidRequestError(
             "symbol", f"no definition is like {symbol[:100]!r}; search first, and give a name"
         )
-    folder = asked.paths.shown(best.folder, best.path)
+    folder = call.paths.shown(best.folder, best.path)
     return f"{folder}:{best.selection_range.start.line + 1}", "Taken as a question; its best answer is:"
 
 
 def _head(answer: protocol.ReferencesAnswer, paths: Paths) -> str:
-    """The definitions, or why there are none."""
+    """Return the definitions, or why there are none."""
     shown = [
         f"{_definition(each, paths)}  {_code(each.line)}".rstrip()
         for each in answer.definitions[:_MOST_DEFINITIONS]
     ]
     left = len(answer.definitions) - len(shown)
-    return "\n".join(
-        filter(None, (answer.message, *shown, f"and {left} more of that name" if left > 0 else ""))
-    )
+    return joined(answer.message, *shown, f"and {left} more of that name" if left > 0 else "")
 
 
 def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
@@ -152,18 +149,18 @@ def _nothing(direction: ReferenceDirection, *, is_first: bool) -> str:
 
 
 def _definition(place: protocol.SymbolPlace, paths: Paths) -> str:
-    """`src/harbour/berths.py:12-16  Berth.moor_ship (method)`."""
+    """Return `src/harbour/berths.py:12-16  Berth.moor_ship (method)`."""
     return f"{paths.shown(place.folder, place.path)}:{lines_text(place.range)}  {place.symbol} ({place.kind})"
 
 
 def _elsewhere(references: Sequence[protocol.FoundReference]) -> str:
-    """What is called that the workspace does not define, in one line."""
+    """Return one line of the called names that the workspace does not define."""
     names = dict.fromkeys(each.symbol for each in references if each.target is None)
     return f"also calls, not defined here: {', '.join(names)}" if names else ""
 
 
 def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool) -> list[int]:
-    """The numbers of the references that a reader has not seen: a line that calls something twice is one place."""
+    """Return the indexes of the references, without repetitions on one line."""
     first: dict[tuple[object, ...], int] = {}
     for number, each in enumerate(references):
         what = each.symbol if is_down else ""
@@ -172,27 +169,18 @@ def _lines_once(references: Sequence[protocol.FoundReference], *, is_down: bool)
 
 
 def _grouped(references: Sequence[protocol.FoundReference], numbers: Sequence[int]) -> list[list[int]]:
-    """The numbers of the references, each in a group of its own; those of a file that has shown some already, together."""
+    """Group the indexes of references: one a group, except that the later ones of a file share one group."""
     groups: list[list[int]] = []
-    shown = 0
-    for position, number in enumerate(numbers):
-        reference = references[number]
-        before = references[numbers[position - 1]] if position else None
-        is_same = before is not None and (before.folder, before.path, before.depth) == (
-            reference.folder,
-            reference.path,
-            reference.depth,
-        )
-        shown = shown + 1 if is_same else 1
-        if shown > _SHOWN_OF_A_FILE + 1:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
+    for _, run in groupby(numbers, lambda n: (references[n].folder, references[n].path, references[n].depth)):
+        of_file = list(run)
+        groups += [[number] for number in of_file[:_SHOWN_OF_A_FILE]]
+        if rest := of_file[_SHOWN_OF_A_FILE:]:
+            groups.append(rest)
     return groups
 
 
 def _others(references: Sequence[protocol.FoundReference]) -> str:
-    """Further references of the file above: their lines, and the functions around them."""
+    """Return one line for further references of the file above."""
     places = [
         f"{each.range.start.line + 1}{f' in {each.enclosing.symbol}' if each.enclosing else ''}"
         for each in references
@@ -205,29 +193,29 @@ def _item(
     group: Sequence[int],
     before: int,
     paths: Paths,
-    told: set[str],
+    reasons: set[str],
     *,
     is_down: bool,
 ) -> str:
-    """The reference of that group, below a line that says how far away it is, where that is farther than the one before.
+    """Return the only reference of a group, below its distance in calls if that has grown.
 
-    `told` is why references before it are thought to mean this one, which is not said again.
+    `reasons` are those already shown for uncertain references, which are not repeated; this adds to them.
     """
     number = group[0]
     reference = references[number]
     above = references[number - 1].depth if number > before else 1 if not before else 0
     level = f"{reference.depth} levels away:\n" if reference.depth > max(1, above) else ""
-    return f"{level}- {_reference(reference, paths, told, is_down=is_down)}"
+    return f"{level}- {_reference(reference, paths, reasons, is_down=is_down)}"
 
 
 def _code(line: str) -> str:
-    """The line as it is shown; "" for one that is too long."""
+    """Return the line as it is shown; "" for one that is too long."""
     code = line.strip()
     return code if len(code) <= _LONGEST_CODE else ""
 
 
-def _reference(reference: protocol.FoundReference, paths: Paths, told: set[str], *, is_down: bool) -> str:
-    """Where it is, what is around it or what it leads to, its code, and how sure it is where that is not certain."""
+def _reference(reference: protocol.FoundReference, paths: Paths, reasons: set[str], *, is_down: bool) -> str:
+    """Return its place, what is around it or what it leads to, its code, and a low confidence."""
     place = f"{paths.shown(reference.folder, reference.path)}:{reference.range.start.line + 1}"
     about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
     if is_down and reference.target is not None:
@@ -237,8 +225,8 @@ def _reference(reference: protocol.FoundReference, paths: Paths, told: set[str],
     kind = "" if is_down or reference.kind == "call" else reference.kind
     sure = ""
     if reference.confidence < _SURE:
-        why = "" if reference.via in told else f": {reference.via}"
+        why = "" if reference.via in reasons else f": {reference.via}"
         sure = f"{reference.confidence:.0%} sure{why}"
-        told.add(reference.via)
+        reasons.add(reference.via)
     remark = ", ".join(filter(None, (kind, sure)))
     return f"{place}{about}{shown}{f'  ({remark})' if remark else ''}"

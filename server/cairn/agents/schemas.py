@@ -1,4 +1,4 @@
-"""JSON schemas of tools: in the part of JSON schema that every client and model takes, with one `type` for each value."""
+"""JSON schemas of the tools, limited to what every client and model takes: one `type` a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Schema = dict[str, Any]
 
 
 def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
-    """The schema of an object with these properties. Others are taken: those of the protocol, and `workspace`."""
+    """Return the schema of an object with these properties. Others, such as `workspace`, are accepted."""
     shape: Schema = {"type": "object", "properties": dict(properties)}
     if required:
         shape["required"] = list(required)
@@ -20,7 +20,8 @@ def arguments_schema(properties: Mapping[str, Schema], required: Sequence[str] =
 
 
 def params_schema(method: Method) -> Schema:
-    """The schema of a method's params, without what explains it: an agent hands on what a stage returned, as it is."""
+    """Return the schema of a stage's params, without descriptions: an agent passes on what a stage
+    returned."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions).object(method.params_class())
     shape: Schema = _plain(_inlined(_terse(schema), _terse(definitions)))
@@ -28,7 +29,7 @@ def params_schema(method: Method) -> Schema:
 
 
 def answer_schema(method: Method, omitted: Set[str] = frozenset()) -> Schema:
-    """The schema of a method's answer without the fields that are `omitted`."""
+    """Return the schema of a method's answer without the fields in `omitted`."""
     definitions: dict[str, Any] = {}
     schema = Describer(definitions, whole=True).object(method.answer_type())
     schema["properties"] = {
@@ -39,7 +40,7 @@ def answer_schema(method: Method, omitted: Set[str] = frozenset()) -> Schema:
 
 
 def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """The schema with `change` made of each of its objects, those inside first."""
+    """Return the schema with `change` applied to each of its objects, inner ones first."""
     if isinstance(schema, list):
         return [_mapped(each, change) for each in schema]
     if not isinstance(schema, dict):
@@ -48,7 +49,7 @@ def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema with each reference replaced by what it refers to."""
+    """Return the schema with each reference replaced by its definition."""
 
     def inline(shape: Schema) -> Schema:
         if "$ref" not in shape:
@@ -60,10 +61,10 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """The schema with one `type` for each value: of a list or one of its items the list, and null nowhere.
+    """Return the schema with one `type` a value: the list for a list or one of its items, and never null.
 
-    Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
-    What is not shown is taken nevertheless.
+    Gemini's API refuses lists of types, and keys beside `anyOf`; gateways and frameworks drop tools that have
+    them. The tools accept the omitted types nevertheless.
     """
 
     def simplify(shape: Schema) -> Schema:
@@ -79,7 +80,7 @@ def _plain(schema: Any) -> Any:
 
 
 def _terse(schema: Any) -> Any:
-    """The schema without descriptions and defaults."""
+    """Return the schema without descriptions and defaults."""
     if isinstance(schema, list):
         return [_terse(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The tool `search`: the places of the workspace that a name, a quoted text or a question leads to."""
+"""The tool `search`: the places in the workspace that match a name, a quoted text or a question."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from attrs import evolve, field, frozen
 
 from cairn import protocol
 from cairn.agents.arguments import require_words
-from cairn.agents.asked import Asked
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fitted
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, Budget, fit, joined
+from cairn.agents.call import ToolCall
 from cairn.agents.cursor import cursor_of, require_none, steps_of
-from cairn.agents.passages import DEFINES, Shown, shown
+from cairn.agents.passages import DEFINES, ResultText, result_text
 from cairn.agents.state import lacking
 from cairn.agents.verdict import NO_MATCH, verdict_text
 from cairn.protocol.search import PLACES
@@ -21,19 +21,20 @@ from cairn.schema.bounds import NOT_BLANK, at_most, within
 TOKENS = 1_500
 LIMIT = 5
 MOST = 200
-"""Results of a question, over all of its answers."""
+"""The most results of a question, over all of its answers."""
 _LINES = (36, 16, 5)
-"""Lines of the first, the second and each further result, where there is room: one of the first two is most often the one."""
+"""Lines of the first, the second and each further result: one of the first two is usually wanted."""
 _FURTHER_LINES = (24, 12, 0)
-"""Lines of each further passage of the same results. Of the facts that 58 questions need, 0.35 stand in 4,000 bytes so; 0.24 did in
-2,600 bytes with (16, 12, 8) lines and none of further passages, and 0.31 in 4,000 with (24, 16, 12)."""
+"""Lines of each further passage of the same results. So, 4,000 bytes contain 0.35 of the facts that 58
+questions need. With (16, 12, 8) lines and no further passages, 2,600 bytes contained 0.24; with (24, 16, 12),
+4,000 contained 0.31."""
 _SHARES = (8.0, 4.0, 2.0, 1.5, 1.2, 1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.12, 0.0)
-"""Shares of these lines that are tried, until all results fit."""
+"""Shares of these lines, tried in order; the first with which all results fit is used."""
 
 
 @frozen
 class SearchArguments:
-    """What `search` takes. The last eight are the protocol's own, and not listed."""
+    """The arguments of `search`. The last eight are the protocol's own and are not listed."""
 
     query: str = field(metadata=at_most(pattern=NOT_BLANK))
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
@@ -56,7 +57,6 @@ class SearchArguments:
 
     @property
     def wanted(self) -> protocol.SearchFilter:
-        """What the arguments limit the search to."""
         given = self.filter
         return protocol.SearchFilter(
             type=self.type or given.type,
@@ -66,7 +66,6 @@ class SearchArguments:
         )
 
     def params(self, limit: int, context: int) -> protocol.SearchParams:
-        """The protocol's params for so many results."""
         return protocol.SearchParams(
             query=self.query,
             limit=limit,
@@ -80,34 +79,34 @@ class SearchArguments:
         )
 
 
-def search_data(asked: Asked, arguments: SearchArguments) -> protocol.SearchAnswer:
-    """The protocol's answer, as every other front has it."""
+def search_data(call: ToolCall, arguments: SearchArguments) -> protocol.SearchAnswer:
     require_none(arguments.cursor)
     usual = protocol.SearchParams("")
-    answer: protocol.SearchAnswer = asked.ask(
+    answer: protocol.SearchAnswer = call.request(
         "search", arguments.params(arguments.limit or usual.limit, usual.context)
     )
     return answer
 
 
-def search(asked: Asked, arguments: SearchArguments) -> str:
-    """The answer. Raises InvalidRequestError for a place or a language that there is not, and for a wrong cursor."""
+def search(call: ToolCall, arguments: SearchArguments) -> str:
+    """Return the answer. Raise InvalidRequestError for an unknown path or language, and for a wrong
+    cursor."""
     question = (arguments.query, _plain(arguments.wanted))
     steps = steps_of(arguments.cursor, *question)
     before = steps[-1][0] if steps else 0
     limit = arguments.limit or LIMIT
     params = arguments.params(min(MOST, before + limit + 1), 0)
-    answer: protocol.SearchAnswer = asked.ask("search", params)
+    answer: protocol.SearchAnswer = call.request("search", params)
     page = answer.results[before : before + limit]
     is_end = len(answer.results) <= before + limit
-    budget = asked.budget(arguments.max_tokens, TOKENS)
+    budget = call.budget(arguments.max_tokens, TOKENS)
     by_name = answer.query.type == "symbol" and any(DEFINES in each.reasons for each in answer.results)
     results = [
-        shown(each, asked.paths, by_name=by_name, best_score=answer.results[0].score)
+        result_text(each, call.paths, by_name=by_name, best_score=answer.results[0].score)
         for each in _each_once(page)
     ]
     head = "" if before and page else _head(answer, bool(page), before)
-    below = lacking(asked.engine, answer.retrieval, answer.index)
+    below = lacking(call.engine, answer.retrieval, answer.index)
     if answer.broken_off:
         below = " ".join(
             filter(None, (f"Not everything was searched in time ({', '.join(answer.broken_off)}).", below))
@@ -118,10 +117,10 @@ def search(asked: Asked, arguments: SearchArguments) -> str:
             return below
         is_way = count or not results
         more = f"more: cursor={cursor_of(((before + count, 0),), *question)}" if is_way else ""
-        return "\n".join(filter(None, (more, below)))
+        return joined(more, below)
 
     brief = answer.verdict.action == NO_MATCH
-    return written(results, head, foot, budget, brief=brief)
+    return results_text(results, head, foot, budget, brief=brief)
 
 
 def _plain(wanted: protocol.SearchFilter) -> list[Any]:
@@ -129,7 +128,7 @@ def _plain(wanted: protocol.SearchFilter) -> list[Any]:
 
 
 def _each_once(results: Sequence[protocol.SearchResult]) -> list[protocol.SearchResult]:
-    """The results; of copies of a text, only the first has its lines."""
+    """Return the results; of several with the same text, only the first has its lines."""
     known: set[str] = set()
     once = []
     for result in results:
@@ -153,25 +152,25 @@ def _head(answer: protocol.SearchAnswer, found: bool, before: int) -> str:
     return " ".join(filter(None, (said, corrected)))
 
 
-def written(
-    results: Sequence[Shown],
+def results_text(
+    results: Sequence[ResultText],
     head: str,
     foot: Callable[[int], str],
     budget: Budget,
     *,
     brief: bool = False,
 ) -> str:
-    """The results with as many of their lines as fit; where not even their heads do, the first of them."""
+    """Return the results with as many of their lines as fit, or the first results if not all fit."""
     shares = (0.0,) if brief else _SHARES
     items: list[str] = []
     for share in shares:
         items = [each.written(*_lines_of(place, share)) for place, each in enumerate(results)]
         if budget.holds(head, *items, foot(len(items))):
             break
-    return fitted(head, items, foot, budget)[0]
+    return fit(head, items, foot, budget)
 
 
 def _lines_of(place: int, share: float) -> tuple[int, int]:
-    """Lines of the result at that place, and of each of its further passages."""
+    """Return the lines of the result at that place, and of each of its further passages."""
     rank = min(place, len(_LINES) - 1)
     return round(share * _LINES[rank]), round(share * _FURTHER_LINES[rank])

@@ -1,7 +1,7 @@
-"""What an answer lacks, and what to do about it: one line, and nothing where nothing is missing.
+"""One line on what an answer lacks and what to do about it, or nothing.
 
-No text that an agent sees may send it to index anything: indexing goes on by itself, and an agent that starts it again would only
-wait. Texts of the engine, which are written for people, lose such advice here.
+No text for an agent may suggest indexing: Cairn indexes in the background, and an agent that starts it again
+only waits. The engine's texts, written for people, lose such sentences here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _ADVICE = re.compile(
-    r"`cairn (?:index|reindex|pause|resume|phase|model|serve|team)\b|re-?index|\b(?:made|make|built|build|read) anew\b|\bindex(?:es)? (?:it|them|everything) again",
+    r"`cairn (?:index|reindex|pause|resume|phase|model|serve|team)\b|re-?index"
+    r"|\b(?:made|make|built|build|read) anew\b|\bindex(?:es)? (?:it|them|everything) again",
     re.IGNORECASE,
 )
 NOTHING_TO_DO = "Cairn cannot answer from its index now. Use your own search, and tell the user."
@@ -27,21 +28,21 @@ _BY_PHASE = {
     0: "no index, since retrieval is switched off",
 }
 _BY = {"cache": "an earlier answer", "generic": "no index"}
-"""What stood in where every phase failed."""
+"""The source of an answer if every phase failed, by the kind of fallback."""
 
 
-def for_agents(text: str) -> str:
-    """The text without sentences that tell people to have something indexed; what to do instead where nothing is left."""
+def without_index_advice(text: str) -> str:
+    """Return the text without sentences that advise indexing; if none is left, say what to do instead."""
     kept = [sentence for sentence in _SENTENCE.split(text) if not _ADVICE.search(sentence)]
     shown = " ".join(kept).strip().rstrip(";").strip()
     return shown if shown or not text else NOTHING_TO_DO
 
 
 def freshness(engine: Engine) -> str:
-    """What the index has not taken in yet and what to do until then; "" where nothing is missing."""
+    """Say what is not indexed yet and what to do meanwhile; "" if the index is complete."""
     if engine.progress().complete:
         return ""
-    from cairn.engine.status import status_of  # which imports the index
+    from cairn.engine.status import status_of  # it imports the index
 
     now = status_of(engine)
     parts = []
@@ -55,23 +56,29 @@ def freshness(engine: Engine) -> str:
         parts.append(f"{now.chunks - missing:,} of {now.chunks:,} passages have vectors")
     if not parts:
         return ""
-    return f"Index incomplete: {'; '.join(parts)}. {_until_then(now)}"
+    return f"Index incomplete: {'; '.join(parts)}. {_advice(now)}"
 
 
-def _until_then(now: protocol.StatusAnswer) -> str:
-    if now.state == "degraded" and now.last_error and (why := for_agents(now.last_error)) != NOTHING_TO_DO:
-        return f"{why.removesuffix('.')}. For what is not found, use your own search."
+def _advice(now: protocol.StatusAnswer) -> str:
+    if (
+        now.state == "degraded"
+        and now.last_error
+        and (why := without_index_advice(now.last_error)) != NOTHING_TO_DO
+    ):
+        return f"{why.removesuffix('.')}. Use your own search for what is not found."
     if now.paused or now.state == "degraded":
-        return "It stays so for now: for what is not found, use your own search."
+        return "It will stay so for now: use your own search for what is not found."
     left = progress_text.duration(now.seconds_left) if now.seconds_left is not None else "some seconds"
     return f"Ask again in {left}, or use your own search for what is not found."
 
 
 def lacking(engine: Engine, answered: protocol.AnsweredIn | None, index: protocol.IndexState) -> str:
-    """What an answer was made without, in one line; "" where nothing is missing."""
+    """Say in one line what the engine lacked for an answer; "" if nothing."""
     lowered = ""
     if answered is not None:
         by = _BY.get(answered.fallback) or _BY_PHASE.get(answered.phase, "")
-        why = f" ({for_agents(answered.reason).removesuffix('.')})" if answered.reason else ""
+        why = f" ({without_index_advice(answered.reason).removesuffix('.')})" if answered.reason else ""
         lowered = f"Answered from {by}{why}." if by else ""
-    return " ".join(filter(None, (lowered, index.source, for_agents(index.note), freshness(engine))))
+    return " ".join(
+        filter(None, (lowered, index.source, without_index_advice(index.note), freshness(engine)))
+    )

@@ -1,14 +1,15 @@
-"""The tool `status`: what can be asked about, and whether something is missing."""
+"""The tool `status`: what is indexed, and whether something is missing."""
 
 from __future__ import annotations
 
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.agents.asked import Asked
-from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS
-from cairn.agents.state import for_agents, freshness
+from cairn.agents.budget import LEAST_TOKENS, MOST_TOKENS, joined
+from cairn.agents.call import ToolCall
+from cairn.agents.state import freshness, without_index_advice
 from cairn.schema.bounds import within
+from cairn.text.counts import counted
 
 TOKENS = 500
 _MOST_SKIPPED = 4
@@ -18,42 +19,42 @@ _MOST_WARNINGS = 3
 
 @frozen
 class StatusArguments:
-    """What `status` takes, which is nothing that has to be given."""
+    """The arguments of `status`, all of them optional."""
 
     max_tokens: int | None = field(default=None, metadata=within(LEAST_TOKENS, MOST_TOKENS))
 
 
-def status_data(asked: Asked, _: StatusArguments) -> protocol.StatusAnswer:
-    """The protocol's answer, as every other front has it."""
-    answer: protocol.StatusAnswer = asked.ask("status", {})
+def status_data(call: ToolCall, _: StatusArguments) -> protocol.StatusAnswer:
+    answer: protocol.StatusAnswer = call.request("status", {})
     return answer
 
 
-def status(asked: Asked, arguments: StatusArguments) -> str:
-    """The answer."""
-    answer = status_data(asked, arguments)
+def status(call: ToolCall, arguments: StatusArguments) -> str:
+    answer = status_data(call, arguments)
     indexed, total = answer.files.indexed, max(answer.files.total, answer.files.indexed)
-    files = f"{indexed:,} of {total:,} files" if indexed < total else f"{indexed:,} files"
-    lines = [f"{answer.state}: {files}, {answer.chunks:,} passages"]
-    folders = [folder.label for folder in asked.engine.folders]
+    files = f"{indexed:,} of {total:,} files" if indexed < total else counted(indexed, "file")
+    lines = [f"{answer.state}: {files}, {counted(answer.chunks, 'passage')}"]
+    folders = [folder.label for folder in call.engine.folders]
     if folders:
         lines.append(f"{'folder' if len(folders) == 1 else 'folders'}: {', '.join(folders)}")
-    lines.append(freshness(asked.engine))
+    lines.append(freshness(call.engine))
     if answer.last_error:
-        lines.append(f"problem: {for_agents(answer.last_error)}")
+        lines.append(f"problem: {without_index_advice(answer.last_error)}")
     if answer.model is None:
         lines.append("no vectors: answers use keywords alone")
     lines.append(_collections(answer))
     lines.append(_left_out(answer))
     lines += [
-        f"note: {shown}" for warning in answer.warnings[:_MOST_WARNINGS] if (shown := for_agents(warning))
+        f"note: {shown}"
+        for warning in answer.warnings[:_MOST_WARNINGS]
+        if (shown := without_index_advice(warning))
     ]
-    text = "\n".join(filter(None, lines))
-    return asked.budget(arguments.max_tokens, TOKENS).cut(text)
+    text = joined(*lines)
+    return call.budget(arguments.max_tokens, TOKENS).cut(text)
 
 
 def _collections(answer: protocol.StatusAnswer) -> str:
-    """The collections with how many files they have, the largest first."""
+    """Return one line of the collections with their numbers of files, largest first."""
     files: dict[str, int] = {}
     for each in answer.collections:
         files[each.name] = files.get(each.name, 0) + each.files

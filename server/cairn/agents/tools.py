@@ -1,7 +1,7 @@
-"""The tools that agents have: for each its name, its manual, its schemas, and its answer.
+"""The tools of agents: each with its name, manual, schemas and answer.
 
-What an agent knows of Cairn, it knows from these manuals: they say when to ask and how, by examples. Fronts list the tools of
-`listed`; whatever the list, every tool can be called by its name or a former one.
+The manuals are all that an agent knows about Cairn: they say by examples when and how to use a tool. Fronts
+list the tools of `listed`; every tool can be called by its name or a former one, listed or not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from cairn.agents import manuals
-from cairn.agents.arguments import arguments_of, taught, workspace_of
-from cairn.agents.asked import Asked
+from cairn.agents.arguments import arguments_of, error_with_usage, workspace_of
+from cairn.agents.call import ToolCall
 from cairn.agents.discover import DiscoverArguments, discover, discover_data
 from cairn.agents.read import ReadArguments, read, read_data
 from cairn.agents.references import ReferencesArguments, references, references_data
@@ -39,53 +39,50 @@ INSTRUCTIONS = manuals.INSTRUCTIONS
 _FORMER_PREFIX = "cairn_"
 _FORMER = {"fetch_page": "read", "fetchpage": "read"}
 ALL, STAGES = "all", "stages"
-"""Names that stand for several tools."""
+"""Names for several tools."""
 
-_SAID_BY_OTHERS = frozenset({"answerPrompt", "bullets", "chunks"})
-"""Of a discovery: `excerpts` and the bullets in `plan` hold it all, in 36,000 characters instead of 130,000."""
+_OMITTED_FROM_DISCOVERY = frozenset({"answerPrompt", "bullets", "chunks"})
+"""Fields that repeat `excerpts` and the bullets of `plan`: 36,000 characters instead of 130,000."""
 
 Given = Mapping[str, Any]
-"""Arguments, as a client sends them."""
+"""Arguments as a client sends them."""
 
 
 @frozen
 class ToolAnswer:
-    """An answer in one form: a client that got both would give a model everything twice."""
+    """An answer in one form: a client that got both would show a model everything twice."""
 
     texts: tuple[str, ...]
-    """For a model to read; empty where the answer is structured."""
+    """Texts for a model; empty if the answer is structured."""
     data: dict[str, Any] | None
-    """As the protocol has it, for programs; None unless it is structured."""
+    """The structured answer, as in the protocol, for programs."""
 
 
 @frozen
 class Tool:
-    """One tool."""
-
     name: str
     description: str
     input_schema: Schema
     example: str
-    """Arguments, as JSON."""
+    """Arguments as JSON."""
     method: Method
-    """What its structured answers are."""
-    write: Callable[[Asked, Given], str]
-    """The answer as text."""
-    gather: Callable[[Asked, Given], Any]
-    """The answer as an object of the protocol."""
+    """The method of the protocol that defines the structured answers."""
+    write: Callable[[ToolCall, Given], str]
+    """Returns the answer as text."""
+    gather: Callable[[ToolCall, Given], Any]
+    """Returns the answer as an object of the protocol."""
     omitted: Set[str] = frozenset()
-    """Fields of the method's answer that structured answers lack, because other parts say the same."""
+    """Fields of the method's answer that structured answers leave out, because other fields repeat them."""
     reports_state: bool = False
-    """Whether what the index lacks is told beside the answer, which is JSON."""
+    """Whether a second text says what the index lacks, because the first one is JSON."""
 
     @property
     def streams(self) -> bool:
-        """Whether it tells of each stage while it runs."""
+        """Whether it reports each stage while it runs."""
         return self.method.streams
 
     @functools.cached_property
     def output_schema(self) -> Schema:
-        """What a structured answer holds."""
         return answer_schema(self.method, self.omitted)
 
     def answer(
@@ -98,22 +95,24 @@ class Tool:
         cancelled: Callable[[], bool] = lambda: False,
         tell: Tell | None = None,
     ) -> ToolAnswer:
-        """The answer to these arguments, on a thread of the engine.
+        """Return the answer to these arguments, on a thread of the engine.
 
-        Raises InvalidRequestError for arguments that it does not take, with what it takes and an example, QueryCancelledError
-        soon after `cancelled()` turns true, and any other CairnError of the engine.
+        Raise InvalidRequestError, with usage and an example, for arguments that the tool does not take;
+        QueryCancelledError soon after `cancelled()` turns true; and any other CairnError of the engine.
         """
         try:
             workspace = workspace_of(arguments)
-            asked = Asked(engine.over(workspace) if workspace else engine, front, cancelled, tell)
+            call = ToolCall(engine.over(workspace) if workspace else engine, front, cancelled, tell)
             if structured:
-                data = unstructure(self.gather(asked, arguments))
+                data = unstructure(self.gather(call, arguments))
                 kept = {name: value for name, value in data.items() if name not in self.omitted}
                 return ToolAnswer((), kept)
-            text = self.write(asked, arguments)
+            text = self.write(call, arguments)
         except InvalidRequestError as problem:
-            raise taught(problem, self.name, self.input_schema, arguments, self.example) from problem
-        lacks = freshness(asked.engine) if self.reports_state else ""
+            raise error_with_usage(
+                problem, self.name, self.input_schema, arguments, self.example
+            ) from problem
+        lacks = freshness(call.engine) if self.reports_state else ""
         return ToolAnswer(tuple(filter(None, (text, lacks))), None)
 
 
@@ -121,8 +120,8 @@ def _tool(
     name: str,
     method: str,
     arguments: type[Any],
-    write: Callable[[Asked, Any], str],
-    gather: Callable[[Asked, Any], Any],
+    write: Callable[[ToolCall, Any], str],
+    gather: Callable[[ToolCall, Any], Any],
     omitted: Set[str] = frozenset(),
 ) -> Tool:
     manual = manuals.MANUALS[name]
@@ -132,20 +131,19 @@ def _tool(
         input_schema=manual.input_schema,
         example=json.dumps(manual.examples[0], ensure_ascii=False),
         method=METHODS[method],
-        write=lambda asked, given: write(asked, arguments_of(given, arguments)),
-        gather=lambda asked, given: gather(asked, arguments_of(given, arguments)),
+        write=lambda call, given: write(call, arguments_of(given, arguments)),
+        gather=lambda call, given: gather(call, arguments_of(given, arguments)),
         omitted=omitted,
     )
 
 
 def _stage(name: str, method: Method) -> Tool:
+    schema = params_schema(method)
     return Tool(
         name=name,
         description=MANUALS[method.name],
-        input_schema=params_schema(method),
-        example='{"query": "how are berths assigned"}'
-        if "query" in params_schema(method)["properties"]
-        else "{}",
+        input_schema=schema,
+        example='{"query": "how are berths assigned"}' if "query" in schema["properties"] else "{}",
         method=method,
         write=functools.partial(stage, method),
         gather=functools.partial(stage_data, method),
@@ -155,12 +153,12 @@ def _stage(name: str, method: Method) -> Tool:
 
 STATUS = "status"
 DEFAULT: tuple[str, ...] = ("search", "discover", "read", "references", STATUS)
-"""The tools that a client is shown where nobody says otherwise."""
+"""The tools that a client lists by default."""
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         _tool("search", "search", SearchArguments, search, search_data),
-        _tool("discover", "discover", DiscoverArguments, discover, discover_data, _SAID_BY_OTHERS),
+        _tool("discover", "discover", DiscoverArguments, discover, discover_data, _OMITTED_FROM_DISCOVERY),
         _tool("read", "fetchPage", ReadArguments, read, read_data),
         _tool("references", "references", ReferencesArguments, references, references_data),
         _tool("status", "status", StatusArguments, status, status_data),
@@ -172,9 +170,9 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def listed(names: Sequence[str]) -> tuple[Tool, ...]:
-    """The tools that a client is shown, in the order of the table: those of these names, the usual ones without any.
+    """Return the tools of these names, or the default ones, in the order of the table.
 
-    `all` and `stages` stand for several. Raises InvalidRequestError for a name that there is not.
+    The names `all` and `stages` stand for several tools. Raise InvalidRequestError for an unknown name.
     """
     wanted: set[str] = set()
     for name in names or DEFAULT:
@@ -188,9 +186,9 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
-    """The tool of that name, or of a former one. Raises InvalidRequestError, with the nearest, where there is none.
+    """Return the tool with that name or former name. Raise InvalidRequestError with the nearest name.
 
-    `others` are names beside the tools' own that may be meant.
+    `others` are further names that the caller accepts and that may be meant.
     """
     bare = snake_case(name).removeprefix(_FORMER_PREFIX)
     tool = TOOLS.get(name) or TOOLS.get(_FORMER.get(bare, bare))
@@ -200,6 +198,3 @@ def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
     meant = _FORMER.get(match, match)
     hint = f"did you mean {meant}?" if meant else f"there are {', '.join([*TOOLS, *others])}"
     raise InvalidRequestError("", f"there is no tool {name[:100]!r}; {hint}")
-
-
-__all__ = ["DEFAULT", "INSTRUCTIONS", "STATUS", "TOOLS", "Tool", "ToolAnswer", "listed", "tool_named"]

@@ -1,4 +1,4 @@
-"""What an answer says before its results: how sure it is, and how the question was understood."""
+"""The first line of an answer: how certain it is, and how the question was understood."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_CANDIDATES = 3
 
 
 def verdict_text(verdict: protocol.Verdict, found: bool) -> str:
-    """What to know before reading on, in one line; "" where the results simply answer."""
+    """Return one line to read before the results; "" if the results simply answer."""
     return " ".join(filter(None, (verdict.note, _decision(verdict, found))))
 
 

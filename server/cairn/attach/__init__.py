@@ -1,5 +1,5 @@
-"""How a process finds an engine that another process already has, and asks it over a private socket.
+"""Finding an engine that another process runs, and querying it over a private socket.
 
-Everything here is imported by commands that must start within a few dozen milliseconds, so it uses the standard library alone,
-and of that only what is small.
+Commands that must start within a few dozen milliseconds import these modules, so they use only small modules
+of the standard library.
 """

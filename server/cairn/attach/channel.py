@@ -1,13 +1,14 @@
-"""A connection to an engine of another process: one JSON message a line, the first of which says what is wanted.
+"""A connection to an engine of another process: one JSON message a line, the first of which is the request.
 
-The first line is an object with `cairn`, the number of this protocol; `token`, that of the record; and `want`:
+The request is an object with `cairn`, the number of this protocol; `token`, the token of the record; and
+`want`:
 
-- `mcp`: the other lines are MCP's, in both directions;
+- `hello`: the engine answers `{"ok": true}` and closes;
+- `mcp`: the engine answers `{"ok": true}`, and all further lines are MCP's, in both directions;
 - `method`: the engine answers with one line, `{"answer": …}` or `{"error": {…}}`, and closes;
 - `command`: the same for a command line, whose answer is `{"stdout", "stderr", "code"}`;
-- `yield`: an engine in the background gives the workspace to the process that asks, and ends.
-
-The engine answers the first line with `{"ok": true}` where a dialogue follows, or with an error.
+- `yield`: a background engine gives its workspaces to the requesting process, answers `{"ok": true}`, and
+  ends.
 """
 
 from __future__ import annotations
@@ -32,62 +33,62 @@ _HAS_UNIX_SOCKETS = sys.platform != "win32"
 
 
 class AttachError(Exception):
-    """No engine of another process can be asked; the text says why."""
+    """No engine of another process can be used; the text says why."""
 
 
 class SilentEngineError(AttachError):
-    """An engine is there and does not answer: its process is stopped, or hangs."""
+    """An engine exists but does not answer: its process is stopped, or hangs."""
 
 
 class Channel:
     """One connection. One thread may read from it while another one writes."""
 
     def __init__(self, connection: socket.socket, record: Record | None = None) -> None:
-        """`record` is that of the engine, where other connections to it can be made."""
         self.record = record
+        """The engine's record, if further connections to the engine can be made."""
         self._socket = connection
         self._lines = connection.makefile("rb")
 
     def send(self, line: bytes) -> None:
-        """Send a line, whose end is added. Raises OSError where nobody reads any more."""
+        """Send a line, given without its end. Raises OSError if the other side is closed."""
         self._socket.sendall(line + b"\n")
 
     def receive(self) -> bytes:
-        """The next line without its end; empty where there is none. Raises OSError."""
+        """Return the next line without its end, or b"" if there are no more. Raises OSError."""
         line = self._lines.readline()
         return line[:-1] if line.endswith(b"\n") else b""
 
     def __iter__(self) -> Iterator[bytes]:
-        """The lines until the other side, or this one, closes."""
         with suppress(OSError, ValueError):
             while line := self.receive():
                 yield line
 
-    def patient(self, seconds: float | None) -> None:
-        """Wait so long for each line, or for ever."""
+    def set_timeout(self, seconds: float | None) -> None:
+        """Limit the wait for each line; None removes the limit."""
         self._socket.settimeout(seconds)
 
     def close(self) -> None:
-        """Close it, also under a thread that is reading."""
+        """Close the connection, even while another thread is reading from it."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
 def opened(record: Record, wish: dict[str, Any], seconds: float) -> tuple[Channel, dict[str, Any]]:
-    """A channel to the engine of the record, after its first line went out, and what came back within so many seconds.
+    """Connect to the engine of the record, send the request `wish`, and return the channel and the answer.
 
-    Raises SilentEngineError where the engine does not answer in time, AttachError where it is gone or answers something else than JSON.
+    Raises SilentEngineError if there is no answer within `seconds`, and AttachError if the engine is gone or
+    answers something other than JSON.
     """
     try:
-        connection = _connected(record.address)
+        connection = _connect(record.address)
     except (OSError, ValueError) as problem:
         raise AttachError(f"{record.address} cannot be reached: {problem}") from None
     return _first_answer(Channel(connection, record), record, wish, seconds)
 
 
 def answers(record: Record, seconds: float) -> bool:
-    """Whether the engine of the record answers within so many seconds."""
+    """Return whether the engine of the record answers within `seconds`."""
     try:
         opened(record, {"want": "hello"}, seconds)[0].close()
     except AttachError:
@@ -96,7 +97,7 @@ def answers(record: Record, seconds: float) -> bool:
 
 
 def dialogue(connection: socket.socket, record: Record, wish: dict[str, Any]) -> Channel:
-    """A channel over a connection that is there, once the engine has agreed to `wish`. Raises AttachError."""
+    """Return a channel over an open connection, once the engine has accepted `wish`. Raises AttachError."""
     channel, answer = _first_answer(Channel(connection), record, wish, None)
     if not answer.get("ok"):
         channel.close()
@@ -108,12 +109,12 @@ def _first_answer(
     channel: Channel, record: Record, wish: dict[str, Any], seconds: float | None
 ) -> tuple[Channel, dict[str, Any]]:
     try:
-        channel.patient(seconds)
+        channel.set_timeout(seconds)
         channel.send(json.dumps({"cairn": PROTOCOL, "token": record.token, **wish}).encode())
         answer = json.loads(channel.receive())
         if not isinstance(answer, dict):
             raise ValueError("it sent no JSON object")
-        channel.patient(None)
+        channel.set_timeout(None)
     except TimeoutError:
         channel.close()
         raise SilentEngineError(f"the process {record.process_id} does not answer") from None
@@ -123,7 +124,7 @@ def _first_answer(
     return channel, answer
 
 
-def _connected(address: str) -> socket.socket:
+def _connect(address: str) -> socket.socket:
     scheme, _, place = address.partition(":")
     if scheme == "unix" and _HAS_UNIX_SOCKETS:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -144,9 +145,9 @@ def _connected(address: str) -> socket.socket:
 
 
 def listening(*, unix: bool = _HAS_UNIX_SOCKETS) -> tuple[socket.socket, str]:
-    """A socket that only this user's processes of this machine can connect to, and its address. Raises OSError.
+    """Return a listening socket for this user's processes on this machine, and its address. Raises OSError.
 
-    Where there are Unix sockets, the file's permissions keep others out; on Windows, the token of the record does.
+    The permissions of a Unix socket keep other users out; on Windows, the token of the record does.
     """
     if not unix:
         bound = socket.create_server(("127.0.0.1", 0))
@@ -167,30 +168,29 @@ def listening(*, unix: bool = _HAS_UNIX_SOCKETS) -> tuple[socket.socket, str]:
 
 
 def remove_socket(address: str) -> None:
-    """Remove the file of a Unix socket that is closed."""
     if address.startswith("unix:"):
         with suppress(OSError):
             Path(address.removeprefix("unix:")).unlink()
 
 
 def _socket_folder() -> Path:
-    """A folder that is this user's alone, with a path that leaves room for a socket's name. Files of dead processes are removed.
+    """Return a folder of this user alone, short enough for a socket's path; delete sockets of dead processes.
 
-    Raises OSError where there is no such folder.
+    Raises OSError if there is no such folder.
     """
     folder = data_dir() / "engines"
     if len(os.fsencode(folder)) > _LONGEST_PATH - 24:
-        import tempfile  # It imports a good deal, for processes that have engines alone.
+        import tempfile  # Only processes with engines need this slow import.
 
         folder = Path(tempfile.gettempdir()) / f"cairn-{os.getuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    facts = folder.stat(follow_symlinks=False)
-    if facts.st_uid != os.getuid() or facts.st_mode & 0o077:
-        raise PermissionError(f"{folder} can be used by others")
-    for left in folder.glob("*.sock"):
-        owner = left.name.partition("-")[0]
+    status = folder.stat(follow_symlinks=False)
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise PermissionError(f"{folder} can be used by other users")
+    for leftover in folder.glob("*.sock"):
+        owner = leftover.name.partition("-")[0]
         if owner.isdigit() and not _is_alive(int(owner)):
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
     return folder
 
 
@@ -199,6 +199,6 @@ def _is_alive(process_id: int) -> bool:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except OSError:  # Another user has a process with this number.
+        pass
     return True

@@ -1,6 +1,6 @@
-"""Has an engine that runs answer a command line, so that `cairn search` takes a tenth of a second.
+"""Lets a running engine answer a command line, so that `cairn search` takes a tenth of a second.
 
-What cannot be answered so is left to the command line proper: nothing is printed then.
+If no engine can, nothing is printed, and the full command line takes over.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ from typing import Any
 
 from cairn.attach.finding import find
 
-ASKING = frozenset({"search", "discover", "related", "callers", "callees", "page"})
-"""The commands that ask."""
-_HERE = frozenset({"-h", "--help", "--color", "--prompt"})
+QUERY_COMMANDS = frozenset({"search", "discover", "related", "callers", "callees", "page"})
+_FOR_PEOPLE = frozenset({"-h", "--help", "--color", "--prompt"})
 """Options with which a command writes for people."""
 _FOR_PROGRAMS = frozenset({"--json", "--max-tokens", "--cursor"})
-"""Options with which it does not, on a terminal either."""
+"""Options with which a command writes for programs, even to a terminal."""
 _ANSWER_SECONDS = 10.0
-"""A command that gets no answer for so long finds it by itself: the process of the engine may be stopped."""
+"""Timeout after which the command opens the index itself: the engine's process may be stopped."""
 _INTERRUPTED = 130
 
 
 def answered(arguments: Sequence[str]) -> int | None:
-    """Print what an engine that runs answers to the command line; its exit code. None where no engine does."""
-    if not arguments or arguments[0] not in ASKING or _HERE.intersection(arguments):
+    """Print a running engine's answer and return the command's exit code; None if no engine answers."""
+    if not arguments or arguments[0] not in QUERY_COMMANDS or _FOR_PEOPLE.intersection(arguments):
         return None
-    if os.environ.get("FORCE_COLOR"):
-        return None
-    if "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf"):
-        return None  # JSON is written in ASCII there.
-    if sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments):
+    is_coloured = sys.stdout.isatty() and not _FOR_PROGRAMS.intersection(arguments)
+    # The full command line escapes JSON to ASCII for other encodings.
+    is_ascii = "--json" in arguments and not (sys.stdout.encoding or "").lower().startswith("utf")
+    if os.environ.get("FORCE_COLOR") or is_coloured or is_ascii:
         return None
     try:
         here = Path.cwd()
@@ -47,11 +45,10 @@ def answered(arguments: Sequence[str]) -> int | None:
         return None
     channel, answer = found
     channel.close()
-    return _printed(answer) if isinstance(answer.get("code"), int) else None
+    return _print(answer) if isinstance(answer.get("code"), int) else None
 
 
 def _folders(arguments: Sequence[str]) -> Iterator[str]:
-    """The workspace folders that the command line names."""
     rest = iter(arguments[1:])
     for argument in rest:
         if argument == "--":
@@ -64,14 +61,13 @@ def _folders(arguments: Sequence[str]) -> Iterator[str]:
             yield argument.removeprefix("-C").removeprefix("=")
 
 
-def _printed(answer: dict[str, Any]) -> int:
+def _print(answer: dict[str, Any]) -> int:
     for stream, name in ((sys.stdout, "stdout"), (sys.stderr, "stderr")):
         text = str(answer.get(name, ""))
         if not text:
             continue
-        encoding = stream.encoding or "utf-8"
         try:
-            stream.buffer.write(text.encode(encoding, "replace"))
+            stream.buffer.write(text.encode(stream.encoding or "utf-8", "replace"))
             stream.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

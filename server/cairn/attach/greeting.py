@@ -1,8 +1,9 @@
-"""What an agent's client asks first, answered before there is an engine.
+"""Answers to the first requests of an agent's client, sent before an engine runs.
 
-Importing MCP's SDK alone takes half a second, and an engine may have to be started. Some clients leave a server out of the first turn
-that has not listed its tools within a second. The answers depend on nothing but the version of Cairn, so they stand in a file that
-`scripts/agent_greeting.py` writes, and a test compares them with those of the server proper.
+Importing MCP's SDK alone takes half a second, and an engine may have to be started. Some clients ignore a
+server in the first turn if it does not list its tools within a second. The answers depend only on the version
+of Cairn, so `scripts/agent_greeting.py` writes them to a file, and a test compares them with those of the MCP
+server.
 """
 
 from __future__ import annotations
@@ -17,34 +18,29 @@ from cairn.paths import config_dir
 
 FILE = Path(__file__).with_name("greeting.json")
 _SETTINGS = ("tools", "structured")
-"""What of the section `agents` changes the list of tools."""
+"""Settings of the section `agents` that change the list of tools."""
 
 
 class Greeting(NamedTuple):
-    """The answers."""
+    """The results of `initialize` and `tools/list`."""
 
     versions: list[str]
-    """The revisions of the protocol that begin with `initialize`, the latest last."""
+    """The protocol revisions that begin with `initialize`, the latest last."""
     initialize: dict[str, Any]
     """The result of `initialize`, without `protocolVersion`."""
     tools: dict[str, Any]
-    """The result of `tools/list`."""
 
     def initialized(self, params: Any) -> dict[str, Any]:
-        """The result of `initialize` with these params, in the client's revision where the server has it."""
+        """Return the result of `initialize`, in the client's revision if it is supported, else the latest."""
         wanted = params.get("protocolVersion") if isinstance(params, dict) else None
-        return {
-            **self.initialize,
-            "protocolVersion": wanted if wanted in self.versions else self.versions[-1],
-        }
+        version = wanted if wanted in self.versions else self.versions[-1]
+        return {**self.initialize, "protocolVersion": version}
 
 
 def greeting() -> Greeting | None:
-    """The answers, for a client that is shown the usual tools; None where the user's settings may want others."""
-    if any(
-        name.upper().startswith("CAIRN_AGENTS__") and not name.upper().endswith("IDLE_MINUTES")
-        for name in os.environ
-    ):
+    """Return the answers for the default list of tools; None if the user's settings may change it."""
+    variables = (name.upper() for name in os.environ)
+    if any(name.startswith("CAIRN_AGENTS__") and not name.endswith("IDLE_MINUTES") for name in variables):
         return None
     try:
         with (config_dir() / "config.toml").open("rb") as file:

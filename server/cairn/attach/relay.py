@@ -1,8 +1,8 @@
 """Carries MCP's messages between an agent's client and an engine of another process.
 
-The client sees one server for as long as it runs, whichever engine answers. When the engine ends, another one is found or
-started. It is told what the client had said of itself, and is asked again what was not answered yet: every tool only reads, so to
-ask twice does no harm.
+The client sees one server for as long as it runs, whichever engine answers. When the engine ends, the relay
+finds or starts another one, and sends it the client's initialization and all unanswered requests. That is
+safe, since every tool only reads.
 """
 
 from __future__ import annotations
@@ -22,35 +22,31 @@ from cairn.attach.channel import AttachError, Channel, answers
 from cairn.attach.greeting import Greeting
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-"""The longest message of a client: what MCP's SDK takes over HTTP. The stages take 500,000 characters of text at most."""
+"""The longest message of a client, as in MCP's SDK over HTTP. Stages take 500,000 characters of text."""
 MOVE = "cairn/move"
-"""A message of the engine with this key names the folders whose engine the relay should attach to instead."""
+"""The key of the engine's message that names folders whose engine the relay should attach to instead."""
 
 _MOST_TRIES = 3
-"""Engines that may end over one request before it is taken for the reason."""
-_LOOK_SECONDS = 2.0
-"""Time between two looks whether the client's process is still there."""
+"""Number of engines that may end while they answer a request, before the relay fails the request."""
+_POLL_SECONDS = 2.0
+"""Interval of the checks that the client and the engine are still there."""
 _SILENT_SECONDS = 10.0
-"""A request that waits for so long has the relay look whether the engine answers at all."""
+"""After this wait for an answer, the relay checks whether the engine answers at all."""
 _GREETING_SECONDS = 5.0
 _LAST_ANSWERS_SECONDS = 10.0
-"""Patience for answers after the client's last message, as where messages are piped in. A client that wants the process to end before
-sends a signal."""
+"""Timeout for answers after the end of the client's input. A client that cannot wait sends a signal."""
 _INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
 
 
 class _Request:
-    """A request of the client that has no answer yet."""
-
     def __init__(self, line: bytes) -> None:
         self.line = line
         self.tries = 0
-        self.since = time.monotonic()
-        """When it was sent last."""
+        self.sent_at = time.monotonic()
 
 
 class Relay:
-    """Between one client and the engines that answer it. `run` is called once."""
+    """The connection of one client to the engines that answer it. `run` is called once."""
 
     def __init__(
         self,
@@ -58,31 +54,34 @@ class Relay:
         stdout: BinaryIO,
         greeting: Greeting | None = None,
     ) -> None:
-        """`attach` gives a channel to the engine of the folders, or of those that the command names for an empty list; it raises
-        AttachError where there is none. `greeting` is what is answered without an engine."""
+        """Create a relay that answers `greeting` itself.
+
+        `attach` returns a channel to the engine of the folders, or for an empty list, of the command line's
+        folders; it raises AttachError if there is none.
+        """
         self._attach = attach
         self._greeting = greeting
         self._stdout = stdout
         self._writing = threading.Lock()
         self._sending = threading.Lock()
-        """Guards the order of what an engine is sent; it is taken before `_state`."""
+        """Guards the order of messages to an engine; acquired before `_state`."""
         self._state = threading.Lock()
         self._channel: Channel | None = None
         self._folders: list[str] = []
         self._initialize: _Request | None = None
         self._initialized: bytes | None = None
         self._requests: dict[Any, _Request] = {}
-        self._asked: set[Any] = set()
-        """The ids of what the engine at hand has asked the client."""
+        self._engine_requests: set[Any] = set()
+        """The ids of the current engine's requests to the client."""
         self._has_work = threading.Event()
         self._input_ended = False
         self.ended = threading.Event()
-        """Whoever sets it ends `run`."""
+        """Setting this event ends `run`."""
 
     def run(self, stdin: BinaryIO) -> None:
-        """Carry messages until the client's input and the answers to it have ended."""
+        """Carry messages until the client's input has ended and is answered."""
         for work in (lambda: self._read(stdin), self._pump, self._watch):
-            # A thread that waits for a pipe cannot be woken, so nothing waits for it.
+            # A thread that waits for a pipe cannot be woken, so the process does not wait for these threads.
             threading.Thread(target=work, name="cairn-relay", daemon=True).start()
         self.ended.wait()
         with self._state:
@@ -102,7 +101,7 @@ class Relay:
                     self._take(line)
         self._input_ended = True
         self._has_work.set()
-        # An engine that saw the end of its input would answer nothing any more, so it does not see it before.
+        # The engine does not see the end of the input before, since it would stop answering.
         if self._requests:
             self.ended.wait(_LAST_ANSWERS_SECONDS)
         self.ended.set()
@@ -114,12 +113,13 @@ class Relay:
             self._write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": early}).encode())
         with self._sending:
             if self._note(message, line, is_answered=early is not None) and self._channel is not None:
-                with suppress(OSError):  # Whoever reads the channel notices, and asks another engine.
+                # If the engine is gone, `_pump` notices it and attaches to another one.
+                with suppress(OSError):
                     self._channel.send(line)
         self._has_work.set()
 
     def _early_answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """The result of a request that no engine is needed for."""
+        """Return the result of a request that needs no engine; None for other messages."""
         if self._greeting is None or _key(message.get("id")) is None:
             return None
         params = message.get("params", {})
@@ -132,9 +132,9 @@ class Relay:
         return self._greeting.tools if is_greeted and is_first_page else None
 
     def _note(self, message: dict[str, Any], line: bytes, *, is_answered: bool) -> bool:
-        """Keep what another engine would have to know; whether the engine at hand should have the line.
+        """Record what a later engine needs to know; return whether the current engine needs the line.
 
-        An engine has to know of `initialize` though it is answered.
+        An engine needs `initialize` even if the relay has answered it.
         """
         method, request_id = message.get("method"), _key(message.get("id"))
         with self._state:
@@ -144,9 +144,9 @@ class Relay:
                 params = message.get("params")
                 self._requests.pop(_key(params.get("requestId")) if isinstance(params, dict) else None, None)
             elif method is None and request_id is not None:
-                # An answer to an engine that has ended means nothing to the one at hand.
-                is_expected = request_id in self._asked
-                self._asked.discard(request_id)
+                # The current engine must not get answers to requests of an earlier one.
+                is_expected = request_id in self._engine_requests
+                self._engine_requests.discard(request_id)
                 return is_expected
             elif method is not None and request_id is not None:
                 request = _Request(line)
@@ -174,32 +174,32 @@ class Relay:
                 continue
             if self._replay(channel):
                 for line in channel:
-                    if not self._hand_on(line) or (self._input_ended and not self._requests):
+                    if not self._deliver(line) or (self._input_ended and not self._requests):
                         break
             with self._sending, self._state:
                 self._channel = None
-                self._asked.clear()
+                self._engine_requests.clear()
             channel.close()
             if self._input_ended and not self._requests:
                 break
         self.ended.set()
 
     def _watch(self) -> None:
-        """Leave an engine that has long not answered and does not answer a greeting either: its process is stopped, or hangs.
+        """Disconnect from an engine that is stopped or hangs: it answers neither requests nor a greeting.
 
-        Ctrl-Z in a terminal stops some editors' daemons, too.
+        Ctrl-Z in a terminal stops the daemons of some editors, too.
         """
-        while not self.ended.wait(_LOOK_SECONDS):
+        while not self.ended.wait(_POLL_SECONDS):
             with self._state:
                 channel = self._channel
-                oldest = min((each.since for each in self._requests.values()), default=math.inf)
+                oldest = min((each.sent_at for each in self._requests.values()), default=math.inf)
             if channel is None or channel.record is None or time.monotonic() < oldest + _SILENT_SECONDS:
                 continue
             if not answers(channel.record, _GREETING_SECONDS):
                 channel.close()
 
     def _replay(self, channel: Channel) -> bool:
-        """Tell an engine what the client has said of itself, and ask it what was not answered; whether it took that."""
+        """Send the client's initialization and unanswered requests; return False if the channel closed."""
         with self._sending:
             with self._state:
                 self._channel = channel
@@ -209,14 +209,14 @@ class Relay:
                 others = [each for each in self._requests.values() if each is not self._initialize]
                 for request in (*greeting, *others):
                     request.tries += 1
-                    request.since = time.monotonic()
+                    request.sent_at = time.monotonic()
                 first = [each.line for each in greeting]
                 if self._initialized is not None:
                     first.append(self._initialized)
                 again = [*first, *(each.line for each in others)]
             for request in given_up:
-                said = f"Cairn's engine ended {_MOST_TRIES} times over this request. Ask in another way."
-                self._write(_error(_object(request.line).get("id"), _INTERNAL_ERROR, said))
+                problem = f"Cairn's engine ended {_MOST_TRIES} times over this request. Ask in another way."
+                self._write(_error(_object(request.line).get("id"), _INTERNAL_ERROR, problem))
             try:
                 for line in again:
                     channel.send(line)
@@ -224,8 +224,8 @@ class Relay:
                 return False
         return True
 
-    def _hand_on(self, line: bytes) -> bool:
-        """Give a line of the engine to the client; whether the engine stays the one to ask."""
+    def _deliver(self, line: bytes) -> bool:
+        """Write the engine's line to the client; return False if it sends the relay to another engine."""
         message = _object(line)
         if isinstance(folders := message.get(MOVE), list):
             self._folders = [str(folder) for folder in folders]
@@ -236,16 +236,15 @@ class Relay:
         key = _key(message.get("id"))
         with self._state:
             if "method" in message and key is not None:
-                self._asked.add(key)
+                self._engine_requests.add(key)
             elif key is not None:
-                if key not in self._requests:  # It was answered by an engine before, or cancelled.
+                if key not in self._requests:  # An earlier engine answered it, or the client cancelled it.
                     return True
                 del self._requests[key]
         self._write(line)
         return True
 
     def _refuse(self, why: str) -> None:
-        """Answer everything that waits with an error."""
         with self._state:
             waiting = list(self._requests.values())
             self._requests.clear()
@@ -257,12 +256,12 @@ class Relay:
             try:
                 self._stdout.write(line + b"\n")
                 self._stdout.flush()
-            except (OSError, ValueError):  # A client that does not read asks for nothing.
+            except (OSError, ValueError):  # The client is gone.
                 self.ended.set()
 
 
 def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """The lines of a stream, the last one also without its end; None for one of more bytes than `longest`."""
+    """Yield the lines of a stream without their ends; None for a line of more than `longest` bytes."""
     while line := stream.readline(longest + 1):
         too_long = len(line) > longest and not line.endswith(b"\n")
         while too_long and line and not line.endswith(b"\n"):
@@ -271,12 +270,12 @@ def lines(stream: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | N
 
 
 def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> NoReturn:
-    """Carry messages between stdin, stdout and the engine, until stdin ends, the client's process is gone, or a signal comes.
+    """Carry messages between stdin, stdout and the engine until stdin ends, the client dies, or on a signal.
 
-    The process ends with this: threads may be waiting for pipes.
+    The process ends then, since threads may be waiting for pipes.
     """
     real = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What is printed by mistake would break the protocol.
+    os.dup2(2, 1)  # Accidental prints would break the protocol.
     sys.stdout = sys.stderr
     carrier = Relay(attach, real, greeting)
     for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
@@ -289,10 +288,10 @@ def relay(attach: Callable[[list[str]], Channel], greeting: Greeting | None) -> 
 
 
 def _end_with(client: int, ended: threading.Event) -> None:
-    """Set `ended` once the process `client`, this one's parent, is gone: somebody may still hold its end of a pipe."""
-    while not ended.wait(_LOOK_SECONDS):
+    """Set `ended` once the parent process `client` is gone: another process may keep its pipe open."""
+    while not ended.wait(_POLL_SECONDS):
         if sys.platform == "win32":
-            import psutil  # A process keeps the number of its parent there.
+            import psutil  # On Windows, a process keeps its parent's number.
 
             if not psutil.pid_exists(client):
                 ended.set()
@@ -301,7 +300,7 @@ def _end_with(client: int, ended: threading.Event) -> None:
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line; an empty one where it holds none."""
+    """Return the JSON object of a line; an empty one for anything else."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -310,7 +309,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _key(request_id: Any) -> Any:
-    """An id as a key: 1 and "1" are two, and what is neither a number nor a string is none."""
+    """Return a key that differs for the ids 1 and "1"; None if the id is neither a number nor a string."""
     if isinstance(request_id, bool) or not isinstance(request_id, int | str):
         return None
     return (type(request_id), request_id)

@@ -1,5 +1,4 @@
-"""The command line: each command parses its arguments, asks the engine and prints the answer.
+"""The command line: each command parses its arguments, calls the engine and prints the answer.
 
-How an answer looks on a terminal belongs here. What the answer is belongs to `cairn.engine`, and no command reads an
-index itself.
+No command reads an index itself.
 """

@@ -1,4 +1,4 @@
-"""How answers to questions look on a terminal."""
+"""Prints the answers to questions on a terminal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, rule, warn, write, write_exactly
-from cairn.cli.output import tell
+from cairn.cli.output import to_stderr
 from cairn.cli.state_text import PHASES
+from cairn.text.counts import counted
 from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ _SNIPPET_LINES = 6
 
 
 def print_search(answer: SearchAnswer) -> None:
-    """Each result with its place, its reasons and the beginning of its text."""
+    """Print each result with its place, its reasons and the beginning of its text."""
     _print_verdict(answer.verdict, bool(answer.results))
     _print_results(answer.results, lambda result: _print_lines(result.snippet, "    "))
     _print_state(answer.retrieval, answer.index)
 
 
 def print_related(answer: RelatedAnswer) -> None:
-    """Each related passage from the lines that relate, and how it is related."""
+    """Print each related passage from the related lines on, and how it is related."""
     _print_results(answer.results, _print_selected)
     if not answer.results:
         write("Nothing is related to this passage.")
@@ -45,7 +46,7 @@ def print_related(answer: RelatedAnswer) -> None:
 
 
 def print_context(answer: ContextAnswer) -> None:
-    """What belongs to the place, why, and then the text made of it, as it is."""
+    """Print the passages about a place and why each is there, then the context made of them."""
     place = answer.place
     title = escape(place.header_path or place.title)
     write(f"[bold]{link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
@@ -55,7 +56,7 @@ def print_context(answer: ContextAnswer) -> None:
         write(f"{head}  [dim]{escape(passage.group)}[/]")
         write(f"    {escape(', '.join(passage.reasons))}")
     write()
-    rule(f"Context, {answer.tokens} of {answer.budget} tokens")
+    rule(f"Context, {answer.tokens} of {counted(answer.budget, 'token')}")
     write_exactly(answer.context)
     for item in answer.dropped:
         write(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
@@ -63,12 +64,11 @@ def print_context(answer: ContextAnswer) -> None:
 
 
 def print_page(answer: PageAnswer) -> None:
-    """The file's text, as it is."""
     write_exactly(answer.text)
 
 
 def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
-    """The first `limit` excerpts as numbered lines of code; before them the evidence, where the prompt has that, too."""
+    """Print the first `limit` excerpts with line numbers, after the evidence if the prompt includes it."""
     _print_verdict(answer.verdict, bool(answer.excerpts))
     has_sections = not answer.excerpts or any(s.title in answer.answer_prompt for s in answer.plan.sections)
     if has_sections:
@@ -87,9 +87,10 @@ def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
         write()
     more = len(answer.excerpts) - limit
     if more > 0:
-        write(f"[dim]{more} more excerpts: -n {len(answer.excerpts)} shows them.[/]")
+        write(f"[dim]{counted(more, 'more excerpt')}: -n {len(answer.excerpts)} shows them.[/]")
     if answer.answer_prompt:
-        write(f"[dim]A prompt of {answer.metrics.final_prompt_tokens:,} tokens: --prompt prints it.[/]")
+        tokens = counted(answer.metrics.final_prompt_tokens, "token")
+        write(f"[dim]A prompt of {tokens}: --prompt prints it.[/]")
     _print_state(answer.retrieval, answer.index)
 
 
@@ -103,11 +104,11 @@ def _print_sections(plan: AnswerPlan) -> None:
 
 
 def print_prompt(answer: DiscoverAnswer) -> None:
-    """The prompt as it is, and nothing else on stdout."""
+    """Print nothing but the prompt on stdout, exactly."""
     if answer.answer_prompt:
         write_exactly(answer.answer_prompt)
     else:
-        tell(f"cairn: no evidence was found. {answer.verdict.message}".strip())
+        to_stderr(f"cairn: no evidence was found. {answer.verdict.message}".strip())
 
 
 def _print_results(results: Sequence[SearchResult], print_text: Callable[[SearchResult], None]) -> None:
@@ -124,7 +125,7 @@ def _print_results(results: Sequence[SearchResult], print_text: Callable[[Search
 
 
 def _print_selected(result: SearchResult) -> None:
-    """The line to go to and those after it, with their numbers."""
+    """Print the selected line and those after it, with their numbers."""
     lines = lines_of(result.snippet.removesuffix("\n"))
     first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
     shown = "\n".join(lines[first : first + _SNIPPET_LINES])
@@ -132,7 +133,6 @@ def _print_selected(result: SearchResult) -> None:
 
 
 def _print_passage(passage: FilePassage) -> None:
-    """A further passage, below the heading of its file."""
     first, last = passage.range.start.line + 1, passage.range.end.line
     title = f"  [cyan]{escape(passage.header_path)}[/]" if passage.header_path else ""
     write(f"    [bold]:{first}[/]" + (f"[bold]-{last}[/]" if last > first else "") + title)
@@ -140,17 +140,17 @@ def _print_passage(passage: FilePassage) -> None:
 
 
 def _print_lines(text: str, indent: str) -> None:
-    """The first lines of a text, and how many more there are."""
+    """Print the first lines of a text, and how many more there are."""
     lines = text.strip("\n").splitlines()
     for line in lines[:_SNIPPET_LINES]:
         write(f"{indent}[dim]{escape(line)}[/]")
     if len(lines) > _SNIPPET_LINES:
-        write(f"{indent}[dim]… {len(lines) - _SNIPPET_LINES} more lines[/]")
+        write(f"{indent}[dim]… {counted(len(lines) - _SNIPPET_LINES, 'more line')}[/]")
 
 
 def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
-    """What less took part than was wanted, and that the index is not complete."""
-    if retrieval.fallback == "generic":  # which the answer itself says
+    """Warn if the answer came from a lower phase or a fallback, or if the index is not complete."""
+    if retrieval.fallback == "generic":  # the answer itself says so
         return
     if retrieval.phase < retrieval.wanted or retrieval.fallback:
         cached = retrieval.fallback == "cache"
@@ -165,19 +165,18 @@ def _print_completeness(index: IndexState) -> None:
     warn(index.note, "" if index.complete else "The index is not complete yet.")
 
 
-def _print_verdict(verdict: Verdict, has_nearest: bool) -> None:
-    """`has_nearest`: whether something is shown though nothing matches."""
+def _print_verdict(verdict: Verdict, has_results: bool) -> None:
     if verdict.note:
         write(f"[italic]{escape(verdict.note)}[/]\n")
     if verdict.message:
         refusal = "Nothing here clearly matches. " if verdict.action == "noMatch" else ""
-        nearest = "These are only the nearest. " if refusal and has_nearest else ""
+        nearest = "These are only the nearest. " if refusal and has_results else ""
         write(f"[italic]{refusal}{nearest}{escape(verdict.message)}[/]\n")
 
 
 def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, str]]:
-    """Each result with its number and `path:first-last`, 1-based, as editors and terminals understand it; after that the
-    folder, where there are several."""
+    """Yield each result with its number, its 1-based `path:first-last`, and its folder if there are
+    several."""
     several_folders = len({result.folder for result in results}) > 1
     for number, result in enumerate(results, 1):
         start, end = result.range.start.line + 1, result.range.end.line
@@ -187,5 +186,4 @@ def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, s
 
 
 def _folder(uri: str) -> str:
-    """The name of a workspace folder, beside a place in it."""
     return f" [dim]({escape(uri.rpartition('/')[2])})[/]"

@@ -1,8 +1,9 @@
-"""Code on a terminal: highlighted, with the numbers that its lines have in their file."""
+"""Prints code on a terminal: highlighted, with the line numbers of its file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from rich.syntax import Syntax
 from rich.text import Text
@@ -11,30 +12,26 @@ from cairn.cli.console import has_colour, shown, write
 from cairn.text.verbatim import lines_of
 
 _THEME = "ansi_dark"
-"""It uses the terminal's own colours, which its user can read, and no background."""
+"""This theme uses the terminal's own colours, which its user can read, and no background."""
 _TAB = 4
 
 
 def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
-    """Print lines of the file at `path`, which is in `language`; `first` is the 1-based number of the first one."""
+    """Print lines of the file at `path`; `first` is the 1-based number of the first one."""
     lines = lines_of(shown(text))
     width = len(str(first + len(lines) - 1))
-    highlighted = _highlighted(lines, path, language) if has_colour() else map(_plain, lines)
-    for number, line in enumerate(highlighted, first):
+    plain = (Text(line.expandtabs(_TAB)) for line in lines)
+    shown_lines = _highlighted(lines, path, language) if has_colour() else plain
+    for number, line in enumerate(shown_lines, first):
         write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line))
 
 
-def _plain(line: str) -> Text:
-    return Text(line.expandtabs(_TAB))
-
-
 def _highlighted(lines: list[str], path: str, language: str) -> Iterator[Text]:
-    """The lines in colour, each as long as before; as they are where their language is not known."""
+    """Yield the lines in colour, each as long as before, or unchanged if their language is unknown."""
     code = "\n".join(lines)
-    syntax = Syntax(code, language or "text", theme=_THEME, background_color="default", tab_size=_TAB)
-    if syntax.lexer is None:  # our name of the language is not one of its names
-        syntax = Syntax(
-            code, Syntax.guess_lexer(path), theme=_THEME, background_color="default", tab_size=_TAB
-        )
-    # The highlighter ends the last line, too.
+    highlight = partial(Syntax, code, theme=_THEME, background_color="default", tab_size=_TAB)
+    syntax = highlight(lexer=language or "text")
+    if syntax.lexer is None:  # the highlighter may know the language by another name
+        syntax = highlight(lexer=Syntax.guess_lexer(path))
+    # The highlighter ends the last line as well.
     yield from syntax.highlight(code).split("\n", allow_blank=True)[: len(lines)]

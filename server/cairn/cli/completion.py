@@ -1,4 +1,4 @@
-"""Completion for shells: the script that one of them takes, and the values that complete an argument."""
+"""Completion for shells: the script for a shell, and the values that complete an argument."""
 
 from __future__ import annotations
 
@@ -12,52 +12,48 @@ from click.shell_completion import CompletionItem, get_completion_class
 from cairn.text.nearest import nearest
 
 VARIABLE = "_CAIRN_COMPLETE"
-"""By which a shell's script asks for completions instead of running a command."""
+"""The environment variable by which a shell's script requests completions instead of running a command."""
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script for completion in a shell.
+    """Print the completion script for a shell.
 
-    README says where each shell wants it.
+    The README says where each shell expects it.
     """
     script = get_completion_class(shell)
-    assert script is not None  # click has all three
+    assert script is not None  # click supports all three
     click.echo(script(context.find_root().command, {}, "cairn", VARIABLE).source())
 
 
 class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic before click 8.5
-    """A type of chunks, by name."""
-
     name = "type"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value itself; a wrong one is told with the nearest that is right."""
+        """Return the value. An error for a wrong one suggests the nearest right one."""
         names = _chunk_types()
         if value not in names:
             meant = nearest(str(value).lower(), names)
             hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}."
-            self.fail(f"{value!r} is no type; {hint}", param, ctx)
+            self.fail(f"{value!r} is not a type; {hint}", param, ctx)
         return value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The types that begin so."""
         return [CompletionItem(name) for name in _chunk_types() if name.startswith(incomplete)]
 
 
 def directories(_context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What the shell knows of directories."""
     return [CompletionItem(incomplete, type="dir")]
 
 
 def paths_in_folders(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """What the shell knows of files; where the folders are elsewhere, what lies in them."""
+    """Let the shell complete a file, or if other workspace folders are named, complete a path in those."""
     folders = [Path(folder) for folder in context.params.get("folders") or [Path()]]
     if folders == [Path()]:
         return [CompletionItem(incomplete, type="file")]
@@ -76,7 +72,7 @@ def paths_in_folders(
 
 
 def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
-    """Completes an argument by those of the values that begin as it does."""
+    """Return a completer of an argument by the values that begin with what was typed."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(value) for value in values(context) if value.startswith(incomplete)]
@@ -86,7 +82,6 @@ def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[
 
 @_completed_by
 def languages_like(_: click.Context) -> Iterable[str]:
-    """The languages."""
     from cairn.text.languages import KNOWN_LANGUAGES
 
     return sorted(KNOWN_LANGUAGES)
@@ -94,7 +89,6 @@ def languages_like(_: click.Context) -> Iterable[str]:
 
 @_completed_by
 def methods_like(_: click.Context) -> Iterable[str]:
-    """The protocol's methods."""
     from cairn.engine.methods import METHODS
 
     return METHODS
@@ -102,7 +96,6 @@ def methods_like(_: click.Context) -> Iterable[str]:
 
 @_completed_by
 def clients_like(_: click.Context) -> Iterable[str]:
-    """The clients of agents."""
     from cairn.clients.table import BY_NAME
 
     return BY_NAME
@@ -110,7 +103,7 @@ def clients_like(_: click.Context) -> Iterable[str]:
 
 @_completed_by
 def collections_like(context: click.Context) -> Iterable[str]:
-    """The collections of the folders, as far as they are indexed."""
+    """Return the collections of the folders that are indexed."""
     from cairn.engine.status import collection_names
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]

@@ -1,4 +1,4 @@
-"""`cairn config`: what is set, where it is from, and what can be set."""
+"""`cairn config`: the settings, where each comes from, and what can be set."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from cairn.operations.places import require_directory
 
 @click.group()
 def config() -> None:
-    """The settings of a folder, and where they are from."""
+    """Show the settings of a folder, and where they come from."""
 
 
 @config.command()
 @folder_argument
-@click.option("--all", "everything", is_flag=True, help="Show the defaults, too.")
+@click.option("--all", "everything", is_flag=True, help="Show the defaults as well.")
 @answers
 def show(folder: Path, everything: bool, as_json: bool) -> None:
-    """Show the settings of FOLDER that differ from the defaults, where each is from, and what cannot be used.
+    """Show the settings of FOLDER that differ from the defaults, where each comes from, and invalid ones.
 
-    What an editor sets is known to its own Cairn alone.
+    Settings made in an editor are known only to the Cairn process of that editor.
     """
     from cairn.settings.layers import Layers
     from cairn.settings.shown import as_toml, shown
@@ -39,7 +39,7 @@ def show(folder: Path, everything: bool, as_json: bool) -> None:
 @config.command()
 @answers
 def schema(as_json: bool) -> None:
-    """Print the JSON schema of config.toml and .cairn.toml, by which editors of TOML complete and check them."""
+    """Print the JSON schema of config.toml and .cairn.toml, with which TOML editors check them."""
     from cairn.settings.shown import settings_schema
 
     print_json(settings_schema())
@@ -49,7 +49,7 @@ def schema(as_json: bool) -> None:
 @folder_argument
 @answers
 def path(folder: Path, as_json: bool) -> None:
-    """Show where the settings of FOLDER are read from: your own file, then the workspace's, which is stronger."""
+    """Show the files with the settings of FOLDER: your own, then the workspace's, which takes precedence."""
     from cairn.settings.sources import user_file
     from cairn.settings.tree import WORKSPACE_FILE
 

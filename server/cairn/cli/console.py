@@ -1,4 +1,4 @@
-"""Printing on a terminal; in a file or a pipe, the same text without colour, and neither cut nor wrapped."""
+"""Prints on a terminal. In a file or a pipe, the same text has no colour and is neither cut nor wrapped."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from cairn.cli.output import look
+from cairn.cli.output import display
 from cairn.engine import progress_text
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
 
 _MEASURED_COLUMNS = 60
-"""Of a narrower terminal, a progress bar leaves out the bar."""
+"""On a narrower terminal, progress is shown without bars."""
 
 
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-"""What a file of the workspace could steer a terminal with is shown as U+FFFD."""
+"""Control characters, with which a file could steer the terminal, and their replacement U+FFFD."""
 
 
 def _console(*, stderr: bool = False) -> Console:
-    """What to print on, with colour as the options and the environment (NO_COLOR, FORCE_COLOR, TERM) want it."""
+    """Return a console whose colour follows the options and the environment (NO_COLOR, FORCE_COLOR, TERM)."""
     forced: dict[str, Any] = {}
-    if look.color == "always":
+    if display.color == "always":
         forced = {"force_terminal": True, "color_system": "standard", "no_color": False}
-    elif look.color == "never":
+    elif display.color == "never":
         forced = {"color_system": None}
-    # No emoji: `:key:` in a line of code is none.
+    # No emoji: `:key:` in a line of code is not one.
     return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
 
 
 def has_colour() -> bool:
-    """Whether what is printed on the stdout of the moment gets colour."""
     return _console().color_system is not None
 
 
 def write(text: str | Text = "") -> None:
-    """Print marked-up text, or a text with styles of its own, on the stdout of the moment."""
+    """Print a text with markup or styles on the current stdout."""
     _console().print(text)
 
 
@@ -53,41 +53,40 @@ def rule(title: str) -> None:
 
 
 def warn(*texts: str | None) -> None:
-    """Print each text that there is, as it is, in yellow."""
     for text in filter(None, texts):
         write(f"[yellow]{escape(text)}[/]")
 
 
 def write_exactly(text: str) -> None:
-    """A text for a program or a model: rich would make spaces of its tabs."""
+    """Print a text for a program or a model. Rich would replace its tabs by spaces."""
     exact = shown(text)
     sys.stdout.write(exact if exact.endswith("\n") else f"{exact}\n")
 
 
 def shown(text: str) -> str:
-    """Text as it is; on a terminal, nothing in it steers the terminal."""
+    """Return the text, on a terminal with its control characters replaced."""
     return text.translate(_CONTROLS) if sys.stdout.isatty() else text
 
 
 def escape(text: str) -> str:
-    """What `shown` makes of a text, for marked-up text."""
+    """Escape markup in a text, and control characters as `shown` does."""
     return markup.escape(shown(text))
 
 
 def link(uri: str, text: str, style: str = "") -> str:
-    """The text, which on a terminal that can do that leads to the file, wherever the command was run."""
+    """Return the text as a link to the file, on terminals, which works wherever the command was run."""
     link = f"link={markup.escape(uri)}" if sys.stdout.isatty() and "]" not in uri else ""
     marks = " ".join(filter(None, (style, link)))
     return f"[{marks}]{escape(text)}[/]" if marks else escape(text)
 
 
 def _shows_progress() -> bool:
-    return sys.stderr.isatty() and not look.quiet and os.environ.get("TERM") != "dumb"
+    return sys.stderr.isatty() and not display.quiet and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
-    """Two bars on stderr, for files and for vectors; nothing where stderr is no terminal."""
+    """Show two progress bars on stderr, for files and for vectors, if it is a terminal."""
     console = _console(stderr=True)
     is_narrow = console.width < _MEASURED_COLUMNS
     columns = (
@@ -108,7 +107,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
                 files,
                 total=progress.files_total or None,
                 completed=progress.files_done,
-                detail=f"{progress.chunks:,} chunks",
+                detail=counted(progress.chunks, "chunk"),
             )
             pace = ", ".join(progress_text.pace(progress.texts_per_second, progress.seconds_left))
             bars.update(
@@ -124,7 +123,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
 
 @contextmanager
 def waiting(message: str) -> Iterator[None]:
-    """Show `message` on stderr, where that is a terminal, until the end."""
+    """Show `message` on stderr, if it is a terminal, while the block runs."""
     if not _shows_progress():
         yield
         return

@@ -1,4 +1,4 @@
-"""The folders a command is about: options for them, the engine opened on them, and waiting for their indexes."""
+"""The folders of a command: their options, opening an engine on them, and waiting for their indexes."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from cairn.cli.completion import directories, paths_in_folders
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.operations.places import require_directory
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _POLL_SECONDS = 0.05
 _LOOK_SECONDS = 1.0
-"""How often to look at what changes seldom: a pause, the end of another process."""
+"""How often to check what seldom changes: a pause, the end of another process."""
 
 HERE: ContextVar[Path | None] = ContextVar("here", default=None)
-"""The directory that a command line's paths are relative to; None for the current one of this process."""
+"""The directory to which a command line's paths are relative; None for the current one of this process."""
 
 
 def from_here(path: str | Path) -> Path:
-    """The absolute path of one that a command line names; links are not followed."""
+    """Return the absolute path of a path in a command line, without following links."""
     here = HERE.get()
     return Path(os.path.abspath(here / path if here else path))  # noqa: PTH100
 
 
 class _FolderPath(click.Path):
-    """A folder, made absolute where the command line is another process's."""
+    """A folder, made absolute if the command line comes from another process."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         folder = super().convert(value, param, ctx)
@@ -73,12 +74,12 @@ no_wait_option = click.option(
 
 @contextmanager
 def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
-    """The engine with these folders. Raises InvalidRequestError for one that is none."""
+    """Open an engine on these folders. Raise InvalidRequestError for a path that is not a folder."""
     for folder in folders:
         require_directory(folder)
     from cairn.engine.engine import Engine
 
-    # One answer is wanted, not to follow changes.
+    # A command wants one answer and does not follow changes.
     engine = Engine({"index": {"watch": False}})
     try:
         for folder in folders:
@@ -89,7 +90,7 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
 
 
 def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
-    """As `wait`; where the index cannot be brought up to date, an answer from what it holds is better than none."""
+    """Wait as `wait` does, but if the index cannot be updated, continue with what is indexed."""
     try:
         wait(engine, vectors=vectors)
     except IndexUnavailableError as problem:
@@ -101,10 +102,11 @@ def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
 
 
 def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> None:
-    """Show progress until the index is up to date, but for vectors where indexing is paused.
+    """Show progress until the index is up to date, or, while indexing is paused, up to date except for
+    vectors.
 
-    An interrupt while vectors are made goes on without them. The folders `written_by` are indexed by other
-    processes: raises IndexUnavailableError when one of those ends.
+    Without `vectors`, or after an interrupt, it returns before all vectors are made. The folders `written_by`
+    are indexed by other processes; raise IndexUnavailableError when one of those ends.
     """
     from cairn.cli.console import progress_bars
     from cairn.engine.status import status_of
@@ -122,16 +124,16 @@ def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> N
             if time.monotonic() >= look_at:
                 look_at = time.monotonic() + _LOOK_SECONDS
                 if not all(map(is_being_indexed, written_by)):
-                    raise IndexUnavailableError("The process that was indexing ended; run this again.")
+                    raise IndexUnavailableError("The process that was indexing has ended. Run this again.")
                 if progress.scanned and status_of(engine).paused:
-                    remark("Indexing is paused, some vectors are missing; `cairn resume` goes on.")
+                    remark("Indexing is paused and some vectors are missing; `cairn resume` continues it.")
                     return
             try:
                 time.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
                 if not progress.scanned:
                     raise
-                remark("\nGoing on with what is indexed so far.")
+                remark("\nContinuing with what is indexed so far.")
                 return
 
 
@@ -140,7 +142,7 @@ def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> N
 
 @frozen
 class Place:
-    """What `FILE:LINE…` names; lines and the column are 0-based."""
+    """A place in a file, with 0-based lines and column."""
 
     file: str
     first: int
@@ -153,28 +155,26 @@ _COLUMN = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?::(?P<column>[0-9
 
 
 def lines_named(text: str) -> Place:
-    """`FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raises WrongUsageError."""
+    """Parse `FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raise WrongUsageError."""
     match = _LINES.fullmatch(text)
     if match is None:
         raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE-LINE, got {text!r}")
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if not 1 <= first <= last:
-        raise WrongUsageError("place", f"lines count from 1 and end where they begin or later, got {text!r}")
+        raise WrongUsageError("place", f"lines count from 1 and must not end before they begin, got {text!r}")
     return Place(match["file"], first - 1, last - 1)
 
 
 def names_lines(text: str) -> bool:
-    """Whether it reads like `FILE:LINE`, `FILE:LINE-LINE` or a citation."""
     return _LINES.fullmatch(text) is not None
 
 
 def names_position(text: str) -> bool:
-    """Whether it reads like `FILE:LINE` or `FILE:LINE:COLUMN`."""
     return _COLUMN.fullmatch(text) is not None
 
 
 def position_named(text: str) -> Place:
-    """`FILE:LINE` or `FILE:LINE:COLUMN`. Raises WrongUsageError."""
+    """Parse `FILE:LINE` or `FILE:LINE:COLUMN`. Raise WrongUsageError."""
     match = _COLUMN.fullmatch(text)
     if match is None:
         raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE:COLUMN, got {text!r}")
@@ -185,10 +185,10 @@ def position_named(text: str) -> Place:
 
 
 def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
-    """The workspace folder that holds the file, and its place on disk. Raises InvalidRequestError.
+    """Return the workspace folder of the file, and its path on disk. Raise InvalidRequestError.
 
-    A path may be absolute, relative to the current directory, as a shell completes it, or relative to a workspace folder,
-    as answers have it.
+    A path may be absolute, relative to the current directory, as a shell completes it, or relative to a
+    workspace folder, as in answers.
     """
     for folder in folders:
         require_directory(folder)
@@ -201,15 +201,15 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
     problem = (
         f"is not in {named}; name its folder with -C"
         if here.exists()
-        else f"is neither here nor in {named}; give a path as answers have it"
+        else f"is neither here nor in {named}; give a path as in Cairn's answers"
     )
     raise InvalidRequestError("path", f"{path} {problem}")
 
 
 def places_named(given: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """The places as the protocol takes them: what is there from the current directory, as a shell completes it, by its whole path.
+    """Return the places for the protocol: absolute paths for those that exist from the current directory.
 
-    Raises WrongUsageError for globs that can name nothing.
+    Raise WrongUsageError for globs that can never match.
     """
     from cairn.workspace.ignore_patterns import is_glob, selection_problem
 
@@ -227,24 +227,25 @@ def _place_named(given: str, folders: Sequence[Path]) -> str:
     if not given.strip() or not os.path.lexists(here):
         return given
     is_inside = any(real_place(here).is_relative_to(folder.resolve()) for folder in folders)
-    # What is somewhere else here may be in a folder, too.
+    # A path that exists elsewhere from here may also exist in a workspace folder.
     is_relative = any(os.path.lexists(folder / given) for folder in folders)
     return str(here) if is_inside or not is_relative else given
 
 
 def require_line(file: Path, place: Place) -> None:
-    """Raises WrongUsageError where the file has no such line."""
+    """Raise WrongUsageError if the file does not have that line."""
     from cairn.workspace.scan import read_text
 
     try:
         text = read_text(file)
-    except OSError:  # which the answer is about
+    except OSError:  # the answer reports it
         return
     lines = max(1, len(text.splitlines())) if text is not None else 0
-    if lines and place.first > lines:  # a cursor may stand after the last line's end
-        raise WrongUsageError("place", f"{place.file} has {lines} lines, got line {place.first + 1}")
+    if lines and place.first > lines:  # a cursor may be after the end of the last line
+        problem = f"{place.file} has {counted(lines, 'line')}, got line {place.first + 1}"
+        raise WrongUsageError("place", problem)
 
 
 def real_place(path: Path) -> Path:
-    """Where the file is, itself not followed where it is a link."""
+    """Return where the file is. A link in its folder's path is followed, the file itself is not."""
     return path.parent.resolve() / path.name

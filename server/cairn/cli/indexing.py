@@ -1,4 +1,4 @@
-"""Commands that make, steer and look at an index."""
+"""Commands that make, control and show an index."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from cairn.cli.output import answers, report, show
 from cairn.operations.places import path_in
 
 _TEAM_SECONDS = 15.0
-"""A team's server that does not answer is given up before."""
+"""How long `cairn status` waits for a team's server."""
 
 
 @click.command()
 @folder_argument
-@click.option("--force", is_flag=True, help="Index every file anew, also what has not changed.")
+@click.option("--force", is_flag=True, help="Index every file again, even if it has not changed.")
 @answers
 def index(folder: Path, force: bool, as_json: bool) -> None:
     """Bring the index of FOLDER up to date."""
-    _index(folder, as_json, anew="" if force else None)
+    _index(folder, as_json, reindexed="" if force else None)
 
 
 @click.command()
@@ -28,20 +28,17 @@ def index(folder: Path, force: bool, as_json: bool) -> None:
 @folder_option
 @answers
 def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
-    """Index a file, a directory or everything anew.
-
-    That is done also to what has not changed.
-    """
-    _index(folder, as_json, anew=path_in(folder, path) if path else "")
+    """Index a file, a directory or everything again, even if nothing has changed there."""
+    _index(folder, as_json, reindexed=path_in(folder, path) if path else "")
 
 
 @click.command()
 @folder_argument
 @answers
 def pause(folder: Path, as_json: bool) -> None:
-    """Make no vectors until `cairn resume`.
+    """Stop making vectors until `cairn resume`.
 
-    The editor or command that indexes FOLDER is told; saved files are still taken in.
+    This also stops the editor or command that indexes FOLDER. Saved files are still indexed by keywords.
     """
     _set_paused(folder, as_json, paused=True)
 
@@ -50,7 +47,7 @@ def pause(folder: Path, as_json: bool) -> None:
 @folder_argument
 @answers
 def resume(folder: Path, as_json: bool) -> None:
-    """Go on after `cairn pause`."""
+    """Continue after `cairn pause`."""
     _set_paused(folder, as_json, paused=False)
 
 
@@ -58,7 +55,7 @@ def resume(folder: Path, as_json: bool) -> None:
 @folder_argument
 @answers
 def status(folder: Path, as_json: bool) -> None:
-    """Show what the index of FOLDER holds."""
+    """Show the state of the index of FOLDER."""
     from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer
 
@@ -67,20 +64,20 @@ def status(folder: Path, as_json: bool) -> None:
         show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 
-def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
-    """Bring the index up to date, with the path `anew` indexed again, "" for everything and None for nothing.
+def _index(folder: Path, as_json: bool, *, reindexed: str | None) -> None:
+    """Bring the index up to date, and index the path `reindexed` again: "" is everything, None nothing.
 
-    Where another process indexes the folder, that one does what is to be done anew, and this one waits.
+    If another process indexes the folder, that one does the work and this one waits.
     """
     from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer
     from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
 
-    other = anew is not None and is_being_indexed(folder)
+    other = reindexed is not None and is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
-        if anew is not None:
-            answer(engine, "reindex", {"path": anew or None})
+        if reindexed is not None:
+            answer(engine, "reindex", {"path": reindexed or None})
         wait(engine, vectors=True, written_by=[folder] if other else [])
         report(status_of(engine), print_status, as_json)
 
@@ -91,6 +88,6 @@ def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:
     from cairn.operations.control import set_paused
     from cairn.protocol import PausedAnswer
 
-    with waiting("Asking the process that indexes …"):
+    with waiting("Waiting for the process that indexes …"):
         set_paused(folder, paused)
     report(PausedAnswer(paused), print_paused, as_json)

@@ -1,4 +1,4 @@
-"""`cairn install` and `cairn uninstall`: Cairn's MCP server in the settings of the agents' clients of this machine."""
+"""`cairn install` and `cairn uninstall`: Cairn's MCP server in the settings of agents' clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from cairn.cli.completion import clients_like
 from cairn.cli.folders import folder_option
-from cairn.cli.output import FAILED, F, WrongUsageError, answers, instead, remark, report
+from cairn.cli.output import FAILED, F, WrongUsageError, alternatives, answers, remark, report
 from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 
@@ -26,7 +26,6 @@ _SCOPES = click.Choice(["user", "project"])
 
 
 def _options(command: F) -> F:
-    """What both commands take."""
     decorators: Sequence[Callable[[Any], Any]] = (
         click.argument("names", nargs=-1, metavar="[CLIENT]...", shell_complete=clients_like),
         click.option(
@@ -34,12 +33,16 @@ def _options(command: F) -> F:
             type=_SCOPES,
             default="user",
             show_default=True,
-            help="Your own settings, for all projects; or the project's, which all who work on it share.",
+            help=(
+                "Your own settings, for all projects; or the project's, which everyone working on it shares."
+            ),
         ),
-        click.option("-n", "--dry-run", is_flag=True, help="Show what would be written, and write nothing."),
+        click.option("-n", "--dry-run", is_flag=True, help="Show the changes, and write nothing."),
         click.option("-y", "--yes", is_flag=True, help="Write without asking."),
         click.option(
-            "--force", is_flag=True, help="Replace or remove a server cairn that somebody else wrote, too."
+            "--force",
+            is_flag=True,
+            help="Also replace or remove a server named cairn that Cairn did not write.",
         ),
         folder_option,
         answers,
@@ -52,54 +55,56 @@ def _options(command: F) -> F:
 @click.option(
     "--agents-md",
     is_flag=True,
-    help="Also write a paragraph for agents into the project's AGENTS.md: when to ask Cairn, and when to use grep.",
+    help=(
+        "Also write a paragraph into the project's AGENTS.md that tells agents when to use Cairn and when "
+        "grep."
+    ),
 )
-@click.option(
-    "--uninstall", "is_removal", is_flag=True, help="Take it all away again, as `cairn uninstall` does."
-)
+@click.option("--uninstall", "is_removal", is_flag=True, help="Do the same as `cairn uninstall`.")
 def install(agents_md: bool, is_removal: bool, **options: Any) -> None:
     """Give agents Cairn's tools.
 
-    It writes the MCP server into the settings of each CLIENT: claude, codex, gemini, cursor, vscode, windsurf, zed and opencode; without
-    any, of those that are installed. It shows what it will write, and asks.
+    This writes the MCP server into the settings of each CLIENT: claude, codex, gemini, cursor, vscode,
+    windsurf, zed and opencode; without a CLIENT, of the installed ones. It shows the changes and asks before
+    writing.
     """
     if is_removal and agents_md:
-        raise WrongUsageError("", "--uninstall removes the paragraph, too; leave out --agents-md")
+        raise WrongUsageError("", "--uninstall also removes the paragraph; leave out --agents-md")
     _run(**options, agents_md=agents_md, is_removal=is_removal)
 
 
 @click.command()
 @_options
 def uninstall(**options: Any) -> None:
-    """Take away what `cairn install` wrote, and nothing else.
+    """Remove what `cairn install` wrote, and nothing else.
 
-    From the settings of each CLIENT, or of all; the project's paragraph for agents, too.
+    This covers the settings of each CLIENT, or of all clients, and the project's paragraph for agents.
     """
     _run(**options, agents_md=False, is_removal=True)
 
 
 @frozen
 class ChangeAnswer:
-    """One file of a client, as `--json` has it."""
+    """One file of a client, in the output of `--json`."""
 
     client: str
     """The client's name; "" for a file of instructions."""
     path: str
     state: str
-    """`added`, `updated` or `removed`; `present` or `absent` where nothing is to do; else why it cannot be done."""
+    """`added`, `updated` or `removed`; `present` or `absent` if unchanged; else the kind of problem."""
     message: str
     diff: str
-    """What changes, as lines of a unified diff; or the client's own commands, after `$`."""
+    """The changes as lines of a unified diff, or the client's own commands after `$`."""
 
 
 @frozen
 class InstallAnswer:
-    """What was written, or would be."""
+    """The changes that were written, or would be."""
 
     scope: str
     """`user` or `project`."""
     command: str
-    """What clients start; "" where they are to start nothing any more."""
+    """The command with which clients start the server; "" for a removal."""
     written: bool
     changes: list[ChangeAnswer]
 
@@ -128,7 +133,7 @@ def _run(
     command = ""
     if is_removal:
         changes = [change for change in plan_uninstall(request) if names or change.state != "absent"]
-        _tell_of_other_scope(request)
+        _report_other_scope(request)
     else:
         if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
             raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
@@ -142,7 +147,7 @@ def _run(
     for change in [] if dry_run else to_write:
         apply(change, machine)
     if is_asked:
-        remark("Written. A client that runs finds it when it starts again.")
+        remark("Written. A running client reads it when it starts again.")
     else:
         is_written = bool(to_write) and not dry_run
         answer = InstallAnswer(scope, command, is_written, [_answer(change) for change in changes])
@@ -151,44 +156,44 @@ def _run(
         sys.exit(FAILED)
 
 
-def _tell_of_other_scope(request: Request) -> None:
-    """Say which settings of the other scope have the server, too: they are not touched."""
+def _report_other_scope(request: Request) -> None:
+    """Say which settings of the other scope also have the server, because they are not changed."""
     from cairn.clients.planning import plan_uninstall
 
     other: Scope = "project" if request.scope == "user" else "user"
     for change in plan_uninstall(evolve(request, scope=other)):
         if change.client and change.state == "removed":
-            remark(f"{change.path} has it, too: --scope {other} removes it there.")
+            remark(f"{change.path} has it as well; to remove it there, use --scope {other}.")
 
 
 def _agreed(changes: Sequence[Change], as_json: bool) -> bool:
-    """Show what would be written, and ask. Raises CairnError where nobody can answer."""
+    """Show the changes and ask for consent. Raise CairnError if stdin is not a terminal."""
     from cairn.cli.install_text import print_changes
 
     if as_json or not sys.stdin.isatty():
-        problem = "Nothing was written, as nobody can be asked"
-        raise CairnError(f"{problem}: add --yes to write, or --dry-run to see what would be written.")
+        problem = "Nothing was written, because there is no terminal to ask on"
+        raise CairnError(f"{problem}: add --yes to write, or --dry-run to see the changes.")
     print_changes(changes, "to write")
     return click.confirm("Write this?", default=True, err=True)
 
 
 def _chosen(names: Sequence[str], machine: Any, *, every: bool, scope: Scope) -> list[Client]:
-    """The clients to write to: the named ones, else those that are installed. Raises WrongUsageError and CairnError."""
+    """Return the named clients, else the installed ones. Raise WrongUsageError and CairnError."""
     from cairn.clients.table import BY_NAME, CLIENTS
 
     for name in names:
         if name not in BY_NAME:
             raise WrongUsageError(
-                "client", f"{name} is not a client that Cairn knows{instead(name, [*BY_NAME])}"
+                "client", f"{name} is not a client that Cairn knows{alternatives(name, [*BY_NAME])}"
             )
     if names:
         return [BY_NAME[name] for name in dict.fromkeys(names)]
-    # Of all, those that can be of this scope.
+    # Not every client has settings of a project.
     able = [client for client in CLIENTS if scope == "user" or client.project_files]
     found = [client for client in able if every or client.is_installed(machine)]
     if not found:
         raise CairnError(
-            f"No client was found on this machine; name the ones to write for: {', '.join(BY_NAME)}."
+            f"No client was found on this machine. Name the clients to write for: {', '.join(BY_NAME)}."
         )
     return found
 

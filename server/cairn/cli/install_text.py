@@ -1,4 +1,4 @@
-"""How `cairn install` shows what it writes."""
+"""Prints the changes of `cairn install` and `cairn uninstall`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLES = {"+": "green", "-": "red", "@": "dim", "$": "bold"}
 
 
 def print_changes(changes: Sequence[Change], done: str) -> None:
-    """Each file with what changes in it, and why others do not; `done` says whether it is written or to be."""
+    """Print each file with its changes and problems; `done` is "written" or "to write"."""
     for change in changes:
         where = "" if change.path is None else f"  {escape(str(change.path))}"
         state = _SAID[change.state]
@@ -40,7 +40,7 @@ def print_changes(changes: Sequence[Change], done: str) -> None:
         elif change.message:
             write(f"  [dim]{escape(change.message)}[/]")
     if not changes:
-        write("nothing of Cairn was found")
+        write("nothing by Cairn was found")
 
 
 _PROBLEMS = ("different", "unreadable", "uneditable", "unsupported")

@@ -1,7 +1,7 @@
 """The command line: parses, calls the engine, prints. Results go to stdout, everything else to stderr.
 
-The commands stand in the modules beside this one, and import what they need when they run, so that help and completion come
-at once. `cairn.__main__` adds those of the other fronts.
+The commands are in the other modules of this package, which import what they need when they run, so that help
+and completion are fast. `cairn.__main__` adds the commands of the other fronts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from cairn.errors import CairnError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
-# Other programs are called cairn, too; by the distribution's name an editor knows this one.
+# Other programs are named cairn, too; an editor recognises this one by the distribution's name.
 @click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
     """Find the places in a workspace that answer a question."""
 
 
 @cli.result_callback()
-def _answer(asked: object) -> None:
-    """Answer what a command asks."""
-    if isinstance(asked, Question):
-        answer_question(asked)
+def _answer(result: object) -> None:
+    if isinstance(result, Question):
+        answer_question(result)
 
 
 for command in (
@@ -49,14 +48,14 @@ for command in (
 
 
 def main() -> None:
-    """Run the command line. Errors end with a line that says what to do, and a non-zero exit code."""
+    """Run the command line. An error prints a line that says what to do, and sets a non-zero exit code."""
     make_encodable()
     try:
         try:
             code = cli.main(prog_name="cairn", complete_var=VARIABLE, standalone_mode=False) or 0
         except SystemExit as ended:
             code = ended.code
-        sys.stdout.flush()  # where nobody reads, this is where it shows
+        sys.stdout.flush()  # raises here if the reader of a pipe is gone
     except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()
         code = problem.exit_code
@@ -67,9 +66,9 @@ def main() -> None:
         print_error(problem, sys.argv[1:])
         code = INTERRUPTED
     except OSError as problem:
-        # Windows has no name of its own for a pipe that nobody reads.
-        nobody_reads = sys.platform == "win32" and problem.errno == errno.EINVAL
-        if not nobody_reads and not isinstance(problem, BrokenPipeError):
+        # Windows reports a pipe without a reader as an invalid argument.
+        is_broken_pipe = sys.platform == "win32" and problem.errno == errno.EINVAL
+        if not is_broken_pipe and not isinstance(problem, BrokenPipeError):
             print_error(problem, sys.argv[1:])
         leave_stdout()
         code = FAILED

@@ -1,4 +1,4 @@
-"""What every command has in common: JSON or text for people, colour, quiet, and errors that say what to do."""
+"""The common part of all commands: JSON or text for people, colour, `--quiet`, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 EXIT_CODES = """\
 \b
 Exit codes:
-  0    done, also where nothing was found
+  0    done, even if nothing was found
   1    failed, or `cairn doctor` found a problem
   2    wrong usage
   130  interrupted
 
 \b
-With --json, an error is JSON on stdout, too:
+With --json, an error is printed as JSON on stdout as well:
   {"error": {"code": …, "message": …, "field": …}}"""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @define
-class Look:
-    """How the command at hand shows things."""
+class Display:
+    """The options for the output of the current command."""
 
     color: str = "auto"
     """`auto`, `always` or `never`."""
     quiet: bool = False
 
 
-look = Look()
-"""Set anew by the options of each command."""
+display = Display()
+"""The options of each command set its fields."""
 
 
 def answers(command: F) -> F:
-    """The options of every command that prints: `--json` (as `as_json`), `--quiet` and `--color`."""
+    """Add the options of every command that prints: `--json` (as `as_json`), `--quiet` and `--color`."""
 
     def keep(_context: click.Context, option: click.Parameter, value: Any) -> None:
-        setattr(look, str(option.name), value)
+        setattr(display, str(option.name), value)
 
     kept = partial(click.option, expose_value=False, callback=keep)
     colours = click.Choice(["auto", "always", "never"])
-    colour = kept("--color", type=colours, default="auto", help="Colour on a terminal, always or never.")
-    quiet = kept("-q", "--quiet", is_flag=True, help="Print answers and errors only.")
+    colour = kept("--color", type=colours, default="auto", help="Use colour on a terminal, always or never.")
+    quiet = kept("-q", "--quiet", is_flag=True, help="Print only answers and errors.")
     as_json = click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON, as the protocol has it; errors, too."
+        "--json", "as_json", is_flag=True, help="Print answers and errors as JSON, as in the protocol."
     )
     return colour(quiet(as_json(command)))
 
@@ -71,37 +71,37 @@ def show(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
 
 
 def report(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
-    """As `show`, of a command that is run for what it does: nothing for people who want it quiet."""
-    if as_json or not look.quiet:
+    """Print the answer of a command that is run for its effect, except for people with `--quiet`."""
+    if as_json or not display.quiet:
         show(answer, shown, as_json)
 
 
 def print_json(answer: Any) -> None:
-    """Print an attrs instance, or data, as JSON with camelCase keys; exact whatever the encoding of stdout."""
+    """Print an attrs instance, or data, as JSON with camelCase keys, in ASCII unless stdout is UTF-8."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     print(json_text(answer, ascii_only=encoding != "utf8"))
 
 
 def json_text(answer: Any, *, ascii_only: bool = True) -> str:
-    """An attrs instance, or data, as JSON with camelCase keys."""
+    """Return an attrs instance, or data, as JSON with camelCase keys."""
     from cairn.schema.convert import unstructure
 
     return json.dumps(unstructure(answer), ensure_ascii=ascii_only, indent=2)
 
 
 def remark(line: str) -> None:
-    """Tell people, on stderr, what is not the answer."""
-    if not look.quiet:
-        tell(line)
+    """Write a line for people to stderr that is not part of the answer."""
+    if not display.quiet:
+        to_stderr(line)
 
 
-def tell(line: str) -> None:
-    """Write a line to stderr. Not by click, which writes UTF-8 where the encoding is ASCII."""
+def to_stderr(line: str) -> None:
+    """Write a line to stderr. click would write UTF-8 even if the encoding is ASCII."""
     print(line, file=sys.stderr)
 
 
 class WrongUsageError(click.UsageError):
-    """A value that no folder could make right; `field` is the argument's or the option's name in the protocol."""
+    """A value that is wrong in any folder; `field` is the argument's or option's name in the protocol."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -109,7 +109,7 @@ class WrongUsageError(click.UsageError):
 
 
 def structured(data: Any, cls: type[Any]) -> Any:
-    """The params of a method from what was typed. Raises WrongUsageError, naming the field."""
+    """Return typed data as the params of a method. Raise WrongUsageError with the name of a wrong field."""
     import attrs
 
     from cairn.schema.convert import camel_case, structure
@@ -119,12 +119,12 @@ def structured(data: Any, cls: type[Any]) -> Any:
     except InvalidRequestError as problem:
         message = str(problem).removeprefix(f"{problem.field}: ")
         if message == "unknown field" and "." not in problem.field:
-            message += instead(problem.field, [camel_case(each.name) for each in attrs.fields(cls)])
+            message += alternatives(problem.field, [camel_case(each.name) for each in attrs.fields(cls)])
         raise WrongUsageError(problem.field, message) from None
 
 
-def instead(name: str, known: Sequence[str]) -> str:
-    """The end of a sentence that says what else there is: the nearest of `known`, or all of them."""
+def alternatives(name: str, known: Sequence[str]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest known one, or all of them."""
     meant = nearest(name, known)
     return f"; did you mean {meant}?" if meant else f"; there are {', '.join(known) or 'none'}"
 
@@ -134,17 +134,14 @@ def instead(name: str, known: Sequence[str]) -> str:
 
 @define
 class ErrorAnswer:
-    """An error as `--json` has it."""
-
     code: str
-    """`usage`, `interrupted`, `system`, or the error's own name: `invalidRequest`, `indexUnavailable`, `model`, …"""
+    """`usage`, `interrupted`, `system`, or the error's own name, such as `invalidRequest` or `model`."""
     message: str
     field: str
-    """What it is about, as a dotted camelCase path; "" for nothing in particular."""
+    """The wrong field as a dotted camelCase path; "" if the error is not about a field."""
 
 
 def error_answer(problem: BaseException) -> ErrorAnswer:
-    """The error in words."""
     if isinstance(problem, click.UsageError):
         parameter = getattr(problem, "param", None)
         field = parameter.name if parameter is not None else getattr(problem, "option_name", "")
@@ -160,41 +157,40 @@ def error_answer(problem: BaseException) -> ErrorAnswer:
 
 
 def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
-    """Say on stderr what is wrong and what to do; where `arguments` ask for JSON, say it on stdout as JSON, too."""
+    """Print the error and its remedy on stderr, and as JSON on stdout if `arguments` request that."""
     stdout, stderr = error_texts(problem, arguments)
     if stdout:
-        with contextlib.suppress(OSError):  # a full disk may be what is wrong
+        with contextlib.suppress(OSError):  # the error may be a full disk
             print(stdout, end="")
     print(stderr, end="", file=sys.stderr)
 
 
 def error_texts(problem: BaseException, arguments: Sequence[str]) -> tuple[str, str]:
-    """What a command line that fails prints on stdout and on stderr."""
     error = error_answer(problem)
     stdout = json_text({"error": error}) + "\n" if asks_for_json(arguments) else ""
     stderr = f"cairn: {error.message}\n"
     if isinstance(problem, click.UsageError):
         context = problem.ctx
         path = context.command_path if context is not None else "cairn"
-        stderr += f"`{path} --help` shows how it is used.\n"
+        stderr += f"Run `{path} --help` for its usage.\n"
     return stdout, stderr
 
 
 def asks_for_json(arguments: Sequence[str]) -> bool:
-    """Whether a command line asks for JSON, even one that cannot be understood otherwise."""
+    """Return whether a command line requests JSON, even if it cannot be parsed."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in options or arguments[:1] == ["call"]
 
 
 def make_encodable() -> None:
-    """Have stdout and stderr replace what their encoding lacks (an old Windows console's, C's), instead of failing."""
+    """Make stdout and stderr replace characters that their encoding lacks (an old Windows console's, C's)."""
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
 
 
 def leave_stdout() -> None:
-    """Let nothing more be written to a stdout that takes no more, as in `cairn search … | head`."""
+    """Discard further output to a closed stdout, as in `cairn search … | head`."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

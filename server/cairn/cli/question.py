@@ -1,7 +1,6 @@
-"""A question of the command line, apart from who answers it: an engine of this process, or one that another process has.
+"""A question of the command line, which an engine of this process answers, or that of another process.
 
-On a terminal, people read answers in colour. Everywhere else, agents and other programs read them: as compact text, the same
-that the tools over MCP give, or as JSON.
+People on a terminal get answers in colour. Programs get the compact text of the tools over MCP, or JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from cairn.cli.folders import opened, wait_to_ask
 from cairn.cli.output import json_text, print_json, structured
@@ -25,7 +24,7 @@ _REMOTE_SECONDS = 10.0
 
 @frozen
 class Question:
-    """What a command line asks. Making one raises WrongUsageError for params that the method does not take."""
+    """A question of a command line. Raises WrongUsageError for params that the method does not take."""
 
     folders: Sequence[Path]
     method: str
@@ -34,15 +33,17 @@ class Question:
     shown: Callable[[Any], None]
     """Prints the method's answer for people."""
     tool: str = ""
-    """The tool that answers the same as compact text; "" where the answer is always as `shown` prints it."""
-    arguments: Mapping[str, Any] = field(factory=dict)
-    """The tool's arguments; those that are empty count as absent."""
+    """The tool that answers in compact text; "" if the answer is always printed by `shown`."""
+    arguments: Mapping[str, Any] | None = None
+    """The tool's arguments besides the next two, if they differ from `data`; empty ones count as absent."""
+    max_tokens: int | None = None
+    cursor: str | None = None
     as_json: bool = False
     is_compact: bool = False
-    """Whether the answer is compact on a terminal, too, whatever its arguments say."""
+    """Whether the answer is compact on a terminal as well."""
     no_wait: bool = False
     check: Callable[[Engine], None] | None = None
-    """Raises InvalidRequestError for what only the index knows not to be there."""
+    """Raises InvalidRequestError for values that only the index can check."""
 
     def __attrs_post_init__(self) -> None:
         from cairn.engine.methods import METHODS
@@ -51,20 +52,19 @@ class Question:
 
     @property
     def has_text(self) -> bool:
-        """Whether the answer can be one text for programs."""
         return self.as_json or bool(self.tool)
 
     @property
     def is_for_people(self) -> bool:
-        """Whether the answer is shown to people, rather than written for programs."""
+        """Whether the answer is printed for people rather than for programs."""
         from cairn.cli.console import has_colour
 
         is_seen = sys.stdout.isatty() or has_colour()
-        is_compact = self.is_compact or any(self.arguments.get(name) for name in ("max_tokens", "cursor"))
+        is_compact = self.is_compact or self.max_tokens or self.cursor
         return not self.has_text or (is_seen and not self.as_json and not is_compact)
 
     def answer(self, engine: Engine) -> Any:
-        """The method's answer, as an object of its class."""
+        """Return the method's answer as an object of its class."""
         from cairn.engine.runner import answer
 
         if self.check is not None:
@@ -72,7 +72,6 @@ class Question:
         return answer(engine, self.method, dict(self.data), as_json=False)
 
     def text(self, engine: Engine) -> str:
-        """The answer for programs."""
         if self.as_json:
             return json_text(self.answer(engine), ascii_only=False)
         from cairn.agents.tools import tool_named
@@ -80,18 +79,19 @@ class Question:
 
         if self.check is not None:
             self.check(engine)
-        arguments = {name: value for name, value in self.arguments.items() if value not in (None, (), "")}
+        arguments = {**(self.arguments or self.data), "max_tokens": self.max_tokens, "cursor": self.cursor}
+        given = {name: value for name, value in arguments.items() if value not in (None, (), "")}
         try:
-            return "\n".join(tool_named(self.tool).answer(engine, arguments, front=CLI).texts)
+            return "\n".join(tool_named(self.tool).answer(engine, given, front=CLI).texts)
         except InvalidRequestError as problem:
-            # What the tool's own error adds is about its arguments, not about the options of a command.
+            # The tool's error adds its own arguments, which differ from a command's options.
             raise (problem.__cause__ or problem) from None
 
 
 def answer_question(question: Question) -> None:
     """Print the answer.
 
-    Where people read it, an engine that runs is asked. Where programs do, one has been asked before anything was imported.
+    For people, a running engine is tried first. For programs, that was tried before anything was imported.
     """
     answer = _answer_elsewhere(question) if question.is_for_people and question.check is None else None
     if answer is not None:
@@ -101,7 +101,7 @@ def answer_question(question: Question) -> None:
         if places := question.data.get("filter", {}).get("path"):
             from cairn.engine.scope import within
 
-            within(places, engine.folders)  # Which of them are not there is told before anything is indexed.
+            within(places, engine.folders)  # report an unknown path before indexing anything
         wait_to_ask(engine, vectors=not question.no_wait)
         if question.is_for_people:
             question.shown(question.answer(engine))
@@ -114,7 +114,7 @@ def answer_question(question: Question) -> None:
 
 
 def _answer_elsewhere(question: Question) -> Any:
-    """The answer of an engine that runs for the folder; None where none does, or it does not know yet."""
+    """Return the answer of an engine that already runs for the folders, or None."""
     from cairn.attach.finding import find
     from cairn.engine.methods import METHODS
     from cairn.schema.convert import structure
@@ -132,12 +132,11 @@ def _answer_elsewhere(question: Question) -> Any:
         return None
     channel, answer = found
     channel.close()
-    if "answer" not in answer:  # What is wrong is found out, and told, by an engine of this process.
+    if "answer" not in answer:  # an engine of this process reports the problem
         return None
     return structure(answer["answer"], METHODS[question.method].answer_type())
 
 
 def is_ready(engine: Engine, *, vectors: bool) -> bool:
-    """Whether the engine's index is as far as a command waits for."""
     progress = engine.progress()
     return not progress.problem and (progress.complete or (progress.scanned and not vectors))

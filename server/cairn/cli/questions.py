@@ -1,4 +1,4 @@
-"""Commands that ask: search, discover, related, context, page, and any method of the protocol by its name."""
+"""Commands for questions: search, discover, related, context, page, and any method by its name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cairn.cli.folders import (
     wait,
     wait_to_ask,
 )
-from cairn.cli.output import F, WrongUsageError, answers, instead, print_json, structured
+from cairn.cli.output import F, WrongUsageError, alternatives, answers, print_json, structured
 from cairn.cli.question import Question
 from cairn.errors import InvalidRequestError
 
@@ -43,16 +43,15 @@ def _filter(places: Sequence[str], folders: Sequence[Path]) -> dict[str, Any]:
 _max_tokens = click.option(
     "--max-tokens",
     type=click.IntRange(100, 50_000),
-    help="Answer in compact text of so many tokens at most, also on a terminal.",
+    help="Answer in compact text of at most this many tokens, also on a terminal.",
 )
 _cursor = click.option(
     "--cursor",
-    help="Go on where a compact answer ended: what its line `more:` says, with the same arguments.",
+    help="Continue a compact answer: the value after its line `more:`, with the same arguments.",
 )
 
 
 def compact_options(command: F) -> F:
-    """The options of commands whose compact answers may go on."""
     return _max_tokens(_cursor(command))
 
 
@@ -60,7 +59,7 @@ _collections_option = partial(click.option, multiple=True, shell_complete=collec
 
 
 def _as_written(name: str, how: str) -> Callable[[F], F]:
-    return click.option(name, is_flag=True, help=f"Find QUERY, or what it has in quotes, as written, {how}.")
+    return click.option(name, is_flag=True, help=f"Find QUERY, or its quoted part, as written, {how}.")
 
 
 @click.command()
@@ -84,9 +83,9 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 @_as_written("--case", "in the same case")
 @_as_written("--word", "in whole words")
 @click.option(
-    "--passages", default=3, show_default=True, help="Passages of one file, where it has so many that help."
+    "--passages", default=3, show_default=True, help="Passages of one file, if that many are useful."
 )
-@click.option("--explain", is_flag=True, help="Show what made each result's score.")
+@click.option("--explain", is_flag=True, help="Show how each result's score was computed.")
 @compact_options
 @no_wait_option
 @answers
@@ -101,18 +100,22 @@ def search(
     alpha: float | None,
     passages: int,
     explain: bool,
-    max_tokens: int | None,
-    cursor: str | None,
     folders: Sequence[Path],
     places: Sequence[str],
-    **asked: Any,
+    **options: Any,
 ) -> Question:
     """Show the passages that answer QUERY best."""
     _require_words(query)
     from cairn.cli import answer_text
 
-    only = {**_filter(places, folders), "type": types, "language": languages, "collection": collections}
-    details = {
+    data = {
+        "query": query,
+        "filter": {
+            **_filter(places, folders),
+            "type": types,
+            "language": languages,
+            "collection": collections,
+        },
         "alpha": alpha,
         "passages": passages,
         "explain": explain,
@@ -122,19 +125,12 @@ def search(
     return Question(
         folders=folders,
         method="search",
-        data={"query": query, "limit": 10 if limit is None else limit, "filter": only, **details},
+        data={**data, "limit": 10 if limit is None else limit},
         shown=answer_text.print_search,
         tool="search",
-        arguments={
-            "query": query,
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "cursor": cursor,
-            "filter": only,
-            **details,
-        },
+        arguments={**data, "limit": limit},
         check=partial(_require_collections, wanted=collections) if collections else None,
-        **asked,
+        **options,
     )
 
 
@@ -149,17 +145,15 @@ def search(
     show_default=True,
     help="Number of excerpts on a terminal.",
 )
-@click.option("--max-bullets", type=int, help="Pieces of evidence at most.")
+@click.option("--max-bullets", type=int, help="The most pieces of evidence.")
 @click.option(
     "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
 )
-@click.option(
-    "--prompt", "prompt_alone", is_flag=True, help="Print the prompt for a language model, and nothing else."
-)
+@click.option("--prompt", "prompt_alone", is_flag=True, help="Print only the prompt for a language model.")
 @compact_options
 @places_option
 @_collections_option("--include", help="Only collections that match this glob.")
-@_collections_option("--exclude", help="Not the collections that match this glob.")
+@_collections_option("--exclude", help="No collections that match this glob.")
 @no_wait_option
 @answers
 def discover(
@@ -169,35 +163,35 @@ def discover(
     style: str | None,
     prompt_alone: bool,
     max_tokens: int | None,
-    cursor: str | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     folders: Sequence[Path],
     places: Sequence[str],
-    **asked: Any,
+    **options: Any,
 ) -> Question:
-    """Show excerpts of files that answer QUERY, the most useful first; they make a prompt, too."""
+    """Show excerpts of files that answer QUERY, the most useful first, also as a prompt."""
     _require_words(query)
     from cairn.cli import answer_text
 
-    only = {
+    data = {
         "query": query,
         "maxBullets": max_bullets,
         "include": include,
         "exclude": exclude or None,
         "filter": _filter(places, folders),
+        "format": style,
+        "config": {} if max_tokens is None else {"render": {"maxPromptTokens": max_tokens}},
     }
-    config = {} if max_tokens is None else {"config": {"render": {"maxPromptTokens": max_tokens}}}
     shown = answer_text.print_prompt if prompt_alone else partial(answer_text.print_discovery, limit=limit)
     return Question(
         folders=folders,
         method="discover",
-        data={**only, "format": style, **config},
+        data=data,
         shown=shown,
         tool="" if prompt_alone else "discover",
-        arguments={**only, "max_tokens": max_tokens, "cursor": cursor},
+        max_tokens=max_tokens,
         check=partial(_require_matches, globs=include) if include else None,
-        **asked,
+        **options,
     )
 
 
@@ -208,14 +202,7 @@ def discover(
 @compact_options
 @no_wait_option
 @answers
-def related(
-    place: str,
-    limit: int,
-    max_tokens: int | None,
-    cursor: str | None,
-    folders: Sequence[Path],
-    **asked: Any,
-) -> Question:
+def related(place: str, limit: int, folders: Sequence[Path], **options: Any) -> Question:
     """Show what is related to lines of a file."""
     at = lines_named(place)
     from cairn.cli import answer_text
@@ -223,7 +210,7 @@ def related(
     _, file = find_file(at.file, folders)
     require_line(file, at)
     start = {"line": at.first, "character": 0}
-    # Whole lines end before the first character of the next one; an empty range is the line it is in.
+    # Whole lines end before the first character of the next one; an empty range means its line.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     return Question(
         folders=folders,
@@ -231,30 +218,27 @@ def related(
         data={"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit},
         shown=answer_text.print_related,
         tool="related",
-        arguments={
-            "path": f"{file}:{at.first + 1}-{at.last + 1}",
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "cursor": cursor,
-        },
-        **asked,
+        arguments={"path": f"{file}:{at.first + 1}-{at.last + 1}", "limit": limit},
+        **options,
     )
 
 
 @click.command()
 @click.argument("place", metavar="FILE:LINE[:COLUMN]")
 @folders_option
-@click.option("--ask", "query", default="", help="A question about the place; what answers it comes first.")
+@click.option(
+    "--ask", "query", default="", help="A question about the place; passages that answer it come first."
+)
 @click.option("--budget", type=int, help="Tokens of the whole context.")
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of passages.")
 @no_wait_option
 @answers
 def context(
-    place: str, query: str, budget: int | None, limit: int, folders: Sequence[Path], **asked: Any
+    place: str, query: str, budget: int | None, limit: int, folders: Sequence[Path], **options: Any
 ) -> Question:
     """Show what belongs to a place in a file.
 
-    After the passages comes a context made of them, for a language model.
+    The passages are followed by a context made of them, for a language model.
     """
     at = position_named(place)
     from cairn.cli import answer_text
@@ -268,7 +252,7 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    return Question(folders, "context", data, answer_text.print_context, **asked)
+    return Question(folders, "context", data, answer_text.print_context, **options)
 
 
 @click.command()
@@ -277,7 +261,7 @@ def context(
 @_max_tokens
 @answers
 def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: bool) -> Question:
-    """Show a file as it is indexed, or numbered lines of it as they are now, or the definition of a name."""
+    """Show a file as it is indexed, or its current numbered lines, or the definition of a name."""
     from cairn.cli import answer_text
 
     given, lines = place, ""
@@ -305,7 +289,8 @@ def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: b
         data=data,
         shown=answer_text.print_page,
         tool="" if is_whole else "read",
-        arguments={"path": f"{path}{lines}", "max_tokens": max_tokens},
+        arguments={"path": f"{path}{lines}"},
+        max_tokens=max_tokens,
         as_json=as_json,
         is_compact=not is_whole,
         no_wait=True,
@@ -321,25 +306,26 @@ def page(place: str, folders: Sequence[Path], max_tokens: int | None, as_json: b
 def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool, as_json: bool) -> None:
     """Call any METHOD of the protocol, with JSON.
 
-    METHOD is its name, such as `search` or `cairn/expandQueries`; the answer is printed as JSON, and so are errors. Its params are JSON, or are read from stdin for `-`; without them, it gets none.
+    METHOD is its name, such as `search` or `cairn/expandQueries`. The answer and errors are printed as JSON.
+    The params are JSON, `-` to read them from stdin, or left out for none.
     """
-    from cairn.engine.methods import METHODS, Asks
+    from cairn.engine.methods import METHODS, Needs
     from cairn.engine.runner import answer
     from cairn.operations.control import is_being_indexed, set_paused
     from cairn.protocol import PausedAnswer
 
     name = method.removeprefix("cairn/")
     if name not in METHODS:
-        raise WrongUsageError("method", f"there is no {method!r}{instead(name, list(METHODS))}")
+        raise WrongUsageError("method", f"there is no {method!r}{alternatives(name, list(METHODS))}")
     data = _json_of(params)
-    structured(data, METHODS[name].params_class())  # what is wrong is told before anything is indexed
-    if name in _STEERING:  # what they ask of this process would end with it
+    structured(data, METHODS[name].params_class())  # report an error before indexing anything
+    if name in _STEERING:  # in this process, the method's effect would end with it
         for folder in folders:
             set_paused(folder, _STEERING[name])
         print_json(PausedAnswer(_STEERING[name]))
         return
     others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
-    asks = METHODS[name].asks is not Asks.NOTHING
+    asks = METHODS[name].needs is not Needs.NOTHING
     with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
         if asks:
             wait_to_ask(engine, vectors=not no_wait)
@@ -359,8 +345,9 @@ def _json_of(params: str | None) -> Any:
     try:
         return json.loads(given)
     except (ValueError, RecursionError) as problem:
+        example = '{"query": "…"}'
         raise WrongUsageError(
-            "params", f'are no JSON ({problem}); give an object such as \'{{"query": "…"}}\', or - and stdin'
+            "params", f"are not JSON ({problem}); give an object such as '{example}', or - and stdin"
         ) from None
 
 
@@ -370,18 +357,16 @@ def _require_words(query: str) -> None:
 
 
 def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
-    """Raises InvalidRequestError for the name of a collection that there is not."""
     known = _collections(engine) if wanted else []
     for name in wanted:
         if name not in known:
-            raise InvalidRequestError("filter.collection", f"there is no {name!r}{instead(name, known)}")
+            raise InvalidRequestError("filter.collection", f"there is no {name!r}{alternatives(name, known)}")
 
 
 def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
-    """Raises InvalidRequestError for globs that match no collection at all."""
     known = _collections(engine) if globs else []
     if globs and not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
-        problem = f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
+        problem = f"no collection matches {', '.join(globs)}{alternatives(globs[0], known)}"
         raise InvalidRequestError("include", problem)
 
 

@@ -1,4 +1,4 @@
-"""How the answers of `cairn callers` and `cairn callees` look on a terminal: as a tree, with the lines of code."""
+"""Prints the answers of `cairn callers` and `cairn callees` on a terminal, as a tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, warn, write
+from cairn.text.counts import counted
 from cairn.text.languages import detect_language
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
 _MOST_DEFINITIONS = 5
 _STEP = 4
-"""Columns by which a level is indented."""
+"""Columns by which each level is indented."""
 
 
 def print_references(answer: ReferencesAnswer, direction: str) -> None:
-    """The definitions, and below them the references as a tree; `direction` is what these are called."""
+    """Print the definitions, and below them the references, named by `direction`, as a tree."""
     if answer.message:
         write(escape(answer.message))
     for definition in answer.definitions[:_MOST_DEFINITIONS]:
@@ -27,19 +28,19 @@ def print_references(answer: ReferencesAnswer, direction: str) -> None:
         _print_line(definition.line, definition.path, definition.selection_range, 1)
     more = len(answer.definitions) - _MOST_DEFINITIONS
     if more > 0:
-        write(f"[dim]… {more} more definitions of that name[/]")
+        write(f"[dim]… {counted(more, 'more definition')} of that name[/]")
     if answer.definitions:
         write()
         _Tree(answer, direction).print()
         if not answer.references:
             write(f"No {direction} were found.")
     if not answer.complete:
-        write("\n[dim]These are not all; a larger -n shows more.[/]")
+        write("\n[dim]There are more; a larger -n shows them.[/]")
     warn(answer.index.note)
 
 
 class _Tree:
-    """The references, each below the one that it was found from."""
+    """The references, each below the one from which it was found."""
 
     def __init__(self, answer: ReferencesAnswer, direction: str) -> None:
         self._is_down = direction == "callees"
@@ -48,7 +49,7 @@ class _Tree:
             self._below.setdefault(reference.parent, []).append((number, reference))
 
     def print(self, parent: int | None = None, depth: int = 1) -> None:
-        """Print what was found from the reference of the number `parent`. Lines of one function stand together."""
+        """Print the references found from the one with index `parent`, one head for each function."""
         for _, group in groupby(self._below.get(parent, ()), lambda numbered: self._together(*numbered)):
             found = list(group)
             write(" " * _STEP * depth + self._head(found[0][1]))
@@ -58,13 +59,13 @@ class _Tree:
                 self.print(number, depth + 1)
 
     def _together(self, number: int, reference: FoundReference) -> object:
-        """What references have in common that share one head."""
+        """Return a key that is equal for references under one head."""
         if self._is_down or reference.enclosing is None:
             return number
         return reference.uri, reference.enclosing, reference.symbol, reference.confidence, reference.via
 
     def _head(self, reference: FoundReference) -> str:
-        """Who refers to it, or what is referred to, and faintly why that is thought."""
+        """Return the line of who refers to it, or of what is referred to, with a dim reason."""
         target = reference.target
         if self._is_down and target is None:
             return f"[cyan]{escape(reference.symbol)}[/]  [dim]not in the workspace[/]"

@@ -23,7 +23,6 @@ from cairn.cli.questions import compact_options
 
 
 def _follows(command: F) -> F:
-    """The argument and the options of both commands."""
     name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
     depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
     limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
@@ -35,34 +34,26 @@ def _follows(command: F) -> F:
 
 @click.command()
 @_follows
-def callers(name: str, **asked: Any) -> Question:
+def callers(name: str, **options: Any) -> Question:
     """Show who calls a function or makes an instance of a type, and with --depth, who calls those.
 
-    NAME is its name, also with what it belongs to (Owner.name), or a line in it.
+    NAME is its name, optionally with its owner (Owner.name), or a line in it.
     """
-    return _follow(name, "callers", **asked)
+    return _follow(name, "callers", **options)
 
 
 @click.command()
 @_follows
-def callees(name: str, **asked: Any) -> Question:
+def callees(name: str, **options: Any) -> Question:
     """Show what a function calls, in the order of its code, and with --depth, what those call.
 
-    NAME is its name, also with what it belongs to (Owner.name), or a line in it.
+    NAME is its name, optionally with its owner (Owner.name), or a line in it.
     """
-    return _follow(name, "callees", **asked)
+    return _follow(name, "callees", **options)
 
 
 def _follow(
-    name: str,
-    direction: str,
-    *,
-    folders: Sequence[Path],
-    depth: int,
-    limit: int,
-    max_tokens: int | None,
-    cursor: str | None,
-    as_json: bool,
+    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, **options: Any
 ) -> Question:
     from cairn.cli.reference_text import print_references
 
@@ -80,14 +71,13 @@ def _follow(
         data=data,
         shown=partial(print_references, direction=direction),
         tool="references",
-        arguments={**data, "max_tokens": max_tokens, "cursor": cursor},
-        as_json=as_json,
         no_wait=True,
+        **options,
     )
 
 
 def _place(text: str, folders: Sequence[Path]) -> str:
-    """`FILE:LINE…` with the file as the protocol names it."""
+    """Return `FILE:LINE…` with the file's path as in the protocol."""
     at = position_named(text)
     folder, file = find_file(at.file, folders)
     require_line(file, at)

@@ -1,6 +1,6 @@
-"""Runs a command line for another process, which prints what comes back: `cairn search` with an engine that runs.
+"""Runs a command line for another process, which prints the result, with an engine that already runs.
 
-The other process has imported next to nothing (`cairn.attach.commands`), so the command line is read here.
+The other process imports almost nothing (`cairn.attach.commands`), so the command line is parsed here.
 """
 
 from __future__ import annotations
@@ -24,33 +24,30 @@ COMMANDS: dict[str, click.Command] = {
 
 
 @frozen
-class Ran:
-    """What a command line printed, and its exit code."""
-
+class CommandOutput:
     stdout: str
     stderr: str = ""
     code: int = 0
 
 
-def question_of(arguments: Sequence[str], here: Path) -> Question | Ran:
-    """What the command line asks, with paths relative to `here`; what it prints instead where it is wrong.
+def question_of(arguments: Sequence[str], here: Path) -> Question | CommandOutput:
+    """Parse a command line with paths relative to `here`. Return its question, or its output if it is wrong.
 
-    Both streams are programs' to read: the answer is wanted as text.
+    The answer is wanted as text, because programs read both streams.
     """
     token = HERE.set(here)
     try:
-        asked = COMMANDS[arguments[0]].main(
+        question = COMMANDS[arguments[0]].main(
             list(arguments[1:]), prog_name=f"cairn {arguments[0]}", standalone_mode=False
         )
     except (click.ClickException, CairnError) as problem:
         return failed(problem, arguments)
     finally:
         HERE.reset(token)
-    assert isinstance(asked, Question)
-    return asked
+    assert isinstance(question, Question)
+    return question
 
 
-def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> Ran:
-    """What a command line prints that fails."""
+def failed(problem: click.ClickException | CairnError, arguments: Sequence[str]) -> CommandOutput:
     stdout, stderr = error_texts(problem, arguments)
-    return Ran(stdout, stderr, getattr(problem, "exit_code", FAILED))
+    return CommandOutput(stdout, stderr, getattr(problem, "exit_code", FAILED))

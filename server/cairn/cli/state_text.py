@@ -1,4 +1,4 @@
-"""How the state of things looks on a terminal: status, settings, checks, what was learned."""
+"""Prints the state of things on a terminal: status, settings, checks, feedback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cairn.cli.console import escape, warn, write
 from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.embedding.model_files import InstalledModel
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
 
 
 def print_status(answer: StatusAnswer) -> None:
-    """State, counts, model and collections."""
     if not answer.generation:
         write("[bold]not indexed yet[/]  run `cairn index`")
         return
-    files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
+    files = f"{answer.files.indexed:,} of {counted(max(answer.files.total, answer.files.indexed), 'file')}"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
-    vectors = f"{answer.embedded} with vectors"
+    vectors = f"{answer.embedded:,} with vectors"
     if answer.model is not None and not answer.model.packaged:
-        vectors = f"{answer.static_embedded} with static vectors, {vectors}"
-    write(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
+        vectors = f"{answer.static_embedded:,} with static vectors, {vectors}"
+    write(f"[bold]{state}[/]  {files}, {counted(answer.chunks, 'chunk')}, {vectors}")
     if answer.paused:
-        warn("Indexing is paused; `cairn resume` goes on.")
+        warn("Indexing is paused; `cairn resume` continues it.")
     elif answer.state == "indexing":
         left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
         write(", ".join([f"now: {answer.activity}", *left]))
@@ -44,7 +44,8 @@ def print_status(answer: StatusAnswer) -> None:
     if answer.retrieval:
         print_retrieval(answer.retrieval)
     for collection in answer.collections:
-        write(f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks")
+        counts = f"{counted(collection.files, 'file'):>12} {counted(collection.chunks, 'chunk'):>15}"
+        write(f"  {escape(collection.name):<32} {counts}")
     for rule, count in sorted(answer.skipped.items(), key=lambda item: -item[1]):
         write(f"[dim]  left out: {count} × {escape(rule)}[/]")
     warn(answer.last_error, *answer.warnings)
@@ -57,7 +58,7 @@ def _model(model: ModelInfo | None) -> str:
 
 
 def print_retrieval(retrieval: RetrievalStatus) -> None:
-    """The phase, here and in other processes, and what the latest questions were like."""
+    """Print the phase, here and in other processes, and statistics of the latest questions."""
     state, recent = retrieval.state, retrieval.recent
     if state.phase == state.wanted and not state.by_hand:
         write(f"phase: {state.phase} ({PHASES[state.phase]})")
@@ -88,7 +89,7 @@ PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
 
 
 def print_feedback(files: Sequence[FileChoices]) -> None:
-    """Each file whose results were chosen, with how often what was done."""
+    """Print each file whose results were chosen, with the counts of the actions."""
     if not files:
         write("nothing was learned yet")
     for file in files:
@@ -97,22 +98,20 @@ def print_feedback(files: Sequence[FileChoices]) -> None:
 
 
 def print_paused(answer: PausedAnswer) -> None:
-    """Whether vectors are made."""
-    write("paused; saved files are still taken in" if answer.paused else "resumed")
+    write("paused; saved files are still indexed by keywords" if answer.paused else "resumed")
 
 
 def print_forgotten(answer: ResetFeedbackAnswer) -> None:
-    """How much was forgotten."""
-    write(f"forgotten: {answer.forgotten} choices")
+    write(f"forgotten: {counted(answer.forgotten, 'choice')}")
 
 
 def print_installed(model: InstalledModel) -> None:
-    """The model that is used from now on."""
-    write(f"{escape(model.name)}, {model.dimension} dimensions, is ready in {escape(str(model.folder))}")
+    dimensions = counted(model.dimension, "dimension")
+    write(f"{escape(model.name)}, {dimensions}, is ready in {escape(str(model.folder))}")
 
 
 def print_why(answer: Why) -> None:
-    """What is indexed or not, the rule, where the rule stands, and what the index has of it."""
+    """Print whether a path is indexed, which rule decides it and where, and its state in the index."""
     done = "looked into" if answer.directory else "indexed"
     outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
     write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
@@ -125,17 +124,16 @@ _MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[
 
 
 def print_examination(answer: Examination) -> None:
-    """One line for each check, the remedy below it, and how many problems there are."""
+    """Print one line for each check, with its remedy below it, and the number of problems."""
     for check in answer.checks:
         write(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
         if check.remedy:
             write(f"         {escape(check.remedy)}")
     if answer.problems:
-        write(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
+        write(f"[red]{counted(answer.problems, 'problem')}[/]")
 
 
 def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
-    """Each setting with its value and its origin, then what could not be used."""
     if not settings:
         write("nothing is set: all settings have their defaults")
     for key, value, origin in settings:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.output import answers, print_json, remark, report, show, tell
+from cairn.cli.output import answers, print_json, remark, report, show, to_stderr
 from cairn.errors import CairnError, InvalidRequestError, TeamError
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.team.garbage import Collected
@@ -23,7 +24,10 @@ _TRIAL_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team-tria
 store_option = click.option(
     "--store",
     metavar="URL",
-    help="The database of the store's owner, or the file that has its URL; by default CAIRN_STORE_URL, or this machine's trial.",
+    help=(
+        "The database of the store's owner, or a file with its URL. Default: CAIRN_STORE_URL, or this "
+        "machine's trial."
+    ),
 )
 
 
@@ -31,7 +35,7 @@ store_option = click.option(
 def team() -> None:
     """One index for a team, in PostgreSQL with pgvector.
 
-    `cairn team up` starts a trial on this machine; `cairn team index` puts a repository into it.
+    `cairn team up` starts a trial on this machine; `cairn team index` adds a repository to it.
     """
 
 
@@ -46,23 +50,23 @@ def _owned(store: str | None) -> OwnedStore:
 @team.command()
 @answers
 def up(as_json: bool) -> None:
-    """Start a trial on this machine: a database of its own, and a token for you that sees everything.
+    """Start a trial on this machine: a database of its own, and a token for you with access to everything.
 
-    It keeps running until `cairn team down`, which keeps its data.
+    It runs until `cairn team down`, which keeps its data.
     """
     try:
-        from cairn.team.own_token import keep_own_token
         from cairn.team.store import logins_folder, start_trial
+        from cairn.team.trial_token import ensure_trial_token
     except ImportError as problem:
         raise CairnError(_TRIAL_EXTRA) from problem
     state, store = start_trial()
-    token_file = keep_own_token(store, logins_folder())
+    token_file = ensure_trial_token(store, logins_folder())
 
     def shown(_: Any) -> None:
         print(f"The trial database runs in {state.folder}; your token is in {token_file}.")
         if token_file.parent == logins_folder():
-            print("  The one beside your settings is of another store: give this one in CAIRN_TEAM_TOKEN")
-        print("  cairn team index FOLDER_OR_URL    puts a repository into it")
+            print("  The token beside your settings is for another store: give this one in CAIRN_TEAM_TOKEN")
+        print("  cairn team index FOLDER_OR_URL    adds a repository")
         print("  cairn team serve                  answers from it, over REST, MCP and LSP")
         print("  cairn team down                   stops it, and keeps its data")
 
@@ -74,13 +78,13 @@ def up(as_json: bool) -> None:
 @team.command()
 @answers
 def down(as_json: bool) -> None:
-    """Stop the trial on this machine. Its data stays."""
+    """Stop the trial on this machine, and keep its data."""
     from cairn.team import trial
 
     state = trial.down(trial.trial_folder())
     report(
         {"folder": str(state.folder), "running": state.running},
-        lambda _: print(f"The trial database in {state.folder} does not run."),
+        lambda _: print(f"The trial database in {state.folder} is stopped."),
         as_json,
     )
 
@@ -93,19 +97,20 @@ def down(as_json: bool) -> None:
 @click.option(
     "--password-from",
     metavar="VARIABLE",
-    help="Make that role, or give it another password: the one in this environment variable.",
+    help="Create that role, or change its password, with the password in this environment variable.",
 )
 @answers
 def prepare(store: str | None, server_login: str, password_from: str | None, as_json: bool) -> None:
-    """Make or update Cairn's tables in a database of your own.
+    """Create or update Cairn's tables in a database of your own.
 
-    The URL is that of the owner, who may make roles. A server's login sees only what the reader of each request may see.
+    The URL is that of the owner, who may create roles. A server's login sees only what the reader of each
+    request may see.
     """
     owned = _owned(store)
     if password_from is not None:
         password = os.environ.get(password_from, "")
         if not server_login or not password:
-            raise click.UsageError("--password-from needs --server-login, and a variable that is set")
+            raise click.UsageError("--password-from needs --server-login and a variable that is set")
         owned.make_login(server_login, password)
     version = owned.prepare(server_login)
     report({"version": version}, lambda _: print(f"The store has version {version} of its tables."), as_json)
@@ -117,9 +122,10 @@ def prepare(store: str | None, server_login: str, password_from: str | None, as_
 @store_option
 @answers
 def add_server(name: str, url: str, store: str | None, as_json: bool) -> None:
-    """Let repositories lie on another PostgreSQL, which the store's own server reaches by the URL in a file.
+    """Allow repositories on another PostgreSQL server.
 
-    Its user there owns a database with pgvector. `cairn team index --on NAME` puts repositories there.
+    The store's own server reaches it by the URL in a file. Its user there owns a database with pgvector.
+    `cairn team index --on NAME` puts repositories there.
     """
     _owned(store).add_server(name, url)
     report(
@@ -131,8 +137,8 @@ def add_server(name: str, url: str, store: str | None, as_json: bool) -> None:
 
 @team.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FOLDER|URL...")
-@click.option("--ref", help="A branch, tag or commit; by default the folder's, or the remote's main branch.")
-@click.option("--name", help="What the repository is called in the store; by default as its address ends.")
+@click.option("--ref", help="A branch, tag or commit. Default: the folder's, or the remote's main branch.")
+@click.option("--name", help="The repository's name in the store. Default: the end of its address.")
 @click.option("--on", "server", default="", metavar="NAME", help="Put new ones on this server of the store.")
 @store_option
 @answers
@@ -144,10 +150,10 @@ def index(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Index repositories into the store: a clone on this machine, or the URL of one.
+    """Index repositories into the store: local clones, or URLs.
 
-    Only files are read that the store does not have. It may be killed at any moment. Of several repositories one that cannot be
-    indexed is told, and the others are.
+    Only files that the store does not have are read. The command may be killed at any moment. With several
+    repositories, one that cannot be indexed is reported and the others are indexed.
     """
     owned = _owned(store)
     from cairn.team.indexing import index_repository
@@ -161,7 +167,7 @@ def index(
         except (InvalidRequestError, TeamError) as problem:
             if len(sources) == 1:
                 raise
-            tell(f"{source}: {problem}")
+            to_stderr(f"{source}: {problem}")
             continue
         if not as_json:
             report(done[-1], _print_indexed, as_json)
@@ -173,20 +179,21 @@ def index(
 
 def _print_indexed(done: IndexResult) -> None:
     what = (
-        f"{done.files_read:,} of {done.files:,} files read, {done.chunks_new:,} new passages"
+        f"{done.files_read:,} of {counted(done.files, 'file')} read, "
+        f"{counted(done.chunks_new, 'new passage')}"
         if done.is_new
         else "was there"
     )
     print(f"{done.repository} {done.ref} at {done.commit[:10]}: {what}, {done.seconds:.1f} s")
     for problem in done.problems:
-        tell(f"  {problem}")
+        to_stderr(f"  {problem}")
 
 
 @team.command()
 @store_option
 @answers
 def status(store: str | None, as_json: bool) -> None:
-    """Show how the store is: its size, its servers and its readers."""
+    """Show the state of the store: its size, its servers and its readers."""
     show(_owned(store).state(), _print_state, as_json)
 
 
@@ -206,15 +213,14 @@ def _print_state(state: StoreState) -> None:
 @store_option
 @answers
 def repositories(store: str | None, as_json: bool) -> None:
-    """List what is indexed."""
+    """List the indexed repositories."""
     show(_owned(store).repositories(), _print_repositories, as_json)
 
 
 def _print_repositories(found: Sequence[StoredRepository]) -> None:
     for each in found:
-        print(
-            f"{each.name}  {', '.join(each.refs)}  {each.commit[:10]}  {each.files:,} files, {each.chunks:,} passages  {each.indexed_at}"
-        )
+        counts = f"{counted(each.files, 'file')}, {counted(each.chunks, 'passage')}"
+        print(f"{each.name}  {', '.join(each.refs)}  {each.commit[:10]}  {counts}  {each.indexed_at}")
     if not found:
         print("Nothing is indexed yet: cairn team index FOLDER|URL")
 
@@ -222,9 +228,9 @@ def _print_repositories(found: Sequence[StoredRepository]) -> None:
 @team.command()
 @click.argument("reader")
 @click.argument("granted", nargs=-1, metavar="[REPOSITORY]...")
-@click.option("--all", "everything", is_flag=True, help="All repositories, those to come as well.")
+@click.option("--all", "everything", is_flag=True, help="All repositories, including future ones.")
 @click.option(
-    "--token", "wants_token", is_flag=True, help="Make a token for the reader, which is shown this once."
+    "--token", "wants_token", is_flag=True, help="Create a token for the reader, which is shown only once."
 )
 @store_option
 @answers
@@ -254,7 +260,7 @@ def grant(
 @store_option
 @answers
 def revoke(reader: str, taken: Sequence[str], store: str | None, as_json: bool) -> None:
-    """Take repositories from READER; without any, everything, tokens as well."""
+    """Take repositories from READER, or without any, all access including tokens."""
     _owned(store).revoke(reader, taken)
     what = ", ".join(taken) if taken else "anything"
     report({"reader": reader}, lambda _: print(f"{reader} does not see {what} any more."), as_json)
@@ -270,19 +276,19 @@ def readers(store: str | None, as_json: bool) -> None:
     def shown(_: Any) -> None:
         for each in found:
             sees = "everything" if each.everything else ", ".join(each.repositories) or "nothing"
-            print(f"{each.name}  {each.tokens} tokens  {sees}")
+            print(f"{each.name}  {counted(each.tokens, 'token')}  {sees}")
         if not found:
-            print("Nobody may see anything yet: cairn team grant READER --all --token")
+            print("There are no readers yet: cairn team grant READER --all --token")
 
     show(found, shown, as_json)
 
 
 @team.command()
-@click.option("--gone-refs", is_flag=True, help="Forget branches, too, that the repository has no longer.")
+@click.option("--gone-refs", is_flag=True, help="Also forget branches that the repository no longer has.")
 @store_option
 @answers
 def gc(gone_refs: bool, store: str | None, as_json: bool) -> None:
-    """Delete what no branch needs any more. Questions go on meanwhile."""
+    """Delete what no branch needs any more. Questions are still answered meanwhile."""
     owned = _owned(store)
     from cairn.team.garbage import collect_garbage
 
@@ -294,7 +300,7 @@ def gc(gone_refs: bool, store: str | None, as_json: bool) -> None:
 @store_option
 @answers
 def remove(repository: str, store: str | None, as_json: bool) -> None:
-    """Remove a repository from the store, with all that it alone has."""
+    """Remove a repository from the store, with all that no other repository needs."""
     owned = _owned(store)
     from cairn.team.garbage import remove_repository
 
@@ -302,6 +308,11 @@ def remove(repository: str, store: str | None, as_json: bool) -> None:
 
 
 def _print_collected(done: Collected) -> None:
-    print(f"Deleted {done.snapshots:,} snapshots, {done.files:,} files and {done.chunks:,} passages.")
+    counts = [
+        counted(done.snapshots, "snapshot"),
+        counted(done.files, "file"),
+        counted(done.chunks, "passage"),
+    ]
+    print(f"Deleted {counts[0]}, {counts[1]} and {counts[2]}.")
     for problem in done.problems:
-        tell(f"  {problem}")
+        to_stderr(f"  {problem}")

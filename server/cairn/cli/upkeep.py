@@ -1,4 +1,4 @@
-"""Commands that look after an installation: doctor, feedback, the phase, and the embedding model."""
+"""Commands that maintain an installation: doctor, feedback, the phase, and the embedding model."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ _BY_HAND = {"3": 3, "2": 2, "1": 1, "off": 0, "auto": None}
 @folder_option
 @answers
 def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
-    """Show or set how much takes part in answers.
+    """Show or set the phase of retrieval.
 
-    3 is vectors, keywords and names, 2 is without vectors, 1 is names and keywords alone, off is nothing. What is set counts at
-    once in every process that has the folder open, until auto leaves it to the settings and the kill switch again.
+    3 uses vectors, keywords and names, 2 omits vectors, 1 uses names and keywords alone, off uses nothing. A
+    phase set so applies at once in every process with the folder open, until auto leaves it to the settings
+    and the kill switch.
     """
     from cairn.cli import state_text
     from cairn.engine.runner import answer
@@ -63,7 +64,7 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
 def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
     """Check the installation and a folder's index.
 
-    With --why, explain which rule decides about a file, and what the index has of it.
+    With --why, explain which rule decides about a file, and its state in the index.
     """
     require_directory(folder)
     from cairn.cli import state_text
@@ -76,7 +77,7 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
     from cairn.cli.console import waiting
     from cairn.operations.doctor import examine
 
-    with waiting("Looking …"):
+    with waiting("Checking …"):
         examination = examine(folder)
     show(examination, state_text.print_examination, as_json)
     if examination.problems:
@@ -92,9 +93,9 @@ def model() -> None:
 @click.argument("folder", required=False, type=click.Path(path_type=Path), shell_complete=directories)
 @answers
 def install(folder: Path | None, as_json: bool) -> None:
-    """Install a larger model than the one that comes with Cairn.
+    """Install a larger embedding model than the one that comes with Cairn.
 
-    It takes longer to index. The default one, or the one in FOLDER (model.onnx and tokenizer.json).
+    It takes longer to index. Installs the default one, or the one in FOLDER (model.onnx and tokenizer.json).
     """
     from cairn.cli.state_text import print_installed
     from cairn.embedding.install import install_default, install_folder

@@ -1,5 +1,6 @@
-"""The clients of agents on this machine: where each keeps its MCP servers, and how Cairn's is written there and taken away.
+"""The clients of agents on this machine, and how Cairn's MCP server is added to them and removed.
 
-`table` names the clients, `jsonc` and `toml_tables` edit their files as text (`editing` is what they have in common), `instructions` writes the paragraph in
-`AGENTS.md`, `planning` says what is to be written, and `applying` writes it.
+`table` lists the clients. `jsonc` and `toml_tables` edit settings files as text, through the interface in
+`editing`. `instructions` edits the paragraph in `AGENTS.md`. `planning` decides on the changes, and
+`applying` writes them.
 """

@@ -1,4 +1,4 @@
-"""Writing what was planned."""
+"""Writes the changes that `planning` decided on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from cairn.clients.table import Machine
 from cairn.errors import CairnError
 
 _SECONDS = 60
-"""A client's own command that takes longer hangs."""
+"""The timeout of a client's own command."""
 
 
 class NotWrittenError(CairnError):
-    """A file could not be written as planned; it is as it was."""
+    """A file could not be written as planned; it is unchanged."""
 
 
 def apply(change: Change, machine: Machine) -> None:
-    """Do what the change says. Raises NotWrittenError."""
+    """Apply a change. Raise NotWrittenError if that fails."""
     path = change.path
     if change.state not in WRITES or path is None:
         return

@@ -1,4 +1,4 @@
-"""What the editors of settings files have in common: their interface, and the errors of files that cannot be edited."""
+"""The interface of the editors of settings files, their errors, and functions that they share."""
 
 from __future__ import annotations
 
@@ -8,63 +8,56 @@ from typing import Any, Protocol
 from cairn.errors import CairnError
 
 BLANKS = " \t\r\n"
-"""What JSON and TOML call white space; Python's own idea of it is wider."""
+"""White space as JSON and TOML define it, which is less than Python's `str.isspace`."""
 
 
 class UnreadableSettingsError(CairnError):
-    """A settings file is not what its format allows; the message names the line."""
+    """A settings file is invalid in its format; the message names the line."""
 
 
 class UneditableSettingsError(CairnError):
-    """A settings file is sound, but written in a way that cannot be changed without changing the rest of it."""
+    """A settings file is valid, but the entry cannot be changed without changing the rest of the file."""
 
 
 class Editor(Protocol):
-    """Edits the text of one format. Every character that is not of the entry stays as it is."""
+    """Edits the text of one format. Every character outside the entry stays as it is.
 
-    def parse(self, text: str) -> dict[str, Any]:
-        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
+    All methods raise UnreadableSettingsError, and those that change a text UneditableSettingsError.
+    """
+
+    def parse(self, text: str) -> dict[str, Any]: ...
 
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
     ) -> str:
-        """The text with `value` at `keys`, in the place of what is there. A blank text begins with `preamble`.
-
-        Raises UnreadableSettingsError and UneditableSettingsError.
-        """
+        """Return the text with `value` at `keys`, beginning with `preamble` if the text was blank."""
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
-        """The text with a value for one key of the entry at `keys`, which is there.
+        """Return the text with a value for one key of the existing entry at `keys`."""
 
-        Raises UnreadableSettingsError and UneditableSettingsError.
-        """
-
-    def remove(self, text: str, keys: Sequence[str]) -> str:
-        """The text without what is at `keys`, which is there. Raises UnreadableSettingsError and UneditableSettingsError."""
+    def remove(self, text: str, keys: Sequence[str]) -> str: ...
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        """What `set` would fill at each of the levels above the entry, by the level's key ("" is the whole file).
+        """Return what `set` would fill at each level above the entry, by key ("" is the whole file).
 
-        The value is the text that stands there and holds nothing but blanks and comments; None where nothing does.
+        The value is the text there, which has only blanks and comments, or None if the level is missing.
         """
 
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
     ) -> str | None:
-        """The text with each hollow as it was before, unless somebody put something into it; None for no file at all."""
+        """Return the text with each still empty hollow as it was before, or None if there was no file."""
 
 
 def newline_of(text: str) -> str:
-    """How the text ends its lines."""
     first = text.find("\n")
     return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
 
 
 def line_at(text: str, position: int) -> int:
-    """The line of a position, from 1 on."""
     return text.count("\n", 0, position) + 1
 
 
 def blanks_before(text: str, position: int) -> int:
-    """Where the blanks begin that end at `position`."""
+    """Return the start of the white space that ends at `position`."""
     return len(text[:position].rstrip(BLANKS))

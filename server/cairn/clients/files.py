@@ -1,4 +1,4 @@
-"""Reading and writing the files of others: whole or not at all, through links, with their mode and their byte order mark."""
+"""Reads and writes settings files: atomically, through links, keeping their mode and byte order mark."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MARK = "\ufeff"
 
 
 def read(path: Path) -> str | None:
-    """The text with its line ends as they are, without a byte order mark; None where there is no file.
+    """Return the text with its line endings but without a byte order mark; None if there is no file.
 
-    Raises UnreadableSettingsError where it is not UTF-8, and OSError.
+    Raise UnreadableSettingsError if it is not UTF-8, and OSError.
     """
     data = _bytes(path)
     if data is None:
@@ -29,7 +29,7 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, text: str) -> None:
-    """Put `text` in the place of what the file holds; what a link leads to is written, not the link. Raises OSError."""
+    """Replace the content of the file, or of the target of a link, by `text`. Raise OSError."""
     real = path.resolve()
     data = _bytes(real)
     mark = _MARK if data is not None and data.startswith(_MARK.encode()) else ""
@@ -49,11 +49,11 @@ def write(path: Path, text: str) -> None:
 
 
 def delete(path: Path, *, with_folder: bool) -> None:
-    """Delete a file, and its folder if that is wanted and it holds nothing else. Raises OSError."""
+    """Delete a file, and with `with_folder` its folder if that is empty then. Raise OSError."""
     real = path.resolve()
     real.unlink()
     if with_folder:
-        with contextlib.suppress(OSError):  # somebody put something there
+        with contextlib.suppress(OSError):  # the folder has other files
             real.parent.rmdir()
 
 

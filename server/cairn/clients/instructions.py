@@ -1,6 +1,6 @@
-"""A paragraph for agents in a project's `AGENTS.md`: when to ask Cairn, and when to use grep.
+"""A paragraph for agents in a project's `AGENTS.md`: when to use Cairn, and when to use grep.
 
-It stands between two markers, by which it is brought up to date and taken away.
+Two markers enclose it, by which it is updated and removed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from cairn.clients.editing import BLANKS, blanks_before, newline_of
 from cairn.clients.table import Client
 
 SHARED = "AGENTS.md"
-"""What most clients read."""
+"""The file that most clients read."""
 BEGIN = "<!-- cairn: `cairn install --agents-md` writes this paragraph, `cairn uninstall` removes it -->"
 END = "<!-- /cairn -->"
 PARAGRAPH = """\
 ## Searching this repository
 
-Use Cairn where you would guess at words or read many files: "how does X work", "where is X decided", "what has to change for
-X", a pasted error or issue, and who calls or implements something. It answers with the lines of files that fit, cited.
-Use grep (or `rg`) where you know the exact text and want every place of it, in files that Cairn leaves out as well
+Use Cairn where you would guess at words or read many files: "how does X work", "where is X decided", "what \
+has to change for
+X", a pasted error or issue, and who calls or implements something. It answers with the lines of files that \
+fit, cited.
+Use grep (or `rg`) where you know the exact text and want every place of it, in files that Cairn leaves out \
+as well
 (generated ones, lock files, binaries), or for a plain list of files.
 
 | to find | tool (MCP server `cairn`) | command |
@@ -31,16 +34,16 @@ Use grep (or `rg`) where you know the exact text and want every place of it, in 
 | who calls, uses, implements or tests something | `references` | `cairn callers NAME` |
 | lines of a file, or a definition by its name | `read` | `cairn page FILE:10-40`, `cairn page NAME` |
 
-Commands take `--max-tokens`, and `--cursor` for what a line `more:` promises. Where an answer says that the index is incomplete, ask again in
+Commands take `--max-tokens`, and `--cursor` for what a line `more:` promises. Where an answer says that \
+the index is incomplete, ask again in
 some seconds; it needs no help."""
 
 _SECTION = re.compile(rf"{re.escape(BEGIN[:11])}.*?{re.escape(END)}", re.DOTALL)
-"""From any marker that begins so: its words may be those of another version."""
+"""Matches any beginning of the first marker, whose words may be those of another version."""
 _IMPORT = re.compile(r"^\s*@(?:\./)?AGENTS\.md\s*$", re.MULTILINE)
 
 
 def with_paragraph(text: str) -> str:
-    """The text with the paragraph as it is now, in its place or at the end."""
     newline = newline_of(text)
     section = newline.join([BEGIN, *PARAGRAPH.splitlines(), END])
     found = _SECTION.search(text)
@@ -53,12 +56,11 @@ def with_paragraph(text: str) -> str:
 
 
 def has_paragraph(text: str) -> bool:
-    """Whether the paragraph is there, of any version."""
     return _SECTION.search(text) is not None
 
 
 def without_paragraph(text: str) -> str:
-    """The text without the paragraph and the blank lines above it."""
+    """Return the text without the paragraph and the blank lines above it."""
     found = _SECTION.search(text)
     if found is None:
         return text
@@ -68,16 +70,16 @@ def without_paragraph(text: str) -> str:
 
 
 def files_to_write(clients: Sequence[Client], folder: Path) -> list[Path]:
-    """The files in which these clients look for instructions, each once.
+    """Return the files, without repetitions, in which these clients look for instructions.
 
-    A client that has a file of its own for them, such as `CLAUDE.md`, needs it only where that neither is a link to
-    `AGENTS.md` nor imports it (`@AGENTS.md`).
+    A client with a file of its own, such as `CLAUDE.md`, needs the paragraph in that file only if it neither
+    is a link to `AGENTS.md` nor imports it (`@AGENTS.md`).
     """
     return _each_once(folder / _name(client, folder) for client in clients)
 
 
 def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
-    """The files in which the paragraph of these clients may stand: they may have read another one when it was written."""
+    """Return all files that may have the paragraph of these clients."""
     names = ((client.instructions, _name(client, folder), client.else_agents_md) for client in clients)
     return _each_once(
         folder / name
@@ -89,12 +91,12 @@ def files_to_clean(clients: Sequence[Client], folder: Path) -> list[Path]:
 def _name(client: Client, folder: Path) -> str:
     own = folder / client.instructions
     try:
-        leads_on = _IMPORT.search(own.read_text(encoding="utf-8")) is not None
+        reads_shared = _IMPORT.search(own.read_text(encoding="utf-8")) is not None
     except FileNotFoundError:
-        leads_on = client.else_agents_md
+        reads_shared = client.else_agents_md
     except (OSError, UnicodeDecodeError):
-        leads_on = False
-    return SHARED if leads_on else client.instructions
+        reads_shared = False
+    return SHARED if reads_shared else client.instructions
 
 
 def _each_once(files: Iterable[Path]) -> list[Path]:

@@ -1,7 +1,6 @@
-"""JSON with comments and trailing commas, edited as text.
+"""Edits JSON with comments and trailing commas as text.
 
-No library was found that keeps every character: json-five, which keeps comments, has had no release for years and writes
-white space of its own.
+No library keeps every character: json-five has had no release for years and writes its own white space.
 """
 
 from __future__ import annotations
@@ -26,16 +25,12 @@ _INDENT = "  "
 
 
 class JsoncEditor:
-    """Edits JSON, with comments or without."""
-
     def parse(self, text: str) -> dict[str, Any]:
-        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
         return {} if _is_blank(text) else read(text)[1]
 
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
     ) -> str:
-        """The text with `value` at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
         if _is_blank(text):
             newline = newline_of(text)
             return _written({**preamble, **_nested(keys, value)}, newline, _INDENT) + newline
@@ -58,7 +53,6 @@ class JsoncEditor:
         return _checked(new, expected, keys)
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
-        """The text with a value for one key of the entry. Raises UnreadableSettingsError and UneditableSettingsError."""
         document, expected = read(text)
         entry = document.object_at(keys)
         assert entry is not None
@@ -71,7 +65,6 @@ class JsoncEditor:
         return _checked(new, expected, keys)
 
     def remove(self, text: str, keys: Sequence[str]) -> str:
-        """The text without what is at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
         document, expected = read(text)
         container = document.object_at(keys[:-1])
         member = container.member(keys[-1]) if container else None
@@ -82,7 +75,6 @@ class JsoncEditor:
         return _checked(new, expected, keys)
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        """What `set` would fill: the whole file where it is blank, objects without members, and those that are missing."""
         found: dict[str, str | None] = {}
         if _is_blank(text):
             return {"": text, **dict.fromkeys(keys[:-1])}
@@ -99,7 +91,6 @@ class JsoncEditor:
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
     ) -> str | None:
-        """The text with each hollow as it was before, unless somebody put something into it."""
         for name in sorted(hollows, reverse=True):  # "" comes last
             document, settings = read(text)
             was = hollows[name]
@@ -125,7 +116,7 @@ class JsoncEditor:
 
 
 def _with_member(document: Document, container: Object, key: str, value: object, unit: str) -> str:
-    """The text with a member after the last one and what is said about that one in its line."""
+    """Return the text with a new last member, after the comments on the line of the present last one."""
     text = document.text
     base = _indent_at(text, container.opening) or ""
     newline = newline_of(text)
@@ -139,9 +130,9 @@ def _with_member(document: Document, container: Object, key: str, value: object,
         member = (
             f"{' ' if flat else indent}{json.dumps(key)}: {_written(value, indent, unit, flat=flat)}{after}"
         )
-        told = _after_comments(text, place, container.closing)
-        return text[: last.end] + before + text[last.end : told] + member + text[told:]
-    # After all comments: the last character that is no blank.
+        above = _after_comments(text, place, container.closing)
+        return text[: last.end] + before + text[last.end : above] + member + text[above:]
+    # The member comes after all comments: behind the last character that is not blank.
     place = blanks_before(text, container.closing)
     indent = f"{newline}{base}{unit}"
     member = f"{indent}{json.dumps(key)}: {_written(value, indent, unit)}"
@@ -150,13 +141,13 @@ def _with_member(document: Document, container: Object, key: str, value: object,
 
 
 def _without_member(document: Document, container: Object, member: Member) -> str:
-    """The text without a member, the blanks before it, and the comma that it needed."""
+    """Return the text without a member, the blanks before it, and the comma that separated it."""
     text = document.text
     start = blanks_before(text, member.start)
     comma = document.comma_after(member.end)
     rest = text[member.end :] if comma is None else text[member.end : comma] + text[comma + 1 :]
     if is_in_line_comment(text, start) and not rest.lstrip(" \t").startswith(("\n", "\r")):
-        start = member.start  # else the comment would go on over the rest
+        start = member.start  # otherwise the rest would be part of the comment
     before = text[:start]
     index = container.members.index(member)
     if comma is None and index:
@@ -167,7 +158,7 @@ def _without_member(document: Document, container: Object, member: Member) -> st
 
 
 def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
-    """The new text. Raises UneditableSettingsError unless it holds what it should, and nothing else has changed."""
+    """Return the new text. Raise UneditableSettingsError unless its settings are the expected ones."""
     try:
         _, found = read(new)
     except UnreadableSettingsError:
@@ -178,7 +169,7 @@ def _checked(new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
 
 
 def _written(value: object, newline: str, unit: str, *, flat: bool = False) -> str:
-    """The JSON of a value: objects over several lines, unless `flat`, all else in one."""
+    """Return the JSON of a value: objects over several lines unless `flat`, other values on one."""
     if not isinstance(value, Mapping) or not value or flat:
         return json.dumps(value, ensure_ascii=False)
     inner = newline + unit
@@ -206,21 +197,21 @@ def _put(settings: dict[str, Any], keys: Sequence[str], value: dict[str, Any]) -
 
 
 def _indent_unit(document: Document) -> str:
-    """What the document indents by: what stands before its first key."""
+    """Return the indentation of the document's first key."""
     top = document.object_at([])
     indent = _indent_at(document.text, top.members[0].start) if top and top.members else None
     return indent or _INDENT
 
 
 def _indent_at(text: str, position: int) -> str | None:
-    """The blanks between the line's begin and a position; None where something else stands there, too."""
+    """Return the indentation before a position; None if other text than a key precedes it on the line."""
     line = text[text.rfind("\n", 0, position) + 1 : position]
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     return indent if indent == line or line.lstrip(" \t").startswith('"') else None
 
 
 def _after_comments(text: str, position: int, end: int) -> int:
-    """Behind the comments that follow in the same line."""
+    """Return the position after the comments that follow on the same line."""
     while (match := _COMMENT_ON_THE_LINE.match(text, position, end)) is not None:
         position = blanks_before(text, match.end())
     return position

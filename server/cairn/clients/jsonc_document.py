@@ -1,7 +1,6 @@
-"""JSON with comments and trailing commas, read with the place of everything.
+"""Parses JSON with comments and trailing commas, with the position of everything.
 
-Python's own parser judges the text: it gets one in which comments and trailing commas are blanks, so that every position is
-that of the original.
+Python's parser gets the text with blanks for comments and trailing commas, which keeps all positions.
 """
 
 from __future__ import annotations
@@ -23,43 +22,39 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 @frozen
 class Member:
-    """A key with its value, and where they stand."""
+    """A key with its value, and their positions in the text."""
 
     key: str
     start: int
-    """Where its key begins."""
+    """The position of its key."""
     value: int
-    """Where its value begins."""
+    """The position of its value."""
     end: int
-    """Where its value ends."""
+    """The end of its value."""
 
 
 @frozen
 class Object:
-    """An object with its members, in their order."""
-
     opening: int
-    """Where its brace is."""
+    """The position of its opening brace."""
     closing: int
     members: tuple[Member, ...]
 
     def member(self, key: str) -> Member | None:
-        """The last member of a key, which is the one that counts; None where there is none."""
+        """Return the last member with a key, which is the one that counts, or None."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
 @frozen
 class Document:
-    """A text that is sound."""
-
     text: str
     bare: str
-    """The text with blanks for comments."""
+    """The text with blanks in the place of comments."""
     plain: str
-    """The same with blanks for trailing commas, too."""
+    """The text with blanks in the place of trailing commas as well."""
 
     def object_at(self, keys: Sequence[str]) -> Object | None:
-        """The object at a path of keys; None where a key is missing. Raises UneditableSettingsError for another value."""
+        """Return the object at a path of keys, or None. Raise UneditableSettingsError for another value."""
         found = self._object(_after_blanks(self.plain, 0))
         for key in keys:
             member = found.member(key)
@@ -87,7 +82,7 @@ class Document:
         return Object(opening, position, tuple(members))
 
     def comma_after(self, end: int) -> int | None:
-        """Where the comma after a value is, a trailing one as well."""
+        """Return the position of the comma after a value, if any, including a trailing one."""
         position = _after_blanks(self.bare, end)
         return position if self.bare[position : position + 1] == "," else None
 
@@ -96,7 +91,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read(text: str) -> tuple[Document, dict[str, Any]]:
-    """The document, and what it holds. Raises UnreadableSettingsError."""
+    """Return the document and its settings. Raise UnreadableSettingsError for an invalid text."""
     bare = _COMMENT.sub(_blanked, text)
     plain = _TRAILING_COMMA.sub(_blanked, bare)
     try:
@@ -117,7 +112,7 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def is_in_line_comment(text: str, position: int) -> bool:
-    """Whether what stands before a position is the end of a comment that goes on to the end of its line."""
+    """Return whether a `//` comment ends at a position."""
     comments = (match for match in _COMMENT.finditer(text, 0, position) if match[1])
     return any(match[1].startswith("//") and match.end() == position for match in comments)
 

@@ -1,4 +1,4 @@
-"""What has to be written so that clients have Cairn's server, or have it no more. Nothing is written here."""
+"""Plans the changes that add Cairn's server to clients or remove it. This module writes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROBLEMS: frozenset[State] = frozenset({"different", "unreadable", "uneditable",
 
 @frozen
 class Change:
-    """What is to be done to one file, or why nothing is."""
+    """The change of one file, or the reason why there is none."""
 
     client: str
     """The client's name; "" for a file of instructions."""
@@ -35,57 +35,56 @@ class Change:
     path: Path | None
     state: State
     message: str = ""
-    """What people should know: why nothing is done, or what they have to do themselves."""
+    """A remark for people: why nothing is done, or what they have to do themselves."""
     before: str | None = None
-    """The file's text; None where there is no file."""
+    """The file's text; None if there is no file."""
     after: str | None = None
-    """What it will be; None to delete it."""
+    """The file's new text; None to delete it."""
     made: Made = field(factory=Made)
-    """What is empty or missing around the entry now, or was so when it was written."""
+    """The empty or missing levels around the entry, now or when it was written."""
     commands: tuple[tuple[str, ...], ...] = ()
     """The client's own commands, which write the file instead."""
 
     @property
     def diff(self) -> str:
-        """What changes, as lines of a unified diff without a heading; or the commands that are run."""
+        """The changes as lines of a unified diff without heading; or the commands to run."""
         if self.commands:
             return "".join(f"$ {shlex.join(command)}\n" for command in self.commands)
         if self.state not in WRITES:
             return ""
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        # Without the lines around: they may hold the keys and tokens of other servers.
+        # No context lines: they may contain the keys and tokens of other servers.
         lines = difflib.unified_diff(before, after, lineterm="", n=0)
         return "".join(f"{line}\n" for line in [*lines][2:])
 
 
 @frozen
 class Request:
-    """What is wanted, and where."""
+    """The clients to change, and the settings."""
 
     clients: Sequence[Client]
     scope: Scope
     folder: Path
-    """The project's whole path."""
+    """The project's absolute path."""
     machine: Machine
     force: bool = False
-    """Whether an entry that somebody else wrote is replaced or removed."""
+    """Whether to replace or remove an entry that Cairn did not write."""
 
 
 def plan_install(request: Request, command: str, *, instruct: bool = False) -> list[Change]:
-    """What gives these clients a server that is started by `command`, and the paragraph where `instruct`."""
+    """Plan to add a server started by `command`, and with `instruct` the paragraph."""
     changes = [_planned(request, client, command) for client in request.clients]
     return changes + (_instructed(request) if instruct else [])
 
 
 def plan_uninstall(request: Request) -> list[Change]:
-    """What takes the server and the paragraph away."""
     changes = [_planned(request, client, None) for client in request.clients]
     removed = [change for change in _instructed(request, remove=True) if change.state != "absent"]
     return changes + removed
 
 
 def _planned(request: Request, client: Client, command: str | None) -> Change:
-    """The change of one client's settings: to start `command`, or to have no entry."""
+    """Plan the change of one client's settings: an entry with `command`, or no entry for None."""
     path = client.file(request.scope, request.folder, request.machine)
     change = Change(client.name, client.title, path, "absent")
     if path is None:
@@ -105,7 +104,6 @@ def _planned(request: Request, client: Client, command: str | None) -> Change:
 
 
 def _addition(request: Request, client: Client, path: Path, change: Change, command: str) -> Change:
-    """The change that has an entry start `command`; `change` has what the file holds."""
     editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
     wanted = client.server(request.scope, request.folder, command)
     existing = _entry(editor.parse(text), keys)
@@ -113,7 +111,7 @@ def _addition(request: Request, client: Client, path: Path, change: Change, comm
     note = client.project_note if request.scope == "project" else client.user_note
     change = evolve(change, state="added" if existing is None else "updated", message=note)
     if ours is not None:
-        # What a user set otherwise stays so, but for the place.
+        # Other changes by the user are kept, but not the path of the command.
         wanted = {**wanted, **ours, "command": wanted["command"]}
         if wanted == ours:
             return evolve(change, state="present")
@@ -138,7 +136,6 @@ def _addition(request: Request, client: Client, path: Path, change: Change, comm
 
 
 def _removal(request: Request, client: Client, path: Path, change: Change) -> Change:
-    """The change that leaves no entry; `change` has what the file holds."""
     editor, keys, text = _editor(path), (client.container, NAME), change.before or ""
     existing = _entry(editor.parse(text), keys)
     if existing is None:
@@ -157,9 +154,9 @@ def _removal(request: Request, client: Client, path: Path, change: Change) -> Ch
 def _own_commands(
     request: Request, client: Client, added: Entry | None, *, replaces: bool
 ) -> tuple[tuple[str, ...], ...]:
-    """Claude Code's own commands for its user's settings, where it is installed: it writes that file all the time, with much else.
+    """Return Claude Code's own commands for its user's settings, if it is installed.
 
-    A file that it has read and another program has written is written over.
+    Claude Code rewrites that file all the time, and overwrites the changes of other programs.
     """
     if client.name != "claude" or request.scope != "user" or request.machine.find("claude") is None:
         return ()
@@ -171,7 +168,6 @@ def _own_commands(
 
 
 def _instructed(request: Request, *, remove: bool = False) -> list[Change]:
-    """The changes of the files with instructions."""
     wanted = instructions.files_to_clean if remove else instructions.files_to_write
     return [_with_instructions(path, remove) for path in wanted(request.clients, request.folder)]
 
@@ -208,17 +204,17 @@ def _entry(settings: object, keys: Sequence[str]) -> object:
 
 
 def _shown(entry: object) -> str:
-    """What an entry starts or asks; not all of it, which may hold keys and tokens."""
+    """Return what an entry starts or connects to; the rest of it may contain keys and tokens."""
     url = entry.get("url") if isinstance(entry, dict) else None
     return shlex.join(command_line(entry)) or (url if isinstance(url, str) else "an entry without a command")
 
 
 def _starts_cairn(entry: object) -> bool:
-    """Whether an entry runs `cairn mcp`, of whatever installation."""
+    """Return whether an entry runs `cairn mcp`, of whatever installation."""
     words = command_line(entry)
     return len(words) > 1 and PureWindowsPath(words[0]).stem.lower() == "cairn" and words[1] == "mcp"
 
 
 def _differs_in_place_only(existing: object, wanted: dict[str, object]) -> bool:
-    """Whether an entry runs `cairn mcp` with the same arguments, of another installation."""
+    """Return whether an entry runs `cairn mcp` with the same arguments, perhaps of another installation."""
     return _starts_cairn(existing) and command_line(existing)[1:] == command_line(wanted)[1:]

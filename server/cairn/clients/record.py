@@ -1,6 +1,6 @@
-"""What Cairn made around an entry, kept in its data folder: what was empty or missing before is so again afterwards.
+"""A record in Cairn's data folder of what was empty or missing around an entry, to restore it.
 
-Without this record an entry is taken away all the same; an empty object or file may stay behind.
+Without this record an entry is removed all the same; an empty object or file may remain.
 """
 
 from __future__ import annotations
@@ -18,27 +18,24 @@ from cairn.paths import data_dir
 
 @frozen
 class Made:
-    """What was empty or missing in a file before Cairn wrote there."""
+    """What was empty or missing in a file before Cairn wrote to it."""
 
     hollows: dict[str, str | None] = field(factory=dict)
-    """As `Editor.hollows` has them."""
+    """The result of `Editor.hollows`."""
     folder: bool = False
-    """Whether the file's folder was made, too."""
+    """Whether Cairn also made the file's folder."""
 
 
 def recall(path: Path) -> Made:
-    """What was made for a file; nothing where that is not known."""
     found = _all().get(_key(path))
     return Made(**found) if isinstance(found, dict) else Made()
 
 
 def remember(path: Path, made: Made) -> None:
-    """Keep what was made for a file. Raises OSError."""
     _keep({**_all(), _key(path): asdict(made)})
 
 
 def forget(path: Path) -> None:
-    """Drop what was made for a file. Raises OSError."""
     known = _all()
     if known.pop(_key(path), None) is not None:
         _keep(known)

@@ -1,4 +1,4 @@
-"""By which command clients start this installation's `cairn`."""
+"""The command with which clients start this installation's `cairn`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cairn.errors import CairnError
 
 
 def server_command(machine: Machine, started: str = sys.argv[0]) -> str:
-    """`cairn` where the PATH leads to this installation without an activated environment; else the whole path of its command.
+    """Return `cairn` if the PATH has this installation without an activated environment, else its full path.
 
-    A client is started elsewhere: what only an activated environment puts on the PATH is not there then. `started` is what
-    this process was run as. Raises CairnError where this installation has no command.
+    A client runs in another environment, without the PATH of an activated one. `started` is the command of
+    this process. Raise CairnError if this installation has no command.
     """
     own = _own(Path(started))
     active = machine.variables.get("VIRTUAL_ENV")
@@ -33,7 +33,7 @@ def server_command(machine: Machine, started: str = sys.argv[0]) -> str:
 
 
 def _own(started: Path) -> Path | None:
-    """The command of this installation: as it was run, or where its environment has its scripts."""
+    """Return the command of this installation: as it was run, or in the scripts folder of its environment."""
     name = "cairn.exe" if os.name == "nt" else "cairn"
     places = (started, Path(sysconfig.get_path("scripts")) / name)
     return next(

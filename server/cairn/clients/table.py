@@ -1,4 +1,4 @@
-"""Each client: how its settings name a server, which files hold them on each platform, and how to see that it is installed."""
+"""The clients: their files, the form of their entries, and how to see whether they are installed."""
 
 from __future__ import annotations
 
@@ -15,38 +15,36 @@ Scope = Literal["user", "project"]
 Entry = dict[str, Any]
 
 NAME = "cairn"
-"""What the server is called in every client."""
+"""The server's name in every client."""
 FOLDER = "{folder}"
-"""Stands for the project's own path among a server's arguments."""
+"""The placeholder for the project's path in a server's arguments."""
 
 
 @frozen
 class Machine:
-    """The platform, the home folder and the environment that decide where settings lie."""
+    """The platform, the home folder and the environment, which decide where settings are."""
 
     platform: str = sys.platform
-    """As `sys.platform` has it: `linux`, `darwin` or `win32`."""
+    """One of `linux`, `darwin` and `win32`, as in `sys.platform`."""
     home: Path = field(factory=Path.home)
     variables: Mapping[str, str] = field(factory=lambda: dict(os.environ))
 
     def find(self, command: str) -> Path | None:
-        """The path of a command on the PATH."""
         found = shutil.which(command, path=self.variables.get("PATH", ""))
         return Path(found) if found else None
 
     def named(self, variable: str, default: Path) -> Path:
-        """The folder that an environment variable names, or else the default one."""
+        """Return the folder in an environment variable, or the default one."""
         value = self.variables.get(variable)
         return Path(value) if value else default
 
     @property
     def xdg_config(self) -> Path:
-        """Where programs for Linux keep their settings, and some of them on every platform."""
+        """The folder for settings on Linux, which some programs use on every platform."""
         return self.named("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
     def app_data(self) -> Path:
-        """Where programs for Windows keep their settings."""
         return self.named("APPDATA", self.home / "AppData" / "Roaming")
 
 
@@ -55,55 +53,53 @@ class Client:
     """A program that runs an agent, and what Cairn writes for it."""
 
     name: str
-    """What the command line calls it."""
+    """The name on the command line."""
     title: str
     commands: tuple[str, ...]
-    """Any of these on the PATH says that it is installed."""
+    """The client counts as installed if any of these is on the PATH."""
     folder: Callable[[Machine], Path]
-    """This folder says so, too: its settings lie there."""
+    """The folder of its settings. The client also counts as installed if this exists."""
     user_file: Callable[[Machine], Path]
-    """The settings that count for all projects."""
+    """The settings for all projects."""
     project_files: tuple[str, ...]
-    """Where a project's settings lie in its folder: the first one that exists, else the first. Empty where there are none."""
+    """The settings of a project, relative to its folder: the first file that exists, else the first."""
     container: str
-    """The key under which the settings have servers by name."""
+    """The key of the servers in the settings."""
     entry: Callable[[str, Sequence[str]], Entry]
-    """How a server with this command and these arguments is written."""
+    """Returns the entry of a server with this command and these arguments."""
     user_arguments: tuple[str, ...] = ()
-    """What `cairn mcp` is told about the folder in the user's settings; nothing where the client starts servers in it."""
+    """Arguments of `cairn mcp` that name the folder; empty if the client starts servers in it."""
     project_arguments: tuple[str, ...] = ()
     project_note: str = ""
-    """What a user has to do before the client takes a project's settings."""
+    """What a user has to do before the client accepts a project's settings."""
     user_note: str = ""
     instructions: str = "AGENTS.md"
     """The file with instructions for agents that it reads in a project."""
     else_agents_md: bool = False
-    """Whether it reads `AGENTS.md` where that file is missing."""
+    """Whether it reads `AGENTS.md` if that file is missing."""
     preamble: Mapping[str, str] = field(factory=dict)
-    """What a file of settings begins with where Cairn makes it."""
+    """The beginning of a settings file that Cairn makes."""
 
     def file(self, scope: Scope, folder: Path, machine: Machine) -> Path | None:
-        """The file to write; None where the client has none of that scope."""
+        """Return the file to write; None if the client has none of that scope."""
         if scope == "user":
             wanted = self.user_file(machine)
-            # opencode reads either ending, whoever made the file.
+            # opencode reads both endings, and users choose either.
             other = wanted.with_suffix(".jsonc")
             return other if self.name == "opencode" and other.exists() else wanted
         files = [folder / name for name in self.project_files]
         return next((file for file in files if file.exists()), files[0] if files else None)
 
     def server(self, scope: Scope, folder: Path, command: str) -> Entry:
-        """The entry to write."""
         arguments = self.user_arguments if scope == "user" else self.project_arguments
         return self.entry(command, ["mcp", *(each.replace(FOLDER, str(folder)) for each in arguments)])
 
     def is_installed(self, machine: Machine) -> bool:
-        """Whether its command is on the PATH or its settings are there."""
         return any(map(machine.find, self.commands)) or self.folder(machine).is_dir()
 
 
 def command_line(entry: object) -> list[str]:
-    """The command and the arguments of an entry, however the client writes them; empty where it has none."""
+    """Return the command and the arguments of an entry of any client; empty if it has none."""
     if not isinstance(entry, Mapping):
         return []
     command, arguments = entry.get("command"), entry.get("args", [])
@@ -116,24 +112,6 @@ def command_line(entry: object) -> list[str]:
 
 def _plain(command: str, arguments: Sequence[str]) -> Entry:
     return {"command": command, "args": [*arguments]}
-
-
-def _loaded(command: str, arguments: Sequence[str]) -> Entry:
-    # By default Claude Code (2.1.332) tells its model a server's tools by name alone, and does not wait for the server: in a
-    # run of one question, the model may never hear of them.
-    return {**_plain(command, arguments), "alwaysLoad": True}
-
-
-def _typed(command: str, arguments: Sequence[str]) -> Entry:
-    return {"type": "stdio", **_plain(command, arguments)}
-
-
-def _custom(command: str, arguments: Sequence[str]) -> Entry:
-    return {"source": "custom", **_plain(command, arguments), "env": {}}
-
-
-def _local(command: str, arguments: Sequence[str]) -> Entry:
-    return {"type": "local", "command": [command, *arguments], "enabled": True}
 
 
 def _claude_file(machine: Machine) -> Path:
@@ -185,7 +163,9 @@ CLIENTS = (
         user_file=_claude_file,
         project_files=(".mcp.json",),
         container="mcpServers",
-        entry=_loaded,
+        # By default Claude Code (2.1.332) gives its model only the names of a server's tools, and does not
+        # wait for the server: in a run of one question, the model may never see them.
+        entry=lambda command, arguments: {**_plain(command, arguments), "alwaysLoad": True},
         project_note="Claude Code asks once whether the project's server may be used.",
         instructions="CLAUDE.md",
         else_agents_md=True,  # tried with 2.1.332
@@ -234,7 +214,7 @@ CLIENTS = (
         user_file=lambda machine: _vscode_folder(machine) / "mcp.json",
         project_files=(".vscode/mcp.json",),
         container="servers",
-        entry=_typed,
+        entry=lambda command, arguments: {"type": "stdio", **_plain(command, arguments)},
         user_arguments=_VARIABLE,
         project_arguments=_VARIABLE,
         project_note="VS Code asks once whether the server may be started.",
@@ -249,9 +229,11 @@ CLIENTS = (
         project_files=(),
         container="mcpServers",
         entry=_plain,
-        # It starts servers in no folder of the project, and has no variable for one.
+        # It starts servers outside of the project's folder, and has no variable for the folder.
         user_arguments=(FOLDER,),
-        user_note="Windsurf knows no folder of the project, so Cairn answers about this one in all of its windows.",
+        user_note=(
+            "Windsurf does not name the project's folder, so Cairn answers about this one in all its windows."
+        ),
     ),
     Client(
         name="zed",
@@ -261,7 +243,7 @@ CLIENTS = (
         user_file=lambda machine: _zed_folder(machine) / "settings.json",
         project_files=(".zed/settings.json",),
         container="context_servers",
-        entry=_custom,
+        entry=lambda command, arguments: {"source": "custom", **_plain(command, arguments), "env": {}},
     ),
     Client(
         name="opencode",
@@ -271,7 +253,7 @@ CLIENTS = (
         user_file=lambda machine: _opencode_folder(machine) / "opencode.json",
         project_files=("opencode.json", "opencode.jsonc"),
         container="mcp",
-        entry=_local,
+        entry=lambda command, arguments: {"type": "local", "command": [command, *arguments], "enabled": True},
         preamble={"$schema": "https://opencode.ai/config.json"},
     ),
 )

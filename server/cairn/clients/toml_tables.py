@@ -1,8 +1,8 @@
-"""TOML, edited as text: a server is a table of its own, which can stand at the end of any file.
+"""Edits TOML as text: a server is a table of its own, which can be at the end of any file.
 
-Python's own parser says whether a text is TOML, and where a table begins: at a line with a header before which the text is
-complete. tomlkit was tried: without the table that it had added, files had a blank line more, and it did not find its way
-in files whose tables of servers do not stand together, as Codex writes them.
+Python's own parser decides whether a text is TOML, and where a table begins: at a line with a header before
+which the text is complete. tomlkit was tried: after removing the table it had added, files had one blank line
+more, and it failed on files whose tables of servers are not adjacent, as Codex writes them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,15 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @frozen
 class _Table:
-    """A table with its header, as the text has it."""
+    """A table with its header, as a range of the text."""
 
     start: int
     end: int
-    """Where its last value ends; blanks and comments below belong to what comes next."""
+    """The end of its last value; blanks and comments below belong to the next table."""
 
 
 class TomlEditor:
-    """Edits TOML."""
-
     def parse(self, text: str) -> dict[str, Any]:
-        """The settings; empty for a blank text. Raises UnreadableSettingsError."""
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as problem:
@@ -54,7 +51,6 @@ class TomlEditor:
     def set(
         self, text: str, keys: Sequence[str], value: Mapping[str, Any], preamble: Mapping[str, Any]
     ) -> str:
-        """The text with the table `value` at `keys`. Raises UnreadableSettingsError and UneditableSettingsError."""
         expected = self.parse(text)
         newline = newline_of(text)
         table = newline.join(_written(keys, value))
@@ -78,10 +74,7 @@ class TomlEditor:
         return self._checked(new, expected, keys)
 
     def put(self, text: str, keys: Sequence[str], key: str, value: object) -> str:
-        """The text with another value for one key of the entry, a string in one line.
-
-        Raises UnreadableSettingsError and UneditableSettingsError.
-        """
+        # It replaces a string on one line.
         expected = self.parse(text)
         line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*){_STRING}", re.MULTILINE)
         table = next(_tables(text, keys), None)
@@ -94,7 +87,6 @@ class TomlEditor:
         return self._checked(new, expected, keys)
 
     def remove(self, text: str, keys: Sequence[str]) -> str:
-        """The text without the table at `keys` and those in it. Raises UnreadableSettingsError and UneditableSettingsError."""
         expected = self.parse(text)
         for table in reversed(list(_tables(text, keys))):
             text = _without(text, table)
@@ -105,13 +97,11 @@ class TomlEditor:
         return self._checked(text, expected, keys)
 
     def hollows(self, text: str, keys: Sequence[str]) -> dict[str, str | None]:
-        """The whole file, where it is blank; tables need nothing around them."""
-        return {} if text.strip(BLANKS) else {"": text}
+        return {} if text.strip(BLANKS) else {"": text}  # tables need nothing around them
 
     def restore(
         self, text: str, hollows: Mapping[str, str | None], preamble: Mapping[str, Any]
     ) -> str | None:
-        """A file that was blank or not there is so again, unless somebody put something into it."""
         return text if text.strip(BLANKS) or "" not in hollows else hollows[""]
 
     def _checked(self, new: str, expected: dict[str, Any], keys: Sequence[str]) -> str:
@@ -119,7 +109,7 @@ class TomlEditor:
             found = self.parse(new)
         except UnreadableSettingsError:
             found = None
-        # Without tables of its own, a table that is only part of their names is not there.
+        # A table that exists only as part of other tables' names disappears with them.
         top = keys[0]
         if found is not None and found.get(top, {}) == {} and expected.get(top, {}) == {}:
             found, expected = (
@@ -133,10 +123,9 @@ class TomlEditor:
 
 
 def _tables(text: str, keys: Sequence[str]) -> Iterator[_Table]:
-    """The table at `keys` and those in it, in their order."""
     headers: list[re.Match[str]] = []
     for match in _HEADER.finditer(text):
-        # What begins at a header can be read alone.
+        # The text from a header on can be parsed alone.
         if _is_complete(text[headers[-1].start() if headers else 0 : match.start()]):
             headers.append(match)
     ends = [match.start() for match in headers[1:]] + [len(text)]
@@ -146,7 +135,7 @@ def _tables(text: str, keys: Sequence[str]) -> Iterator[_Table]:
 
 
 def _is_complete(text: str) -> bool:
-    """Whether nothing is open at the end of the text: no string, no list."""
+    """Return whether no string and no list is open at the end of the text."""
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -155,7 +144,7 @@ def _is_complete(text: str) -> bool:
 
 
 def _path(header: str) -> list[str]:
-    """The keys of a header, `[a."b.c"]`."""
+    """Return the keys of a header, `[a."b.c"]`."""
     try:
         found: Any = tomllib.loads(header)
     except tomllib.TOMLDecodeError:
@@ -175,7 +164,7 @@ def _end_of_values(text: str, start: int, end: int) -> int:
 
 
 def _without(text: str, table: _Table) -> str:
-    """The text without a table and the blank lines above it."""
+    """Return the text without a table and the blank lines above it."""
     start = blanks_before(text, table.start)
     rest = text[table.end :]
     return text[:start] + rest if start else rest.lstrip(BLANKS)
@@ -192,5 +181,5 @@ def _value(value: object) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are TOML's; one character is allowed in JSON alone.
+    # JSON's escapes are valid in TOML, except that TOML also needs one for this character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,1 +1,1 @@
-"""What belongs to a place in a document, as parts with budgets, put together as one text."""
+"""The context of a place in a document: parts with budgets, joined into one text."""

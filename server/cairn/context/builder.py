@@ -1,4 +1,4 @@
-"""Puts a context together: every part within its own budget, what is worth the least left out first (S2, phase 4)."""
+"""Builds a context: every part has its own budget, and the least valuable items are left out first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cairn.text.verbatim import lines_with_ends
 TokenCounter = Callable[[str], int]
 
 _VERY_LONG = 0.5
-"""Share of its part's budget from which an item that does not fit may be cut instead of left out…"""
+"""Share of its part's budget from which on an item that does not fit is cut rather than left out."""
 _WORTH_CUTTING = 0.25
-"""…as long as this much of the budget is left for it."""
+"""Share of the part's budget that must be left for an item to be cut rather than left out."""
 
 _FIRST_TO_GIVE = (
     PartName.PASSAGES,
@@ -29,10 +29,10 @@ _FIRST_TO_GIVE = (
 
 
 def part_budgets(settings: ContextSettings, total: int | None = None) -> dict[PartName, int]:
-    """Tokens by part: those of the settings, or of `total` tokens.
+    """Return tokens by part: those of the settings, or of `total` tokens if given.
 
-    A smaller total takes from every part in proportion; what a larger one has to spare is for the passages. Their sum
-    is `total` where it is given. A part that needs less than its budget leaves the rest unused.
+    A smaller total reduces every part in proportion; a larger one adds to the passages. A part that needs
+    less than its budget leaves the rest unused.
     """
     budgets: dict[PartName, int] = {part: getattr(settings, part.name.lower()) for part in PartName}
     if total is not None:
@@ -49,12 +49,11 @@ def assemble(
     count: TokenCounter,
     counts_by_line: bool = False,
 ) -> Assembled:
-    """The parts as one text of at most as many tokens, by `count`, as all budgets together.
+    """Join the parts into one text of at most as many tokens, by `count`, as all budgets together.
 
-    Within a part the best items come first. Over its budget the lowest scored one is left out, then the next; none is
-    kept that scores less than one that is left out. An item that is very long is cut between two lines instead, and
-    says so. Equal input gives equal bytes. `counts_by_line` says that a text counts as much as its lines together; then
-    the whole is not counted once more (2 ms).
+    Within a part the best items come first. Over its budget the lowest scored items are left out, or cut
+    between two lines, with a mark, if they are very long. Equal input gives equal bytes. `counts_by_line`
+    says that a text's count is the sum of its lines', so that the whole need not be counted again (2 ms).
     """
     sections = [_fit(name, items, budgets[name], count) for name, items in parts.items()]
     total = sum(budgets.values())
@@ -62,7 +61,7 @@ def assemble(
     tokens = sum(fitted.tokens for fitted in sections) if counts_by_line else count(text)
     while tokens > total:
         # Tokenizers that merge across lines may count more for the whole than for its blocks.
-        _give(sections, total)
+        _drop_lowest(sections, total)
         tokens = count(text := _joined(sections))
     used = {fitted.name: fitted.tokens for fitted in sections}
     return Assembled(
@@ -82,7 +81,7 @@ class _Block:
 
 @define
 class _Section:
-    """What a part came to."""
+    """A part with its items and what was left out."""
 
     name: PartName
     frame_tokens: int
@@ -130,7 +129,7 @@ def _fit(name: PartName, items: Sequence[Item], budget: int, count: TokenCounter
 
 
 def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
-    """As many whole lines around the item's focus as there is room for; None where not even one fits."""
+    """Return as many whole lines around the item's focus as fit; None if not even one does."""
     lines = lines_with_ends(item.text)
     first = last = min(item.focus, len(lines) - 1) if lines else 0
     spare = room - _count(cut_block(evolve(item, text="\n"), 0, 0), count)
@@ -153,12 +152,12 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
 
 
 def _count(pieces: Sequence[str], count: TokenCounter) -> int:
-    # Piece by piece: the text of a passage is the same wherever it is shown, and its count is known then.
+    # Counted in pieces: a passage's text is the same in every context, so its count is cached.
     return sum(count(piece) for piece in pieces if piece)
 
 
-def _give(sections: Sequence[_Section], total: int) -> None:
-    """Leave out the lowest scored item of the first part that has any to give."""
+def _drop_lowest(sections: Sequence[_Section], total: int) -> None:
+    """Leave out the lowest scored item of the first part that has any."""
     by_name = {fitted.name: fitted for fitted in sections}
     for name in _FIRST_TO_GIVE:
         fitted = by_name.get(name)

@@ -1,4 +1,4 @@
-"""What the project around a document is, found in the index: its name, its terms, the first words of its README."""
+"""Facts about a document's project from the index: its name, its terms, the first words of its README."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cairn.text.verbatim import lines_with_ends
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
 _FEWEST_WORDS = 4
-"""Words besides images and links that make a paragraph one of text; a row of badges or links has none."""
+"""Words besides images and links that a paragraph of text needs; a row of badges or links has none."""
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
@@ -27,9 +27,9 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def concept_items(
     reader: OverlaidReader, collection: str, terms: Sequence[str], readmes: Sequence[str]
 ) -> tuple[Item, ...]:
-    """The core concepts for a document of `collection` ("" for one that is in none), in the folder of `reader`.
+    """Return the core concepts for a document of `collection` ("" for none) in the folder of `reader`.
 
-    `readmes` are the READMEs that speak of it, the nearest one first.
+    `readmes` are the READMEs about it, the nearest one first.
     """
     items = []
     if terms:
@@ -43,7 +43,7 @@ def concept_items(
 
 
 def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
-    """Of the READMEs of a folder the one nearest above the document at `path`, and the folder's own."""
+    """Return the README of a folder nearest above the document at `path`, and the folder's own."""
     by_directory: dict[str, str] = {}
     for each in readmes:
         by_directory.setdefault(each.rpartition("/")[0], each)
@@ -55,7 +55,7 @@ def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def _project(reader: OverlaidReader, collection: str) -> Item | None:
-    """The project's name, by its manifest, and what the folder holds besides."""
+    """Return the project's name, by its manifest, and the other collections of the folder."""
     collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
     if not collections:
         return None
@@ -68,7 +68,7 @@ def _project(reader: OverlaidReader, collection: str) -> Item | None:
 
 
 def _introduction(reader: OverlaidReader, path: str) -> Item | None:
-    """A README's first paragraph of running text, as its lines stand there; None where there is none."""
+    """Return the lines of a README's first paragraph of running text, if any."""
     lines = lines_with_ends("".join(stored.chunk.text for stored in reader.page(path)))
     markdown = path.lower().endswith(_MARKDOWN)
     found = next(filter(_is_text, read_paragraphs(enumerate(lines), markdown)), None)

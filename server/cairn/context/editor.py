@@ -1,4 +1,4 @@
-"""What the editor shows, as items of a context: the place of the cursor, open documents, diagnostics, questions."""
+"""The editor's state as items: the place of the cursor, open documents, diagnostics, questions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cairn.protocol import citation
 from cairn.text.verbatim import lines_with_ends
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
-"""Scores: the place, some open documents, the passage at the cursor, the other documents. The names of a few documents
-cost less than a tenth of the budget, the passage may take what is left."""
+"""Scores of the place, some open documents, the passage at the cursor, and the other documents. The names of
+a few documents cost less than a tenth of the budget; the passage may take the rest."""
 _MOST_FIRST = 5
 
 SEVERITIES = ("error", "warning", "information", "hint")
@@ -22,15 +22,15 @@ SEVERITIES = ("error", "warning", "information", "hint")
 
 @frozen
 class CursorPassage:
-    """The passage at the cursor, or what is selected."""
+    """The passage at the cursor, or the selection."""
 
     path: str
-    """What the document is called: its path in the workspace folder, or its name."""
+    """The document's path in the workspace folder, or its name."""
     text: str
     lines: tuple[int, int]
     """`[start, end)` of the document, 0-based."""
     cursor: int
-    """The line of the cursor, or the first one of the selection; 0-based."""
+    """The 0-based line of the cursor, or the first one of the selection."""
     selected: bool = False
     language: str = ""
     title: str = ""
@@ -53,7 +53,7 @@ class Problem:
 
 
 def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[Item, ...]:
-    """The place, the passage there, and the other open documents, the most important ones first."""
+    """Return the place, the passage there, and the other open documents, the most important ones first."""
     place = Item(_place(shown), title=shown.path, score=_CURSOR, path=shown.path)
     passage = Item(
         shown.text,
@@ -80,7 +80,7 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
 
 
 def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
-    """The worst first, and of these the nearest to the cursor."""
+    """Return the diagnostics, the most severe first, and of these the nearest to the cursor."""
     ordered = sorted(
         dict.fromkeys(problems),
         key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),
@@ -89,7 +89,6 @@ def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tup
 
 
 def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
-    """Questions, the latest first."""
     different = dict.fromkeys(one_line(query) for query in queries if query.strip())
     return tuple(
         Item(f"- {as_code(query)}", title=query, score=1 / place) for place, query in enumerate(different, 1)
@@ -110,7 +109,7 @@ def _problem(path: str, problem: Problem, score: float) -> Item:
     kind = SEVERITIES[problem.severity - 1].capitalize()
     by = " ".join(filter(None, (problem.source, problem.code)))
     lines = (problem.line, problem.end)
-    # Indented, the lines of the message stay in the list item, whatever they hold.
+    # Indentation keeps all lines of the message in the list item.
     first, *rest = [line.strip() for line in lines_with_ends(problem.message.strip())] or [""]
     head = f"- {kind}, `{citation(path, lines)}`{f' ({by})' if by else ''}: {first}"
     text = "\n".join([head, *(f"  {line}" for line in rest if line)])

@@ -1,4 +1,4 @@
-"""Items of a context as Markdown, whole or cut to a run of their lines."""
+"""Formats items of a context as Markdown, whole or cut to a run of their lines."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _INFO = re.compile(r"[\w+#.-]*")
 
 
 def section(title: str, blocks: Sequence[str]) -> str:
-    """A part's blocks under its title; nothing where it has none. Takes no more tokens than `section_frame` besides."""
+    """Return a part's blocks below its title; "" without any."""
     if not blocks:
         return ""
     body = "".join(blocks)
-    # A quotation brings its own blank line.
+    # A quotation begins with its own blank line.
     return f"## {title}\n{_BLANK * (not blocks[0].startswith(_BLANK))}{body}{_BLANK}"
 
 
 def section_frame(title: str) -> tuple[str, ...]:
-    """What a section holds besides its blocks, at most."""
+    """Return the lines of a section besides its blocks, at most."""
     return f"## {title}\n", _BLANK, _BLANK
 
 
 def block(item: Item) -> tuple[str, str, str]:
-    """The whole item: what stands above the text, the text, and below."""
+    """Return the whole item: the lines above its text, the text, and the lines below."""
     if not item.quoted:
         return "", _ended(item.text), ""
     return _quotation(item, item.text, "")
 
 
 def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
-    """The lines `[first, last)` of the item's text, with a visible mark of what is missing."""
+    """Return the item as `block` does with only the lines `[first, last)`, and a mark for the rest."""
     lines = lines_with_ends(item.text)
     kept = "".join(lines[first:last])
     mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
@@ -47,20 +47,20 @@ def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
 
 
 def cut_item(item: Item, first: int, last: int) -> Item:
-    """The item with the place of the lines `[first, last)` of its text, where these are lines of the file."""
+    """Return the item with the place of the lines `[first, last)` of its text, if it is known."""
     if item.lines is None or item.lines[1] - item.lines[0] != len(lines_with_ends(item.text)):
-        return item  # a notebook's cell may have lines of its own
+        return item  # a notebook's cell may have other lines than its file
     start = item.lines[0]
     return evolve(item, lines=(start + first, start + last))
 
 
 def one_line(text: str) -> str:
-    """The text with all runs of white space as single blanks."""
+    """Return the text with each run of white space as one blank."""
     return " ".join(text.split())
 
 
 def as_code(text: str) -> str:
-    """The text between backticks, more of them than it holds itself."""
+    """Return the text between more backticks than it contains."""
     shown = one_line(text)
     marks = "`" * (max(map(len, _BACKTICKS.findall(shown)), default=0) + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""

@@ -1,4 +1,4 @@
-"""What a context is made of: parts with items, and what came of them when they were put together."""
+"""The data of a context: its parts with their items, and the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cairn.protocol import ContextPart, DroppedItem, citation
 
 
 class PartName(enum.StrEnum):
-    """The parts of the context stack (S2, phase 4), in the order in which they are shown."""
+    """The parts of a context, in the order in which they are shown."""
 
     CORE_CONCEPTS = "coreConcepts"
     PASSAGES = "passages"
@@ -30,13 +30,11 @@ TITLES: dict[PartName, str] = {
 
 @frozen
 class Item:
-    """One thing a part may hold."""
-
     text: str
-    """Lines of a file where it is `quoted`, else Markdown as it is shown."""
+    """Lines of a file if it is `quoted`, else Markdown."""
     title: str
     score: float
-    """Where there is no room for all, the lowest goes first."""
+    """The lowest score is left out first."""
     path: str = ""
     lines: tuple[int, int] | None = None
     """`[start, end)` in the file at `path`, 0-based."""
@@ -46,20 +44,18 @@ class Item:
     note: str = ""
     """A line between the citation and the quotation."""
     focus: int = 0
-    """The line of the text that stays the longest where it is cut."""
+    """The line of the text that is cut last."""
 
     @property
     def citation(self) -> str:
-        """`path#L10-L14`, 1-based and inclusive; the path alone where lines are not known."""
+        """`path#L10-L14`, 1-based and inclusive; the path alone without lines."""
         return citation(self.path, self.lines)
 
 
 @frozen
 class Assembled:
-    """The context as one Markdown text."""
-
     text: str
     tokens: int
     parts: tuple[ContextPart, ...]
-    """Of all parts, also those that take nothing."""
+    """All parts, including empty ones."""
     dropped: tuple[DroppedItem, ...]

@@ -1,4 +1,4 @@
-"""Which passages belong to a place: related code, documents and README passages, each group with a share of the room."""
+"""Chooses the passages for a place: related code, documents and READMEs, each with a share of the room."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOUND = "found by the query"
 
 
 class Group(enum.StrEnum):
-    """Where a panel shows a passage."""
+    """The section of a panel for a passage."""
 
     CODE = "code"
     DOCUMENTS = "documents"
@@ -28,22 +28,22 @@ class Group(enum.StrEnum):
 
 
 _SHARES: Mapping[Group, float] = {Group.DOCUMENTS: 0.3, Group.README: 0.1}
-"""Of the passages, for those that are related enough; code has the rest. Related code has more ways to be related and
-scores higher, so that without shares documents hardly ever appear."""
+"""Shares of the passages for documents and READMEs that are related enough; code has the rest. Related code
+has more kinds of relations and scores higher, so that documents would hardly ever appear without shares."""
 _LEAST_SIMILAR = 0.35
-"""How similar in meaning a document must be at least, 0 to 1 above chance: those that concerned a place in Flask had 0.4
-to 0.65, changelogs and design notes up to 0.34…"""
+"""The least similarity in meaning of a document, 0 to 1 above chance. Documents about a place in Flask had
+0.4 to 0.65, changelogs and design notes up to 0.34."""
 _LEAST_NAMED = 0.2
-"""…and one that a name relates: many names are words, which documents use for something else."""
+"""The same for a document with the place's name, since many names are ordinary words."""
 _RANK = 60
-"""Constant of reciprocal ranks (Cormack, Clarke, Büttcher 2009)."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
-"""The first four that the query finds come before what is related alone (1.05 / 64 > 1 / 61); then both take turns."""
+"""So the query's first four results lead (1.05 / 64 > 1 / 61); then both kinds alternate."""
 
 
 @frozen
 class Grouped:
-    """A passage with its group and why it is there, the strongest reason first."""
+    """A passage with its group and the reasons for it, the strongest first."""
 
     group: Group
     reasons: tuple[str, ...]
@@ -51,7 +51,7 @@ class Grouped:
 
 
 def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequence[str]) -> list[Grouped]:
-    """The best `limit` of what is related, best first: some of each group that has any."""
+    """Return the best `limit` of the related passages, best first, with some of each group."""
     groups: dict[Group, list[Related]] = {group: [] for group in Group}
     group_of = _grouping(readme_patterns)
     for related in found:
@@ -59,7 +59,7 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
         if group is Group.CODE or _is_close(related):
             groups[group].append(related)
     ranked = [
-        Grouped(group, result.spoken_for_by(), result)
+        Grouped(group, result.positive_signals(), result)
         for group, members in groups.items()
         for result in rank_related(members, limit)
     ]
@@ -69,10 +69,10 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
 def with_query(
     searched: Sequence[Ranked], related: Sequence[Grouped], limit: int, readme_patterns: Sequence[str]
 ) -> list[Grouped]:
-    """What a query found, best first, and what is related, by reciprocal rank: the query's best come first.
+    """Merge the query's results and the related passages by reciprocal rank, the query's best first.
 
-    What both have counts by the better of its two places. Where ranks are added up, as is usual, whatever is related and
-    found anywhere would come before the best that the query finds.
+    A passage in both lists counts by the better of its ranks. With the usual sum of both, any passage in both
+    lists would come before the query's best result.
     """
     group_of = _grouping(readme_patterns)
     found = {_key(result): place for place, result in enumerate(searched, 1)}
@@ -96,7 +96,6 @@ def with_query(
 
 
 def passage_item(each: Grouped) -> Item:
-    """The passage as an item of a context."""
     chunk = each.ranked.stored.chunk
     return Item(
         chunk.text,
@@ -111,7 +110,7 @@ def passage_item(each: Grouped) -> Item:
 
 
 def _shared_out(ranked: Sequence[Grouped], limit: int) -> list[Grouped]:
-    """The best of each group up to its share, then the best of all that are left."""
+    """Return the best of each group up to its share, then the best of all others."""
     ordered = sorted(ranked, key=_best_first)
     room = {group: max(1, round(share * limit)) for group, share in _SHARES.items()}
     room[Group.CODE] = limit - sum(room.values())
@@ -141,7 +140,7 @@ def _is_close(related: Related) -> bool:
     if reference_of(related):
         return True
     named = values.get(DEFINES) or values.get(USES)
-    if SIMILAR not in values:  # there are no vectors to compare
+    if SIMILAR not in values:  # without vectors
         return bool(named)
     return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
 

@@ -1,7 +1,6 @@
-"""Discovery (S1): nine stages from a question to a prompt with cited evidence.
+"""Discovery: nine stages from a question to a prompt with cited evidence.
 
-Each stage is a function of its own, in a module of its own; `Discovery` chains them. Only two of them
-search, through the `Searcher` they are given; the rest computes on what it is handed. All names here are public.
+Each stage is a function in a module of its own; `Discovery` chains them. Only two search, by a `Searcher`.
 """
 
 from cairn.discovery.broad import broad_discovery

@@ -1,4 +1,4 @@
-"""Stage 4: every variation of the question over every collection, without repetition."""
+"""Stage 4: search every collection for every variation of the question, without repetitions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def broad_discovery(
     k: int,
     config: BroadDiscoveryConfig,
 ) -> list[ScoredChunk]:
-    """Up to `k` chunks that answer and differ, in the order MMR picked them (S1, stage 4).
+    """Return up to `k` relevant and diverse chunks, in the order of maximal marginal relevance (MMR).
 
-    One batched search asks `config.k_per_query` chunks for each query. Of a chunk found several times
-    the best score counts; scores below `config.similarity_threshold` are dropped; of chunks whose word
-    sets overlap by more than `config.dedup_threshold` (Jaccard) the best is kept. MMR compares the chunks'
-    vectors, and their word sets where the searcher has no vectors.
+    One batched search requests `config.k_per_query` chunks for each query. A chunk found several times has
+    its best score; scores below `config.similarity_threshold` are dropped; of chunks whose word sets overlap
+    by more than `config.dedup_threshold` (Jaccard) the best is kept. MMR compares the chunks' vectors, or
+    their word sets if the searcher has no vectors.
     """
     if not queries or not collections or k <= 0:
         return []

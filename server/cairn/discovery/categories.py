@@ -1,9 +1,8 @@
-"""What a sentence tells about its subject (S1, stage 7), by several cues that are weighed.
+"""The category of a sentence, by several weighted cues.
 
-S1 looks for words anywhere in the sentence. Here its words, with their close relatives, count as whole words and
-by their place: the main clause says what a sentence is about, a subordinate clause under which condition, and a
-word such as "module" tells something as subject only. The headings above count too, and for code the kind of
-definition. The heaviest category wins; S1's order breaks ties.
+Cue words count as whole words and by their place: the main clause says what a sentence is about, a
+subordinate clause under which condition, and a word such as "module" counts as a subject only. The headings
+above count too, and for code the kind of definition. The heaviest category wins, or the first of several.
 """
 
 from __future__ import annotations
@@ -13,23 +12,23 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cairn.retrieval.introductions import is_furniture
+from cairn.retrieval.introductions import is_project_upkeep
 from cairn.settings.discovery import BulletCategory
 
-# Weights: tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in all.
+# The weights are tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in total.
 THRESHOLD = 1.0
 DEFINES = 4.0
 STRONG = 3.0
-"""A word that names the category's matter, in the main clause."""
+"""A cue word for the category alone, in the main clause."""
 STRONG_SUBORDINATE = 0.9
 SUBJECT = 1.2
-"""A word that only may, among the first words of the main clause."""
+"""An ambiguous cue word, among the first words of the main clause."""
 WEAK = 0.6
 WEAK_SUBORDINATE = 0.3
 HEADING = 1.5
 OUTER_HEADING = 0.6
 FURNITURE = 0.3
-"""Factor for sentences under headings about contributing, migration and the like: they are about the project."""
+"""Factor for sentences below headings about contributing, migration and other project matters."""
 
 _SUBJECT_WORDS = 5
 _DEFINITION_SUBJECT_WORDS = 8
@@ -38,7 +37,7 @@ _DEFINITION_SUBJECT_WORDS = 8
 
 @frozen
 class _Cues:
-    """The words of one category: in a sentence, strong and weak, and in a heading."""
+    """The cue words of one category: strong and weak ones in a sentence, and those in a heading."""
 
     category: BulletCategory
     strong: re.Pattern[str]
@@ -54,8 +53,10 @@ _CUES = (
     _Cues(
         BulletCategory.FEATURE,
         _words(
-            r"support(?:s|ed)|(?:we|you|connectors|we also|also) support|provides?|offers?|allows?|enables?|lets you|let you"
-            r"|ha(?:s|ve) the ability|is possible to|capable of|capabilit(?:y|ies)|functionality|built-in|out of the box"
+            r"support(?:s|ed)|(?:we|you|connectors|we also|also) support|provides?|offers?|allows?|enables?"
+            r"|lets you|let you"
+            r"|ha(?:s|ve) the ability|is possible to|capable of|capabilit(?:y|ies)|functionality|built-in"
+            r"|out of the box"
             r"|now ha(?:s|ve)|suporta|fornece|oferece|permite"
         ),
         _words(r"features?|support(?:ing)?|provid(?:ed|ing)|can also|automatically|recursos?"),
@@ -64,18 +65,21 @@ _CUES = (
     _Cues(
         BulletCategory.ARCHITECTURE,
         _words(
-            r"architectur(?:e|al)|internally|under the hood|internals|consists? of|composed of|made up of|built on|designed as"
+            r"architectur(?:e|al)|internally|under the hood|internals|consists? of|composed of|made up of"
+            r"|built on|designed as"
             r"|implemented (?:as|by|in|on|with)|pipelines?"
         ),
         _words(r"components?|modules?|layers?|threads?|event loop|callbacks?|arquitetura"),
         _words(
-            r"architecture|design|internals?|how .* works?|pipeline|life ?cycle|under the hood|threads?|scheduling"
+            r"architecture|design|internals?|how .* works?|pipeline|life ?cycle|under the hood|threads?"
+            r"|scheduling"
         ),
     ),
     _Cues(
         BulletCategory.PERFORMANCE,
         _words(
-            r"performan(?:ce|t)|speed(?:s|up)?|latency|throughput|fast(?:er|est)?|slow(?:er|est)?|benchmark(?:s|ed)?"
+            r"performan(?:ce|t)|speed(?:s|up)?|latency|throughput|fast(?:er|est)?|slow(?:er|est)?"
+            r"|benchmark(?:s|ed)?"
             r"|overhead|memory (?:usage|footprint)|scal(?:es|able|ability)|lightweight|desempenho"
         ),
         _words(r"efficient(?:ly)?|memory|cached?|cheap(?:er)?|expensive"),
@@ -84,40 +88,47 @@ _CUES = (
     _Cues(
         BulletCategory.INTEGRATION,
         _words(
-            r"integrat(?:es?|ed|ing|ions?)|compatible with|works with|interoperab(?:le|ility)|(?:adapters?|bindings?|plugins?) for"
+            r"integrat(?:es?|ed|ing|ions?)|compatible with|works with|interoperab(?:le|ility)|(?:adapters?"
+            r"|bindings?|plugins?) for"
         ),
         _words(r"apis?|sdks?|plugins?|extensions?|middlewares?|ides?|reporters?"),
         _words(
-            r"integrations?|plugins?|extensions|ecosystem|생태계|tooling|third[- ]party|compatib\w+|continuous integration|dependencies"
+            r"integrations?|plugins?|extensions|ecosystem|생태계|tooling|third[- ]party|compatib\w+"
+            r"|continuous integration|dependencies"
         ),
     ),
     _Cues(
         BulletCategory.USE_CASE,
         _words(
-            r"use[ -]cases?|for example|for instance|(?:following|this|the|our|first|second) example|useful (?:for|when|to|if)"
-            r"|suitable for|designed (?:for|to)|intended (?:for|to)|used (?:for|to|when)|the usage|por exemplo"
+            r"use[ -]cases?|for example|for instance|(?:following|this|the|our|first|second) example"
+            r"|useful (?:for|when|to|if)"
+            r"|suitable for|designed (?:for|to)|intended (?:for|to)|used (?:for|to|when)|the usage"
+            r"|por exemplo"
         ),
         _words(r"examples?|applications?|snippets?|in order to"),
         _words(r"usage|examples?|use[ -]cases?|tutorials?|quick ?start|getting started|recipes?"),
     ),
 )
 _MIGRATION_HEADING = _words(r"migrat\w+ (?:guide|to)|upgrading")
-"""About a project's life, except under a heading that is a cue itself: "New features"."""
+"""Headings about a project's life, unless the innermost heading is itself a cue, such as "New features"."""
 
 _NO_SUBJECT = (
-    r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in|by|with|to)\b"
+    r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in"
+    r"|by|with|to)\b"
     r"|[@:]\w|\w*(?:aspect|disadvantage|problem|usage)\b"
 )
-"""A clause with one of these words says under which condition, not what: "if the value is a list"."""
+"""Words that begin a clause about a condition: "if the value is a list" defines nothing."""
 _DEFINITION = re.compile(
-    rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are|é|são) (?:(?:an?|the|uma?|os?|as?)\b|`)"
+    rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are|é|são) (?:(?:an?|the|uma?|os?"
+    rf"|as?)\b|`)"
     rf"|(?:(?!{_NO_SUBJECT})\S+\s+){{0,{_DEFINITION_SUBJECT_WORDS}}}?"
     r"(?:defines|represents?|refers to|st(?:ands|ood) for)\b"
     r"|an? [^,.]+, an? (?:kind|subclass|type|form|variant)\b",
     re.IGNORECASE,
 )
 _TYPE_HEAD = re.compile(
-    r"(?:(?:@\w+|[a-z]+|pub\([a-z]+\)) )*(?:class|struct|interface|trait|enum|protocol|record|object|defmodule) [\w.]+"
+    r"(?:(?:@\w+|[a-z]+|pub\([a-z]+\)) )*(?:class|struct|interface|trait|enum|protocol|record|object"
+    r"|defmodule) [\w.]+"
 )
 _TYPE_HEAD_ALONE = re.compile(rf"{_TYPE_HEAD.pattern}\s?[(:<{{]")
 _OPENING_MARKS = "*_`\"'([“‘"
@@ -127,20 +138,22 @@ _CONNECTION = re.compile(
 )
 _PARENTHESES = re.compile(r"\s?\([^()]*\)")
 _LEADING_CLAUSE = re.compile(
-    r"(?:if|when|unless|while|because|since|as|although|though|once|after|before|by|in order to|due to)\b[^,]*,\s*",
+    r"(?:if|when|unless|while|because|since|as|although|though|once|after|before|by|in order to"
+    r"|due to)\b[^,]*,\s*",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
-    r"\([^()]*\)|(?:,\s*|\s)(?:which|who|because|if|when|while|so that|where|since|although|unless|whether|as|that)\s.*\Z",
+    r"\([^()]*\)|(?:,\s*|\s)(?:which|who|because|if|when|while|so that|where|since|although|unless|whether|as"
+    r"|that)\s.*\Z",
     re.IGNORECASE,
 )
 
 
 def categorize(sentence: str, header_path: str = "", head: str = "") -> BulletCategory:
-    """The category of `sentence`; `OTHER` when no cue is heavy enough.
+    """Return the category of `sentence`; `OTHER` if no cue is heavy enough.
 
-    `header_path` are the headings above it, outermost first, joined by ` > `. `head` is the part of `sentence`
-    that is a definition's head, if it was quoted from code: its words are names and tell nothing.
+    `header_path` has the headings above it, outermost first, joined by ` > `. `head` is the definition's head
+    in `sentence`, if it was quoted from code: names in it are no cues.
     """
     text = sentence.replace(head, " ").strip() if head else sentence
     if _TYPE_HEAD.match(head) or _TYPE_HEAD_ALONE.match(sentence):
@@ -163,15 +176,14 @@ def _is_definition(text: str) -> bool:
 
 
 def _is_furniture(headings: list[str]) -> bool:
-    """Whether the headings are about the project's life rather than about what it makes."""
-    if is_furniture(headings):
+    """Return whether the headings are about the project's life rather than its subject."""
+    if is_project_upkeep(headings):
         return True
     is_cue = bool(headings) and any(cues.heading.search(headings[-1]) for cues in _CUES)
     return not is_cue and any(map(_MIGRATION_HEADING.search, headings))
 
 
 def _weights(cues: _Cues, main: str, subordinate: str, headings: list[str]) -> Iterator[float]:
-    """What each of the cues found weighs."""
     if cues.strong.search(main):
         yield STRONG
     elif cues.strong.search(subordinate):
@@ -187,7 +199,7 @@ def _weights(cues: _Cues, main: str, subordinate: str, headings: list[str]) -> I
 
 
 def _clauses(text: str) -> tuple[str, str]:
-    """The main clause of a sentence, and everything that is subordinate to it."""
+    """Return the main clause of a sentence, and everything subordinate to it."""
     leading = _LEADING_CLAUSE.match(text)
     rest = text[leading.end() :] if leading else text
     subordinate = [leading[0] if leading else "", *(found[0] for found in _SUBORDINATE.finditer(rest))]

@@ -1,7 +1,6 @@
-"""What can be quoted from code: documentation sentences and the complete head they belong to.
+"""Quotable passages of code: documentation sentences with the complete head that they document.
 
-The chunker says what the main definition's head is; where it stands, and which lines are
-documentation, is read from the chunk's own text, because a citation points at lines.
+The chunker provides the main definition's head; its lines are found in the chunk's text.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
-"""Where a string in triple quotes at the start of a line documents; elsewhere it is data."""
+"""Languages in which a string in triple quotes at the start of a line is documentation."""
 PERCENT_LANGUAGES = frozenset({"erlang", "erl", "hrl", "latex", "tex", "sty", "matlab", "prolog"})
-"""Where `%` starts a comment; elsewhere it is an operator."""
+"""Languages in which `%` starts a comment."""
 
 _LINE_COMMENT = re.compile(r"\s*(?P<mark>#:|#!?|//[/!]?|--|;;+)(?=\s|\Z)")
 _PERCENT_COMMENT = re.compile(r"\s*(?P<mark>%+)(?=\s|\Z)")
@@ -35,7 +34,7 @@ _PRAGMA = re.compile(
 )
 _BODY_OPENS = re.compile(r":|\s*\{|;|(?=\s|\Z)")
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-"""A signature that leaves one open was cut."""
+"""Brackets that a complete signature closes."""
 _BODY_SIGNS = " \t{:;,"
 _MODULE_DOC = re.compile(r"\s*@moduledoc\b")
 _TAG = re.compile(r"[:@][A-Za-z]")
@@ -44,26 +43,26 @@ _TRAILING_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 
 @frozen
 class _Documentation:
-    """A comment or docstring: the texts of its lines, which begin at line `first`."""
+    """A comment or docstring, as the texts of its lines from line `first` on."""
 
     first: int
     texts: Sequence[str]
     quote: str = ""
     """The quotes of a docstring."""
     attribute: bool = False
-    """Whether the string is the value of Elixir's `@doc`, which stands above what it documents."""
+    """Whether the string is the value of Elixir's `@doc`, which is above the definition."""
 
     @property
     def last(self) -> int:
-        """The line after it."""
         return self.first + len(self.texts)
 
 
 def code_passages(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Passage]:
-    """The quotable passages of a code chunk; lines count from the chunk's first. `signature` is that of its definition.
+    """Return the quotable passages of a code chunk, with lines counted from its first.
 
-    Each documented head together with the first sentence of its documentation, the main head alone, and the
+    They are each documented head with the first sentence of its documentation, the main head alone, and the
     sentences of every comment and docstring. Licence headers, imports and statements are not evidence.
+    `signature` is that of the chunk's definition.
     """
     lines = lines_of(content)
     documented = [
@@ -83,7 +82,7 @@ def code_passages(content: str, language: str, signature: str = "", min_words: i
 def _documented_head(
     lines: Sequence[str], doc: _Documentation, blocks: Sequence[Paragraph], language: str
 ) -> Passage | None:
-    """The head that `doc` is about with the first sentence of it, in the order of the file."""
+    """Return the head that `doc` documents with its first sentence, in the order of the file."""
     sentence = _first_sentence(blocks)
     if sentence is None:
         return None
@@ -95,7 +94,7 @@ def _documented_head(
         quotations = [f"{head.text}{OMISSION}{sentence.text}"] if head else []
     else:
         head = head_below(lines, doc.last, language)
-        # Without an omission only what follows directly.
+        # Without an omission mark, the head must follow directly.
         quotations = [f"{sentence.text} {head.text}", f"{sentence.text}{OMISSION}{head.text}"] if head else []
     if head is None:
         return None
@@ -105,7 +104,7 @@ def _documented_head(
 
 
 def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
-    """The first sentence of documentation, unless that starts with a tag or leads in something."""
+    """Return the first sentence of documentation, unless it starts with a tag or introduces what follows."""
     if not blocks or _TAG.match(text := blocks[0].text):
         return None
     start, end = split_sentences(text)[0]
@@ -119,7 +118,7 @@ def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
 
 
 def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence: Passage) -> list[str]:
-    """A Python head and its docstring, as far as the sentence goes; the closing quotes if that is all of it."""
+    """Return quotations of a Python head with the first sentence of its docstring, longest first."""
     opening = _DOCSTRING.match(lines[doc.first])
     if opening is None:
         return []
@@ -132,7 +131,7 @@ def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence:
 
 
 def _find_head(lines: Sequence[str], signature: str) -> Head | None:
-    """Where the chunker's signature stands as whole lines, apart from what opens the body."""
+    """Find the lines of the chunker's signature, without what opens the body."""
     wanted = _TRAILING_COMMENT.sub("", " ".join(signature.split())).rstrip(_BODY_SIGNS)
     if not wanted or any(wanted.count(opening) != wanted.count(closing) for opening, closing in _BRACKETS):
         return None
@@ -151,7 +150,7 @@ def _find_head(lines: Sequence[str], signature: str) -> Head | None:
 
 
 def _documentation(lines: Sequence[str], language: str) -> Iterator[_Documentation]:
-    """Runs of comment lines, block comments and docstrings, in order."""
+    """Yield runs of comment lines, block comments and docstrings, in order."""
     comment = _PERCENT_COMMENT if language in PERCENT_LANGUAGES else _LINE_COMMENT
     number = 0
     while number < len(lines):
@@ -190,15 +189,14 @@ def _block_comment(lines: Sequence[str], first: int, offset: int) -> _Documentat
 
 
 def _string(lines: Sequence[str], first: int, opening: re.Match[str], attribute: bool) -> _Documentation:
-    """A string in triple quotes."""
-    # The first line takes the indentation of the quotes, where the others begin.
+    # The first line gets the indentation of the quotes, at which the others begin.
     indent = " " * (len(lines[first]) - len(lines[first].lstrip()))
     texts = _up_to(opening[0], [indent + lines[first][opening.end() :], *lines[first + 1 :]])
     return _Documentation(first, texts, opening[0], attribute)
 
 
 def _up_to(closing: str, texts: Iterable[str]) -> list[str]:
-    """The texts as far as the first `closing` in one of them, or all of them where there is none."""
+    """Return the texts up to the first `closing` in one of them, or all of them."""
     found = []
     for text in texts:
         before, closed, _ = text.partition(closing)

@@ -1,8 +1,8 @@
-"""Where the head of a documented definition stands in a chunk of code, as whole lines of text.
+"""Finds the head of a documented definition in a chunk of code, as whole lines of text.
 
-A chunk is a piece of a file: methods without their class, PHP without its opening tag. Grammars read such pieces
-as something else, so the head next to a comment is found by what heads have in common: it begins a line, its
-brackets close, and what opens a body or ends a declaration follows. Where that is in doubt there is no head.
+A chunk is a piece of a file: methods without their class, PHP without its opening tag. Grammars misread such
+pieces, so the head next to a comment is found by what heads have in common: it begins a line, its brackets
+close, and the opening of a body or the end of a declaration follows. In doubt there is no head.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 MAX_LINES = 14
-"""A longer head is a table of parameters that nobody quotes."""
+"""A longer head is a table of parameters, which is not worth quoting."""
 _ENDS_AT_LINE_END = frozenset(
     "ruby rb kotlin kt kts swift elixir ex exs go lua scala sc julia jl nim crystal haskell hs".split()
 )
@@ -27,33 +27,39 @@ _ANNOTATION = re.compile(
 _BETWEEN = re.compile(
     r"\s*(?://|#(?=\s)|/\*.*\*/\s*\Z|@(?:spec|impl|doc|since|deprecated|typedoc|callback)\b)"
 )
-"""Lines between a comment and its head that are neither: notes to tools, Elixir's attributes."""
+"""Lines that may be between a comment and its head: notes to tools, Elixir's attributes."""
 PREPROCESSOR = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|else|elif|endif|region|endregion)\b")
-"""Lines that make two heads of one: neither can be quoted."""
+"""Lines that divide a head into alternatives, none of which can be quoted."""
 _ELIXIR_HEAD = re.compile(r"\s*(?:def\w*|@(?:macro)?callback|@type|@opaque)\b")
 _ELIXIR_MODULE = re.compile(r"\s*def(?:module|protocol|impl)\b.*\bdo\s*\Z")
 _CONTINUES = re.compile(r"\s*(?:\{|->|=>|:(?!:)|where\b|throws\b|extends\b|implements\b|with\b|[.,?&|)=])")
 _OPEN_ENDED = re.compile(r"(?:[,:=(\[<&|+]|->|\b(?:extends|implements|throws|where|with|and|or))\Z")
 _STATEMENT = re.compile(
-    r"(?:if|for|foreach|while|switch|match|return|else|elsif|elif|try|catch|finally|do|throw|raise|new|await|import"
-    r"|from|package|use|using|require\w*|include|case|yield|assert\w*|unless|when|until|print\w*|echo|delete|del|goto"
-    r"|super|self|this|break|continue|end|begin|defer|go|select|synchronized|with|expect|it|describe|test|puts|include_\w+)\b"
+    r"(?:if|for|foreach|while|switch|match|return|else|elsif|elif|try|catch|finally|do|throw|raise|new|await"
+    r"|import"
+    r"|from|package|use|using|require\w*|include|case|yield|assert\w*|unless|when|until|print\w*|echo|delete"
+    r"|del|goto"
+    r"|super|self|this|break|continue|end|begin|defer|go|select|synchronized|with|expect|it|describe|test"
+    r"|puts|include_\w+)\b"
     r"(?!\s*[:?]?\s*(?:fn|func|function)\b)"
 )
 _CONTAINER = re.compile(
-    r"(?<![.\w])(?:class|interface|struct|enum|trait|impl|union|record|object|protocol|extension|actor|module|namespace|typedef"
-    r"|def[a-z]*|func|fun|fn|function|macro_rules!|delegate|constructor|init\??|subscript|annotation|operator|typealias)(?!\w)"
+    r"(?<![.\w])(?:class|interface|struct|enum|trait|impl|union|record|object|protocol|extension|actor|module"
+    r"|namespace|typedef"
+    r"|def[a-z]*|func|fun|fn|function|macro_rules!|delegate|constructor|init\??|subscript|annotation|operator"
+    r"|typealias)(?!\w)"
 )
 _VALUE = re.compile(r"(?:export\s+)?(?:const|let|var|val|static|type|declare)\s+\w")
 _MODIFIED = re.compile(
-    r"(?:(?:public|private|protected|internal|fileprivate|open|static|final|readonly|abstract|override|virtual"
+    r"(?:(?:public|private|protected|internal|fileprivate|open|static|final|readonly|abstract|override"
+    r"|virtual"
     r"|lateinit|export|declare|extern|inline|unsafe|pub(?:\([^)]*\))?|sealed|partial|suspend)\s+)+\S"
 )
 _METHOD = re.compile(
     r"(?:async\s+|get\s+|set\s+|static\s+|\*\s*)*#?[\w$]+\s*(?:<[^()]*>)?\(.*\)(?:\s*(?::|->).+)?\Z"
 )
 _TYPED_METHOD = re.compile(r"#?[\w$]+\??\s*(?:<[^()]*>)?\(.*\)\s*:\s*\S.*\Z")
-"""Without a body, as in TypeScript's interfaces."""
+"""A method without a body, as in TypeScript's interfaces."""
 _DECLARATOR = re.compile(
     r"[\w:<>,\[\]&*~\s]+[\s*&]~?\w[\w:]*\s*\(.*\)(?:\s*(?:const|noexcept|override|throws\s.+))*\Z"
 )
@@ -76,7 +82,7 @@ class Head:
 
 
 def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
-    """The head that begins at or right below line `first`, after annotations; None where something else follows."""
+    """Return the head that begins at line `first` or right below, after annotations."""
     start = _skip_annotations(lines, first, language)
     if start is None:
         return None
@@ -94,13 +100,13 @@ def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
 
 
 def module_above(lines: Sequence[str], last: int) -> Head | None:
-    """The `defmodule` or the like of Elixir that stands above line `last`."""
+    """Return Elixir's `defmodule` or the like above line `last`."""
     first = _nearest_above(lines, last, _ELIXIR_MODULE)
     return None if first is None else Head(_TRAILING.sub("", lines[first].strip()), first, first + 1)
 
 
 def head_above(lines: Sequence[str], last: int) -> Head | None:
-    """The `def` or `class` of Python whose body begins at line `last`."""
+    """Return the Python `def` or `class` whose body begins at line `last`."""
     first = _nearest_above(lines, last, _DOCSTRING_HEAD)
     end = None if first is None else _end_of_head(lines, first, "python")
     if first is None or end is None or end[0] != last - 1:
@@ -115,7 +121,7 @@ def _nearest_above(lines: Sequence[str], last: int, pattern: re.Pattern[str]) ->
 
 
 def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | None:
-    """The first line from `first` on that is no annotation, at most one blank line further."""
+    """Return the first line from `first` on that is not an annotation, after at most one blank line."""
     number, blank = first, 0
     elixir = language in ("elixir", "ex", "exs")
     while number < min(len(lines), first + MAX_LINES):
@@ -146,7 +152,7 @@ def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | 
 
 
 def _end_of_head(lines: Sequence[str], start: int, language: str) -> tuple[int, int, str] | None:
-    """The line and column at which a head ends, and the sign that ends it ("" for the end of a line)."""
+    """Return the line and column of the end of a head, and the sign there ("" for the end of a line)."""
     depth = 0
     for number in range(start, min(len(lines), start + MAX_LINES)):
         line = lines[number].rstrip()
@@ -179,7 +185,7 @@ def _ends_head(line: str, column: int, language: str) -> bool:
     if character == "{":
         return not line[:column].rstrip().endswith((":", "|", "&", "<"))
     if character == "=":
-        # Kotlin and Scala: `fun f() = …`; elsewhere a value follows, which may be a function.
+        # Kotlin and Scala: `fun f() = …`. In other languages a value follows, which may be a function.
         around = line[column - 1 : column + 2]
         is_assignment = around not in ("==", "=>") and "=" not in around.replace(" ", "").replace("=", "", 1)
         return is_assignment and bool(
@@ -189,13 +195,13 @@ def _ends_head(line: str, column: int, language: str) -> bool:
 
 
 def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str:
-    """The text from the start of a line to a column of another, whitespace collapsed."""
+    """Return the text from the start of a line to a column of another, with whitespace collapsed."""
     parts = [*lines[first:last], lines[last][:column]]
     return " ".join(" ".join(parts).split())
 
 
 def _defines(head: str, sign: str, is_inner: bool) -> bool:
-    """Whether a balanced head defines something that others can use."""
+    """Return whether a balanced head defines something that other code can use."""
     if any(head.count(a) != head.count(b) for a, b in ("()", "[]", "{}")):
         return False
     bare = head

@@ -1,7 +1,6 @@
-"""Excerpts: the lines of files that the prompt hands over, chosen from ranked passages until its budget is full.
+"""Chooses excerpts of files for the prompt from ranked passages, until the budget is full.
 
-Each is quoted from the file as it is now, unsaved changes included. Passages next to each other become one excerpt; lines
-that were shown already are not shown again.
+They include unsaved changes. Neighbouring passages become one excerpt, and no line is shown twice.
 """
 
 from __future__ import annotations
@@ -22,41 +21,37 @@ from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of
 
 _GAP = 3
-"""Lines between two passages that are shown with them: fewer than a heading of their own takes."""
+"""Lines between two passages that are shown as well: fewer than another heading would need."""
 _LEAST_SHARE = 0.45
-"""Of the best passage's score. What scores less is no answer: of the 379 facts that 153 questions need, 98 % stand above."""
+"""Share of the best passage's score; 98 % of the 379 facts that 153 questions need score more."""
 _KNOWN_SHARE = 0.8
-"""Of a passage's lines that say something. Where so many were shown before, it is a copy; with 0.6, 0.014 fewer of the facts that 93
-questions need were found within 4,000 tokens."""
-_TELLING_CHARACTERS = 12
+"""Share of a passage's distinctive lines from which on it counts as a copy if they were shown before. With
+0.6, 0.014 fewer of the facts that 93 questions need were found within 4,000 tokens."""
+_DISTINCTIVE_CHARACTERS = 12
 """Shorter lines are alike everywhere: brackets, `return`, `else`."""
 _WAITS = re.compile(r"\b(?:async|await)\s+")
-"""What tells a function that waits from its twin that does not."""
+"""The difference between a function that waits and its copy that does not."""
 _SPARE_SHARE = 0.03
-"""Of the budget. Where no more is left, nothing that is worth showing fits."""
+"""Share of the budget that is too small for another excerpt."""
 
 
 @define(eq=False)
 class _Quoted:
-    """An excerpt while it grows."""
-
     passage: Passage
-    """The first, and so the best."""
+    """The first and so the best of its passages."""
     first: int
     last: int
     cost: int = 0
-    """Tokens that it takes in the prompt."""
+    """Its tokens in the prompt."""
 
 
 @frozen(eq=False)
 class _File:
-    """A file that is quoted, as it is now."""
-
     lines: Sequence[str]
     quoted: list[_Quoted] = field(factory=list)
 
     def near(self, first: int, last: int) -> list[_Quoted]:
-        """What is quoted next to these lines, in the order in which it was added."""
+        """Return the excerpts next to these lines, in the order in which they were added."""
         return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
 
 
@@ -65,7 +60,7 @@ class Quoter:
     """Quotes passages, best first, from files as they are now."""
 
     folders: Sequence[str]
-    """The URIs of the folders that passages number."""
+    """The URIs of the folders, by the number in a passage."""
     lines_now: LinesNow
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
@@ -74,7 +69,7 @@ class Quoter:
     _shown: set[str] = field(factory=set, init=False)
 
     def quote(self, passages: Iterable[Passage], budget: int) -> list[Excerpt]:
-        """The excerpts that take up to `budget` tokens, the most useful first."""
+        """Return the excerpts that fit into `budget` tokens, the most useful first."""
         used, best = 0, 0.0
         for passage in passages:
             best = best or passage.score
@@ -84,15 +79,15 @@ class Quoter:
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
 
     def _add(self, passage: Passage, left: int) -> int:
-        """Quote the passage where it fits into `left` tokens and says something new; the tokens that it takes."""
+        """Quote the passage if it fits into `left` tokens and has new lines. Return its tokens."""
         uri = file_uri(self.folders[passage.folder], passage.stored.path)
         file = self._file(uri)
         place = _place_now(passage, file.lines) if file else None
         if file is None or place is None:
             return 0
         bare = (_WAITS.sub("", line).strip() for line in file.lines[slice(*place)])
-        telling = {line for line in bare if len(line) >= _TELLING_CHARACTERS}
-        if not telling or len(telling & self._shown) >= _KNOWN_SHARE * len(telling):
+        distinctive = {line for line in bare if len(line) >= _DISTINCTIVE_CHARACTERS}
+        if not distinctive or len(distinctive & self._shown) >= _KNOWN_SHARE * len(distinctive):
             return 0
         near = file.near(*place)
         merged = _Quoted(
@@ -105,11 +100,11 @@ class Quoter:
         if added > left:
             return 0
         self._put(uri, file, merged, near)
-        self._shown |= telling
+        self._shown |= distinctive
         return added
 
     def _put(self, uri: str, file: _File, merged: _Quoted, near: Sequence[_Quoted]) -> None:
-        """Let `merged` stand for all of `near`, at the place of the first."""
+        """Replace all of `near` by `merged`, at the place of the first."""
         if not near:
             file.quoted.append(merged)
             self._order.append((uri, merged))
@@ -145,7 +140,7 @@ class Quoter:
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The lines where the passage stands now, nearest to where it stood, without blank lines around it; None where it is gone."""
+    """Return the current lines of the passage without blank ends, nearest to its old place, or None."""
     chunk = passage.stored.chunk
     own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
     bare = [line.strip() for line in own]

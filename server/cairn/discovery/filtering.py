@@ -1,4 +1,4 @@
-"""Stage 1: which collections take part in a discovery."""
+"""Stage 1: choose the collections to search."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PART = re.compile(r"[\W_]+")
 KIND_WORDS = frozenset(
     {"source", "doc", "docs", "documentation", "test", "tests", "config", "example", "examples"}
 )
-"""The last part of a found collection's name says its kind. A question like "how do I test a route"
-uses these as ordinary words, so they choose collections only when it has no other word."""
+"""Kinds of collections, the last parts of their names. A question like "how do I test a route" uses these as
+ordinary words, so they choose collections only if it has no other word."""
 MIN_SHARE = 0.2
-"""Of all chunks. A collection with fewer is called by an ordinary word as often as meant by it: a question about log
-transports looked at nothing but a fixture's package of that name."""
+"""Share of all chunks. The name of a smaller collection is often an ordinary word: a question about log
+transports searched nothing but a fixture's package of that name."""
 
 
 def filter_collections(
@@ -28,12 +28,12 @@ def filter_collections(
     all_collections: Sequence[CollectionRef],
     config: FilterConfig = FilterConfig(),  # noqa: B008 - frozen
 ) -> list[CollectionRef]:
-    """The collections to search, in the order given (S1, stage 1).
+    """Return the collections to search, in the given order.
 
-    `include` and `exclude` are globs over collection names, case-insensitive. Without `include`,
-    `config.default_include` counts; without that, the collections named in the query, by any word of their names; when
-    it names none, as most questions do, or such as hold next to nothing, all of them. Without `exclude` (absent or empty),
-    `config.default_exclude` counts. What is excluded is never returned.
+    `include` and `exclude` are globs over collection names, case-insensitive; `exclude` always wins. If they
+    are absent or empty, `config.default_include` and `config.default_exclude` count. Without globs to
+    include, these are the collections with a word of their name in the query, unless they have few chunks,
+    else all.
     """
     excluded = exclude or config.default_exclude
     candidates = [ref for ref in all_collections if not _matches_any(ref.name, excluded)]
@@ -43,8 +43,8 @@ def filter_collections(
     terms = {part for word in content_words(query) for part in _PART.split(word.lower())}
     terms = terms - KIND_WORDS or terms
     named = [ref for ref in candidates if not terms.isdisjoint(_PART.split(ref.name.lower()))]
-    held, possible = (sum(ref.vector_count for ref in refs) for refs in (named, candidates))
-    return named if named and held >= MIN_SHARE * possible else candidates
+    in_named, in_all = (sum(ref.vector_count for ref in refs) for refs in (named, candidates))
+    return named if named and in_named >= MIN_SHARE * in_all else candidates
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:

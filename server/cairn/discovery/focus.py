@@ -1,4 +1,4 @@
-"""Stage 5: a deeper search within one promising collection, with the passages around each hit."""
+"""Stage 5: search one promising collection deeper, and add the passages around each hit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import SemanticFocusConfig
 
-# S1's weights of the second ranking (stage 5).
+# Weights of the second ranking.
 BASE_WEIGHT = 0.6
 TERM_WEIGHT = 0.2
 QUALITY_WEIGHT = 0.1
@@ -21,10 +21,10 @@ POSITION_WEIGHT = 0.1
 POSITION_DECAY = 0.1
 
 TERM_SATURATION = 1.2
-"""BM25's customary k1: after a few occurrences, more say little."""
+"""The usual k1 of BM25, after which more occurrences add little."""
 CONTEXT_DECAY = 0.5
-"""Score of a neighbour, for each step from its hit. S1 gives neighbours no score of their own; at one
-half they fill the places that hits left and push out only hits that are much weaker."""
+"""Factor for the score of a neighbour, for each step from its hit. With one half, neighbours fill places that
+hits left, and displace only much weaker hits."""
 
 _PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?(?!\S)")
 
@@ -36,12 +36,11 @@ def semantic_focus(
     k: int,
     config: SemanticFocusConfig,
 ) -> list[ScoredChunk]:
-    """Up to `k` chunks of one collection, best first (S1, stage 5).
+    """Return up to `k` chunks of one collection, best first.
 
-    Asks `2k` chunks for each query, drops those below `config.similarity_threshold`, ranks the rest
-    again by the first query (the user's own) and adds `config.context_window` chunks before and after
-    each, at half the hit's score for each step away. S1's `config.cross_encoder` has no effect: no cross-encoder
-    comes with Cairn.
+    The search requests `2k` chunks for each query and drops those below `config.similarity_threshold`. The
+    rest is ranked again by the first query, the user's own, and gets `config.context_window` chunks before
+    and after each, at half the score for each step. `config.cross_encoder` has no effect.
     """
     if not queries or k <= 0:
         return []
@@ -50,10 +49,10 @@ def semantic_focus(
     if config.semantic_reranking:
         terms = QueryTerms.of(queries[0])
         hits = merge(_reranked(chunk, terms) for chunk in hits)
-    # A neighbour scores less than its hit, so hits beyond the first k cannot contribute one.
+    # A neighbour scores less than its hit, so only the first k hits can contribute one.
     hits = hits[:k]
     if config.context_window > 0:
-        # Nor can one of a hit so weak that even the step next to it scores less than the last of k.
+        # If there are k hits, a neighbour must score more than the last one.
         weakest = hits[-1].score if len(hits) == k else 0.0
         strong = [hit for hit in hits if hit.score * CONTEXT_DECAY > weakest]
         hits = merge([*hits, *_context(searcher, strong, config.context_window)])
@@ -61,7 +60,7 @@ def semantic_focus(
 
 
 def term_frequency_score(terms: QueryTerms, text: str) -> float:
-    """Mean over the terms of `tf / (tf + 1.2)`, 0 to 1. S1 names this signal without a formula."""
+    """Return the mean of `tf / (tf + 1.2)` over the terms, 0 to 1."""
     if not terms.groups:
         return 0.0
     counts = terms.counts(text)
@@ -69,10 +68,7 @@ def term_frequency_score(terms: QueryTerms, text: str) -> float:
 
 
 def sentence_quality_score(text: str) -> float:
-    """Share of plain words in `text`, 0 to 1: sentences score high; tables, link lists and code low.
-
-    S1 names this signal without a formula.
-    """
+    """Return the share of plain words in `text`, 0 to 1: high for sentences, low for tables and code."""
     words = text.split()
     return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
 

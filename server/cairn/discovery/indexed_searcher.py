@@ -1,4 +1,4 @@
-"""The searcher of the nine stages over real indexes."""
+"""The searcher of the discovery stages over real indexes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, table_of
-from cairn.retrieval.packages import packages_asked_about
+from cairn.retrieval.packages import package_relevance
 from cairn.retrieval.passages.ranking import Passage, rank_passages
 from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
@@ -27,36 +27,36 @@ from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20
-"""A search shows one passage a file; evidence wants a file's best few."""
+"""Unlike a search, which shows one passage a file, evidence needs the best few of a file."""
 
 
 @define(eq=False)
 class IndexedSearcher:
-    """Searches the given folders' indexes; remembers what it found, so that it can be shown as results."""
+    """Searches the indexes of folders, and keeps what it finds, so that this can be shown as results."""
 
     _folders: Sequence[str]
-    """The URIs of the folders that `readers` read, in the same order."""
+    """The URIs of the folders of `readers`, in the same order."""
     _readers: Sequence[IndexReader]
     _meaning: Meaning | None
     _settings: SearchSettings
     _cancelled: Callable[[], bool]
     _learned: Mapping[int, Learned]
-    """That of `rank`."""
+    """The argument `learned` of `rank`."""
     places: ChunkFilter = field(default=EVERYTHING, kw_only=True)
-    """What is found lies there."""
+    """Limits all searches."""
     everywhere: bool = field(default=False, kw_only=True)
-    """Whether all collections are ranked, whichever are searched first."""
+    """Whether to rank all collections, whichever are searched first."""
 
     without_vectors: bool = field(default=False, init=False)
-    """Whether meaning was to be compared and could not be."""
+    """Whether vectors were needed for a comparison and missing."""
     found: dict[str, Ranked] = field(factory=dict, init=False)
     """Every passage found so far by `doc_id`, with its best score."""
     _only: ChunkFilter | None = field(default=None, init=False)
-    """What is ranked, once something was searched."""
+    """The filter of the ranking, from the first search on."""
     _rankings: dict[tuple[str, ...], Ranking] = field(factory=dict, init=False)
     _full_score: float = field(default=0.0, init=False)
     _first: Ranking | None = field(default=None, init=False)
-    """The ranking by the question that was searched first."""
+    """The ranking for the query of the first search."""
 
     @cached_property
     def _vocabulary(self) -> IndexVocabulary:
@@ -64,17 +64,17 @@ class IndexedSearcher:
 
     @property
     def whole(self) -> bool:
-        """Whether every leg of every search answered, within its time."""
+        """Whether every leg of every search finished in time."""
         return all(
             ranking.problem is None and not ranking.legs.broken_off for ranking in self._rankings.values()
         )
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """As `Searcher` says; all queries are ranked in one pass.
+        """Search as in `Searcher`, with one ranking for all queries.
 
-        Scores are shares of the best score of the question that was searched first, since the stages' thresholds expect
-        the best passages near 1. The collections that are searched first are all that is ranked; of these a later search
-        asks for some, and scores of different collections are comparable.
+        Scores are relative to the best score for the first query of the first search, because the stages'
+        thresholds expect the best passages near 1. Only the collections of the first search are ranked; later
+        searches select from these, and scores of different collections are comparable.
         """
         if not queries:
             return []
@@ -100,7 +100,7 @@ class IndexedSearcher:
         return found
 
     def _introductions(self, collections: Sequence[str]) -> list[ScoredChunk]:
-        """The chunks that introduce what the question asks for an overview of: it may be in hundreds that hold its name."""
+        """Return the chunks that introduce the subject of an overview."""
         found = self.strength.introductions if self.strength else ()
         chunks = [
             self._scored(Ranked(folder, stored, self._full_score, "hybrid", ())) for folder, stored in found
@@ -114,7 +114,7 @@ class IndexedSearcher:
         ranking = self._rankings[queries] = rank(
             self._readers,
             [
-                evolve(query, for_evidence=True, asked_as=every[0].wording if number else "")
+                evolve(query, for_evidence=True, original_wording=every[0].wording if number else "")
                 for number, query in enumerate(every)
             ],
             self._meaning,
@@ -130,18 +130,16 @@ class IndexedSearcher:
             self._full_score = float(ranking.values.max(initial=0.0))
         return ranking
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """As `Searcher` says."""
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
         if not query.strip():
             return {}
-        asked = understand(query, vocabulary=self._vocabulary, settings=self._settings)
-        every = packages_asked_about(self._readers, asked, table_of(self._meaning))
+        understood = understand(query, vocabulary=self._vocabulary, settings=self._settings)
+        every = package_relevance(self._readers, understood, table_of(self._meaning))
         relevance = {name: value for packages in every for name, value in packages.by_project.items()}
         projects = {name: name.rpartition("-")[0] for name in collections}
         return {name: relevance[project] for name, project in projects.items() if project in relevance}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
-        """For each of `chunks`, up to `window` chunks before and after it in its file, in file order, scores 0."""
         results = [self.found[chunk.doc_id] for chunk in chunks]
         return [
             [self._scored(Ranked(result.folder, stored, 0.0, "keyword", ())) for stored in around]
@@ -149,7 +147,6 @@ class IndexedSearcher:
         ]
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """float32[n, dimension] of unit length by the model, zeros for a chunk that has none yet."""
         if not isinstance(self._meaning, ModelMeaning):
             return None
         embedder = self._meaning.embedder
@@ -165,12 +162,11 @@ class IndexedSearcher:
         return rows
 
     def passages(self) -> Sequence[Passage]:
-        """As `Searcher` says."""
         return self._passages[0]
 
     @property
     def strength(self) -> Strength | None:
-        """What the passages show of the question; None where nothing was found."""
+        """How strongly the passages answer the question; None if nothing was found."""
         return self._passages[1]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The one order in which equally good chunks stand, so that a run can be repeated."""
+"""The order of equally good chunks, so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from cairn.protocol.evidence import ScoredChunk
 
 
 def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:
-    """Where a chunk stands: collection, folder, path, position in the file, identity."""
     metadata = chunk.metadata
     return chunk.collection, metadata.folder, metadata.file_path, metadata.chunk_index, chunk.doc_id
 
 
 def best_first(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """By score, highest first; equals by `place`."""
+    """Sort by score, highest first, and equal scores by `place`."""
     return sorted(chunks, key=lambda chunk: (-chunk.score, place(chunk)))
 
 
 def merge(chunks: Iterable[ScoredChunk]) -> list[ScoredChunk]:
-    """`best_first`, each `doc_id` once, with the best score it was found with."""
+    """Sort as `best_first`, with each `doc_id` once, at its best score."""
     merged: dict[str, ScoredChunk] = {}
     for chunk in best_first(chunks):
         merged.setdefault(chunk.doc_id, chunk)

@@ -1,4 +1,4 @@
-"""Candidates for evidence: whole sentences that read as statements, with the lines they stand on."""
+"""Candidates for evidence: whole sentences that read as statements, with their lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cairn.text.paragraphs import Paragraph, read_paragraphs
 from cairn.text.verbatim import lines_of
 
 MIN_WORD_SHARE = 0.7
-"""Share of words that must hold letters and no code punctuation; below it a "sentence" is data or code."""
+"""Share of words that must have letters and no code punctuation; below it, text is data or code."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE_WORD = re.compile(r"[{}=;]|\w\(\w*\)?,|\A[<>|&+/\\^~@$%-]+\Z")
@@ -36,28 +36,27 @@ _LEANING = re.compile(
 
 @frozen
 class Passage:
-    """A piece of a chunk that can be quoted: it stands on the lines `[first, last)` of the chunk."""
+    """A piece of a chunk that can be quoted, on the lines `[first, last)` of the chunk."""
 
     text: str
     first: int
     last: int
     leaning: bool = False
-    """Whether it says less when quoted alone: it starts from the sentence before ("This …", "However, …"),
+    """Whether it loses meaning when quoted alone: it refers to the sentence before ("This …", "However, …"),
     only points elsewhere ("See …"), or is the beginning of a longer quotation."""
     head: str = ""
-    """The part of `text` that is a definition's head."""
+    """The definition's head in `text`."""
 
 
 def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
-    """The sentences of a document's chunk, in order; lines count from the chunk's first."""
+    """Return the sentences of a document's chunk, in order, with lines counted from the chunk's first."""
     return passages_of(read_paragraphs(enumerate(lines_of(content)), markdown), min_words)
 
 
 def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage]:
-    """The sentences of `blocks` that read as statements and can be cited, in order.
+    """Return the sentences of `blocks` that read as statements and can be cited, in order.
 
-    A sentence of fewer than `min_words` words is read on into those that follow it in its block, as long as
-    they are as short.
+    A sentence of fewer than `min_words` words is joined with the short ones after it in its block.
     """
     passages: list[Passage] = []
     for block in blocks:
@@ -83,7 +82,7 @@ def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) ->
 
 
 def reads_as_statement(text: str) -> bool:
-    """Whether `text` says something by itself: no question, no lead-in to what follows, no markup or code."""
+    """Return whether `text` is a complete statement, not a question, a lead-in, markup or code."""
     if (
         text.endswith(_LEAD_IN)
         or text.startswith(_COMMENT)

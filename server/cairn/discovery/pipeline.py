@@ -1,4 +1,4 @@
-"""All nine stages in a row: a question in, a prompt with evidence and citations out."""
+"""The pipeline of all nine stages, from a question to a prompt with evidence and citations."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
 _NEAREST_SHARE = 0.25
-"""Of the prompt's budget, for the nearest excerpts where nothing matches: a wrong refusal still shows where to look."""
+"""Share of the prompt's budget for the nearest excerpts if nothing matches, in case that is wrong."""
 _LEAST_COVERAGE = 0.5
-"""Of the question, for that: what holds less of it is not near."""
+"""Share of the question that these excerpts must cover to count as near."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
-"""What to ask back where none of the evidence stands in its file any more."""
+"""The question to the user if all evidence has left its files."""
 Judge = Callable[[Sequence[ScoredChunk]], Verdict | None]
-"""Looks at the chunks that were found, best first. Where its verdict is not to answer, the message is a question to be put
-to whoever asked, before the answer or, where nothing matches, instead of one."""
+"""Judges the chunks that were found, best first. If the verdict is not to answer, its message is a question
+to the user, before the answer or, if nothing matches, instead of it."""
 
 
 @define(kw_only=True)
 class Discovery:
-    """A question on its way through the stages (S1, `cursor_discover`): what is asked, and what was found so far."""
+    """A question on its way through the stages, with the results so far."""
 
     searcher: Searcher
     collections: Sequence[CollectionRef]
     query: str
     config: DiscoveryConfig
     count_tokens: TokenCounter
-    """Measures the prompt."""
+    """Counts the tokens of the prompt."""
     include: Sequence[str] | None = None
-    """Globs over collection names, as in `filter_collections`; so is `exclude`."""
+    """Globs over collection names for `filter_collections`, as is `exclude`."""
     exclude: Sequence[str] | None = None
     terms: QueryTerms | None = None
-    """What `compress_evidence` takes."""
+    """The argument of `compress_evidence`."""
     readme: Readme = Readme.FIRST
-    """What `promote_readme` takes."""
+    """The argument of `promote_readme`."""
     judge: Judge = lambda _: None
     folders: Sequence[str] = ()
     """The URIs of the searched folders."""
     lines_now: LinesNow | None = None
-    """With this, evidence that does not stand in its file any more is left out."""
+    """If given, evidence that is no longer in its file is left out."""
     check_cancelled: Callable[[], None] = lambda: None
-    """Called before each stage and before each focused search; what it raises ends the run."""
+    """Called before each stage and each focused search; an exception from it ends the run."""
     on_stage: Callable[[str, Discovery], None] = lambda *_: None
-    """Hears the name of each stage when it is done, and looks at what is known by then."""
+    """Called after each stage, with its name and the results so far."""
 
     metrics: DiscoveryMetrics = field(init=False, factory=DiscoveryMetrics)
     chunks: tuple[ScoredChunk, ...] = field(init=False, default=())
@@ -79,16 +79,18 @@ class Discovery:
     _started: float = field(init=False, factory=time.perf_counter)
 
     def run(self) -> Discovery:
-        """Go through all stages; what was found then is the answer."""
+        """Run all stages, and return self with the results."""
         query, config = self.query, self.config
-        # The prompt that is chosen was counted before.
+        # The chosen prompt was counted before.
         count_tokens = lru_cache(maxsize=None)(self.count_tokens)
         with self._stage("filter_collections"):
             refs = filter_collections(query, self.include, self.exclude, self.collections, config.filter)
             self._count(collections_searched=len(refs))
         with self._stage("score_collections"):
-            asked_about = self.searcher.asked_about(query, [ref.name for ref in refs])
-            scored = score_collections(content_words(query), refs, config.scoring, asked_about=asked_about)
+            package_relevance = self.searcher.package_relevance(query, [ref.name for ref in refs])
+            scored = score_collections(
+                content_words(query), refs, config.scoring, package_relevance=package_relevance
+            )
         with self._stage("expand_queries_baseline"):
             queries = expand_queries_baseline(query, config.expansion)
             self._count(queries_generated=len(queries))
@@ -122,7 +124,7 @@ class Discovery:
                 config.render,
                 count_tokens,
                 query,
-                self._asked_instead,
+                self._question_instead,
                 self.excerpts,
                 self._warning,
             )
@@ -131,7 +133,7 @@ class Discovery:
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Around a stage: it is timed, and told of when it is done."""
+        """Time a stage, and report its end to `on_stage`."""
         self.check_cancelled()
         began = time.perf_counter()
         yield
@@ -145,23 +147,22 @@ class Discovery:
 
     @property
     def _question_back(self) -> str:
-        """What to ask back; "" where the verdict is to answer."""
+        """The question to the user; "" if the verdict is to answer."""
         verdict = self.verdict
         return verdict.message if verdict and verdict.action != Action.ANSWER else ""
 
     @property
-    def _asked_instead(self) -> str:
-        """What the prompt asks instead of answering; "" where its evidence leads."""
+    def _question_instead(self) -> str:
+        """The question that replaces the answer in the prompt; "" if the prompt has evidence."""
         refused = self.verdict and self.verdict.action == Action.NO_MATCH
         return self._question_back if refused or not (self.bullets or self.excerpts) else ""
 
     @property
     def _warning(self) -> str:
-        """What the prompt says of evidence that answers, but may not."""
+        """The prompt's warning about evidence that is perhaps not an answer."""
         return WEAK if self.verdict and self.verdict.message == WEAK else ""
 
     def _evidence(self) -> list[Bullet]:
-        """The bullets that are shown, whatever the verdict is, as far as they still stand in their files."""
         config, verdict = self.config, self.verdict
         if verdict and verdict.action == Action.NO_MATCH:
             return []
@@ -169,12 +170,12 @@ class Discovery:
             self.chunks, config.max_bullets, config.max_per_doc, config.compression, self.query, self.terms
         )
         if verdict and self._question_back and self.terms and len(verdict.candidates) <= 1:
-            # What was found may be about something else; of two candidates, each is called what was asked for.
+            # The evidence may be about something else; of two candidates, each has the name in the question.
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
         return bullets
 
     def _quotations(self) -> list[Excerpt]:
-        """The excerpts that fill the prompt's budget; the nearest few where they may be about something else."""
+        """Return the excerpts that fill the prompt's budget, or only the nearest few if nothing matches."""
         config, verdict = self.config.render, self.verdict
         if self.lines_now is None:
             return []
@@ -186,7 +187,7 @@ class Discovery:
 
 
 def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:
-    """The plan as the prompt has it: its sections lead where the question is what something is; elsewhere excerpts answer."""
+    """Return the prompt's plan: its sections lead if the question is what something is."""
     return plan if readme is Readme.FIRST or not excerpts else NO_PLAN
 
 

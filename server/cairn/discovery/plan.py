@@ -1,4 +1,4 @@
-"""Stage 8: bullets arranged into the sections of an answer."""
+"""Stage 8: arrange bullets in the sections of an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cairn.protocol.evidence import AnswerPlan, Bullet, Section
 from cairn.settings.discovery import AnswerPlanConfig, BulletCategory, SectionType
 
-# S1's titles. S1 has no section for what fits none of its six; without one, such evidence is lost.
+# The section for further evidence has the bullets that fit no other section, which would be lost otherwise.
 SECTIONS: dict[SectionType, tuple[BulletCategory, str]] = {
     SectionType.DEFINITION: (BulletCategory.DEFINITION, "📋 Definition"),
     SectionType.FEATURES: (BulletCategory.FEATURE, "✨ Key Features"),
@@ -21,13 +21,12 @@ SECTIONS: dict[SectionType, tuple[BulletCategory, str]] = {
 
 
 def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> AnswerPlan:
-    """The sections of `config.sections`, in that order, each with its best bullets (S1, stage 8).
+    """Return the sections of `config.sections`, in that order, each with its best bullets.
 
-    A section has at most `config.max_bullets_per_section` bullets and is left out below
-    `config.min_bullets_per_section`. What finds no place in a section of its own, for these reasons or
-    because its category has none, goes into the further evidence, which takes any number: the prompt's budget
-    decides there. Priorities count from 1 over the sections that are there. `total_bullets` and `sources`
-    speak of all bullets given; sources stand in the order in which the sections use them.
+    A section has at most `config.max_bullets_per_section` bullets, and is left out with fewer than
+    `config.min_bullets_per_section`. Bullets without a place for these reasons, or without a section for
+    their category, are further evidence, which has no limit but the prompt's budget. Priorities count the
+    sections from 1. `total_bullets` and `sources` cover all bullets; sources are in the order of first use.
     """
     by_category: defaultdict[BulletCategory, list[Bullet]] = defaultdict(list)
     ranked = sorted(bullets, key=lambda bullet: -bullet.score)

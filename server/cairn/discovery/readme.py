@@ -1,4 +1,4 @@
-"""Stage 6: a project's README speaks first, where the question is one that a README answers."""
+"""Stage 6: put a project's README first if the question is one that a README answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from cairn.workspace.collections import FileKind, file_kind
 def promote_readme(
     hits: Sequence[ScoredChunk], config: ReadmePromotionConfig, place: Readme = Readme.FIRST
 ) -> list[ScoredChunk]:
-    """`hits` with READMEs boosted, best first (S1, stage 6).
+    """Return `hits` with READMEs boosted, best first.
 
-    The score of a chunk whose file name matches one of `config.readme_patterns` (globs, in any case) is
-    multiplied by `config.readme_boost` and may exceed 1; with `config.always_top` such chunks come
-    before all others. `place` is what the question wants of READMEs (`cairn.retrieval.intent.readme_of`): with `RAISED` they are boosted
-    only, with `AS_IT_IS` the hits are sorted and nothing else. READMEs of tests and examples are never promoted.
+    `config.readme_boost` multiplies the score of a chunk whose file name matches one of
+    `config.readme_patterns` (globs, case-insensitive), which may then exceed 1; with `config.always_top` such
+    chunks come before all others. `place` is what the question needs (`cairn.retrieval.intent.readme_of`):
+    with `RAISED`, READMEs are only boosted; with `AS_IT_IS`, the hits are only sorted. READMEs of tests and
+    examples are never promoted.
     """
     if place is Readme.AS_IT_IS:
         return best_first(hits)

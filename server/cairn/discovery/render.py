@@ -1,4 +1,4 @@
-"""Stage 9: the plan as a prompt for a language model, within a budget of tokens."""
+"""Stage 9: render the plan as a prompt for a language model, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from cairn.discovery.plan import SECTIONS
 from cairn.protocol.evidence import AnswerPlan, Bullet, Excerpt, Section
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig, SectionType
 
-# The prompt's words are S1's (stage 9).
 TITLE = "Context from Vector Database"
 INSTRUCTIONS = (
     "Format the following information into a clear, concise answer. "
@@ -25,30 +24,30 @@ INSTRUCTIONS = (
 UNCITED_INSTRUCTIONS = (
     "Format the following information into a clear, concise answer. Organize by the sections provided."
 )
-"""S1's, without the sentence about citations, for prompts that carry none."""
+"""The instructions for prompts without citations."""
 EXCERPT_INSTRUCTIONS = (
     "Answer the question from these excerpts, the most useful first. Cite lines as [path#L1-L2]. "
     "If the excerpts do not hold the answer, say so."
 )
 ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
 CHARACTERS_PER_TOKEN = 4
-"""S1's estimate, for callers without a tokenizer."""
+"""The estimate for callers without a tokenizer."""
 
 NEAREST_INSTRUCTIONS = (
     "There is no clear evidence for this question here; these are only the nearest excerpts. "
     "If they do not hold the answer, say so, and ask the user:"
 )
 BULLETS_SHARE = 0.4
-"""Of the budget, for sections where excerpts follow: an overview has a few sentences of each."""
+"""Share of the budget for sections if excerpts follow: an overview has a few sentences of each."""
 _QUESTION_SHARE = 4
-"""A longer question than a quarter of the budget is cut: the evidence matters more."""
+"""A question is cut to a quarter of the budget, because the evidence matters more."""
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 TokenCounter = Callable[[str], int]
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of `text` by S1's rule of four characters each, rounded up."""
+    """Return the tokens of `text` by the rule of four characters each, rounded up."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
@@ -62,18 +61,17 @@ def render_llm_prompt(
     excerpts: Sequence[Excerpt] = (),
     warning: str = "",
 ) -> str:
-    """The prompt for `plan`, never more than `config.max_prompt_tokens` by `count_tokens` (S1, stage 9).
+    """Return the prompt for `plan`, of at most `config.max_prompt_tokens` by `count_tokens`.
 
-    The plan's sections lead, then come the `excerpts`, in their order. Over the budget whole bullets are left out, the lowest
-    scored first, and sections and sources that lose their last bullet; bullets take at most 0.4 of the budget where there
-    are excerpts. Of these the last are left out. The counts in the prompt are of what it holds. When nothing fits, the
-    prompt says how many pieces were found; when that does not fit either, or there is no evidence, it is empty.
+    The plan's sections lead, then come the `excerpts` in order. Over the budget, whole bullets are left out,
+    lowest scores first, with the sections and sources that lose their last bullet; if there are excerpts,
+    bullets take at most 0.4 of the budget, and the last excerpts are left out. The prompt's counts are of
+    what it has. If nothing fits, the prompt says how many pieces were found; if that does not fit either, or
+    there is no evidence, it is empty.
 
-    `warning` is what to know of the excerpts where they answer.
-    `ask` is a question to put to the user instead of an answer, where there is no evidence or only excerpts that may be
-    about something else. `bullets` are shown, as one
-    section, only where neither the plan nor an excerpt is. `query` is put before the instructions: S1's prompt leaves it
-    out, and a model would not know what to answer.
+    `ask` is a question to put to the user instead of an answer, if there is no evidence or only excerpts that
+    may be about something else; `warning` is a remark about excerpts that answer. `bullets` are shown, as one
+    section, only if there are neither sections nor excerpts. `query` comes before the instructions.
     """
     sections = plan.sections
     if bullets and not sections and not excerpts:
@@ -87,7 +85,7 @@ def render_llm_prompt(
         return _written(_content(kept, excerpts[:quoted], config, query, ask, warning), config.format_style)
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
-        """The most pieces, of so many possible ones, with which the prompt takes up to so many tokens."""
+        """Return the most of `possible` pieces with which the prompt takes at most `tokens`."""
         if not possible or count_tokens(prompt(possible)) <= tokens:
             return possible
         counts = range(1, possible)
@@ -110,13 +108,13 @@ def render_llm_prompt(
 
 
 def _shortened(query: str, config: PromptRenderConfig) -> str:
-    """The question, cut where it would take more than its share of the budget."""
+    """Return the question, cut if it would take more than its share of the budget."""
     query, characters = query.strip(), CHARACTERS_PER_TOKEN * config.max_prompt_tokens // _QUESTION_SHARE
     return query if len(query) <= characters else query[: max(0, characters - 1)] + "…"
 
 
 def _best_first(sections: Sequence[Section]) -> list[tuple[int, int]]:
-    """The places (section, bullet) of all bullets, best first; of equals, the first in the plan."""
+    """Return the places (section, bullet) of all bullets, best first, equal ones in the plan's order."""
     scores = {
         (s, b): bullet.score for s, section in enumerate(sections) for b, bullet in enumerate(section.bullets)
     }
@@ -134,7 +132,7 @@ def _keep(sections: Sequence[Section], places: Set[tuple[int, int]]) -> list[Sec
 
 
 def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
-    """Each source id, in order of first use, with the citations of its bullets that know their lines."""
+    """Return each source id, in order of first use, with the citations of its bullets that have lines."""
     sources: dict[str, dict[str, None]] = {}
     for section in sections:
         for bullet in section.bullets:
@@ -152,7 +150,7 @@ def _content(
     ask: str = "",
     warning: str = "",
 ) -> dict[str, Any]:
-    """What the prompt says, at least one bullet or excerpt: its JSON layout."""
+    """Return the content of the prompt, in the layout of JSON, for at least one bullet or excerpt."""
     content: dict[str, Any] = {}
     sources = _sources(sections)
     if sections:
@@ -182,14 +180,13 @@ def _content(
 def _quoted(excerpt: Excerpt, config: PromptRenderConfig) -> dict[str, Any]:
     quoted: dict[str, Any] = {"citation": excerpt.citation}
     if excerpt.symbol and excerpt.symbol not in excerpt.text:
-        quoted["within"] = excerpt.symbol  # the head of a long definition is not shown with each of its parts
+        quoted["within"] = excerpt.symbol  # the head of a long definition is not in each of its parts
     if config.include_metadata:
         quoted |= {"reason": excerpt.reason, "score": round(excerpt.score, 2)}
     return quoted | {"language": excerpt.language, "text": excerpt.text}
 
 
 def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
-    """The excerpt as the prompt shows it."""
     quoted = _quoted(excerpt, config)
     if config.format_style is FormatStyle.JSON:
         return json.dumps(quoted, ensure_ascii=False) + ", "
@@ -197,7 +194,7 @@ def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
 
 
 def frame(config: PromptRenderConfig, query: str, warning: str = "") -> str:
-    """What the prompt says beside its excerpts, where it has no sections."""
+    """Return the prompt's text besides its excerpts, if it has no sections."""
     content = _content((), (), config, _shortened(query, config), warning=warning)
     return _written(content, config.format_style) + "## Excerpts\n\n"
 
@@ -213,8 +210,6 @@ def _evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:
 
 @frozen
 class _StyleMarks:
-    """What stands before each part of a text."""
-
     title: str = ""
     heading: str = ""
     subheading: str = ""
@@ -225,7 +220,7 @@ _MARKS = {FormatStyle.MARKDOWN: _StyleMarks("# ", "## ", "### ", "- "), FormatSt
 
 
 def _written(content: dict[str, Any], style: FormatStyle) -> str:
-    """The content as one JSON object, as Markdown, or as the same lines without its marks."""
+    """Return the content as one JSON object, as Markdown, or as the same lines without Markdown's marks."""
     if style is FormatStyle.JSON:
         return json.dumps(content, ensure_ascii=False)
     marks, parts = _MARKS[style], []
@@ -271,7 +266,7 @@ def _code_block(excerpt: dict[str, Any], marks: _StyleMarks) -> str:
 
 
 def fence_for(text: str) -> str:
-    """Backticks enough that no line of `text` ends the block."""
+    """Return a fence of backticks that no line of `text` closes."""
     runs = [len(match) for match in _FENCE.findall(text)]
     return "`" * max([3, *(run + 1 for run in runs)])
 

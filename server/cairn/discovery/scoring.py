@@ -1,4 +1,4 @@
-"""Stage 2: which collections deserve the deeper search."""
+"""Stage 2: score the collections for the deeper search."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from types import MappingProxyType
 from cairn.protocol.evidence import CollectionRef
 from cairn.settings.discovery import ScoringConfig
 
-# All numbers and words below are S1's (stage 2).
 BOOST_TERMS = ("docs", "source", "api", "sdk", "core")
 IMPORTANT_TAGS = ("documentation", "code", "api")
 STARTS_WITH_BOOST = 1.5
 FULL_SIZE = 1_000_000
-"""Vectors at which a collection's size counts in full."""
+"""Number of vectors from which on a collection's size counts in full."""
 
 
 def score_collections(
@@ -23,19 +22,23 @@ def score_collections(
     collections: Sequence[CollectionRef],
     config: ScoringConfig,
     now: datetime | None = None,
-    asked_about: Mapping[str, float] = MappingProxyType({}),
+    package_relevance: Mapping[str, float] = MappingProxyType({}),
 ) -> list[tuple[CollectionRef, float]]:
-    """Each collection with its score, best first, equals by name (S1, stage 2).
+    """Return each collection with its score, best first, equal ones by name.
 
-    The score is the weighted sum of three signals: how many query terms the name holds, how many of
-    `BOOST_TERMS` it holds, and the mean of size, recency and tags. `now` is the moment recency is
-    measured from, the current time when absent. Times without a zone are taken as UTC. To this `config.evidence_weight`
-    times `asked_about` is added: by name, how much the question is about the collection's package, 0 to 1.
+    The score is the weighted sum of three signals, the share of query terms in the name, the share of
+    `BOOST_TERMS` in it, and the mean of size, recency and tags, plus `config.evidence_weight` times
+    `package_relevance`: by name, how much the question is about the collection's package, 0 to 1. `now` is
+    the time for recency, by default the current time. Times without a zone are UTC.
     """
     moment = now or datetime.now(UTC)
     terms = [term.lower() for term in query_terms if term]
     scored = [
-        (ref, _score(ref, terms, config, moment) + config.evidence_weight * asked_about.get(ref.name, 0.0))
+        (
+            ref,
+            _score(ref, terms, config, moment)
+            + config.evidence_weight * package_relevance.get(ref.name, 0.0),
+        )
         for ref in collections
     ]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0].name))
@@ -55,7 +58,7 @@ def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now:
 
 
 def _name_match(name: str, terms: Sequence[str]) -> float:
-    """Share of the terms within the name, times 1.5 when the name starts with one of them."""
+    """Return the share of the terms in the name, times 1.5 if the name starts with one of them."""
     if not terms:
         return 0.0
     share = sum(term in name for term in terms) / len(terms)
@@ -63,8 +66,8 @@ def _name_match(name: str, terms: Sequence[str]) -> float:
 
 
 def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
-    """`exp(-days / decay_days)` of whole days, as in S1, so that the same question has the same answer twice: 1 for today or
-    later, 0 for a collection without a time."""
+    """Return `exp(-days / decay_days)` of whole days, so that answers repeat: 1 for today, 0 without a
+    time."""
     if not updated_at:
         return 0.0
     days = days_since(updated_at, now)
@@ -74,7 +77,7 @@ def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
 
 
 def days_since(updated_at: str | None, now: datetime) -> int:
-    """Whole days from then to `now`; 0 for a later time, and for none."""
+    """Return whole days from then to `now`; 0 for a later time, and for none."""
     return max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days) if updated_at else 0
 
 

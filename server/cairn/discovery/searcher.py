@@ -1,4 +1,4 @@
-"""The searcher that two of the stages need."""
+"""The interface of the searcher for the two stages that search."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from cairn.retrieval.passages.ranking import Passage
 
 
 class Searcher(Protocol):
-    """What the two searching stages need of the engine."""
-
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
+        """Return the best `k` chunks of the named collections for each query, best first, with scores 0 to 1.
 
         The first query is the question, the others are variations of it.
         """
 
-    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
-        """For collections of packages how much the question is about the package, 0 to 1; others are left out."""
+    def package_relevance(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+        """Return how much the question is about the package of each collection that has one, 0 to 1."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
-        """For each of `chunks`, up to `window` chunks before and after it in its file, in file order."""
+        """Return for each chunk up to `window` chunks before and after it in its file, in order."""
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
-        """float32[n, dimension] of unit length, zeros for a chunk that has none; None where nothing has any."""
+        """Return float32[n, dimension] of unit length, zeros for a chunk without a vector; None without
+        any."""
 
     def passages(self) -> Sequence[Passage]:
-        """The lines that answer the question that was searched first, best first; none before a search."""
+        """Return the lines that answer the first query of the first search, best first."""

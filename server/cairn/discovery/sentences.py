@@ -1,10 +1,10 @@
-"""Where sentences end in technical text, with exact offsets: sentencex behind a mask.
+"""Splits technical text into sentences, with exact offsets: sentencex behind a mask.
 
-sentencex (Wikimedia, 300 languages) knows prose, not code. What ends no sentence is masked before, letter for
-letter, so that its offsets hold: code spans, addresses, brackets, dotted names, ellipses in mid-sentence.
-Paragraphs of `tests/data/sentences_held_out.tsv` (79, real documentation, unseen) split without a mistake:
-sentencex 1.0.32 alone 70, behind this mask 73; nupunkt 0.8.0 72, syntok 1.4.4 66, blingfire 0.1.8 68, pySBD 0.3.4
-(last release 2021, thirty times slower) 73.
+sentencex (Wikimedia, 300 languages) knows prose, not code. The mask replaces text that ends no sentence,
+letter for letter, so that offsets remain: code spans, addresses, brackets, dotted names, ellipses in
+mid-sentence. Of 79 unseen paragraphs of real documentation (`tests/data/sentences_held_out.tsv`), these were
+split without a mistake: sentencex 1.0.32 alone 70, behind this mask 73; nupunkt 0.8.0 72, syntok 1.4.4 66,
+blingfire 0.1.8 68, pySBD 0.3.4 (last release 2021, thirty times slower) 73.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sentencex
 from cairn.text.words import is_stopword
 
 _LANGUAGE = "en"
-"""Languages differ in their abbreviations; those that technical Portuguese uses are masked."""
+"""Languages differ in their abbreviations; the mask covers those of technical Portuguese."""
 _ABBREVIATIONS = (
     "approx ca cf cr dr e.g eg eq fig i.e ie incl lit max min n.b p.ex pp prof resp sr sra st vs viz"
 )
@@ -31,7 +31,8 @@ _OPAQUE = re.compile(
     r"|\bhttps?://[^\s<>]*[^\s<>.,;:!?)\]'\"*]"
 )
 _NAME = re.compile(
-    r"(?:(?<!\.)\.)?(?<!\w)(?!(?:\w\.)+\w?(?!\w))\w+(?:[./_:-]+\w+)+|(?<!\.)\.\w+|(?<!\w)[a-z]+[A-Z]\w*|(?<!\w)\w+\(\)?"
+    r"(?:(?<!\.)\.)?(?<!\w)(?!(?:\w\.)+\w?(?!\w))\w+(?:[./_:-]+\w+)+|(?<!\.)\.\w+|(?<!\w)[a-z]+[A-Z]\w*"
+    r"|(?<!\w)\w+\(\)?"
 )
 """Versions, file names, identifiers and calls; not `e.g.`."""
 _INSIDE = re.compile(
@@ -48,16 +49,16 @@ _QUOTE = re.compile(r"[\"“”«»]")
 _WORD_START = re.compile(r"(?:(?<=[\s(\[])|\A)\S")
 _BRACKET = re.compile(r"[()]")
 _CANDIDATE = re.compile(r"[.!?…][)\]\"'”’»*_`]*\s+\S|[^\x00-\u2fff]")
-"""A mark that may end a sentence with something behind it; scripts without spaces have marks of their own."""
+"""A mark that may end a sentence, with something after it; scripts without spaces have marks of their own."""
 _ADDENDUM = re.compile(r"[(\[]\S*[)\]]|[^\w`]+")
-"""What says nothing by itself and belongs to the sentence before it: an emoji, `(#12)`."""
+"""Text without meaning of its own that belongs to the sentence before it: an emoji, `(#12)`."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """The sentences of one paragraph as offsets `(start, end)`, without the whitespace between them.
+    """Return the sentences of one paragraph as offsets `(start, end)`, without the whitespace between them.
 
-    A full stop inside a word, a code span, an address or brackets ends nothing, nor does one after an
-    abbreviation. What stands after the last full stop is a sentence too.
+    A full stop inside a word, a code span, an address or brackets, or after an abbreviation, ends no
+    sentence. The text after the last full stop is a sentence too.
     """
     if not _CANDIDATE.search(text):
         return [span] if (span := _trim(text, 0, len(text))) else []
@@ -74,7 +75,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _masked(text: str) -> str:
-    """`text`, as long as it is, with letters for all that ends no sentence."""
+    """Return a text of the same length with letters in the place of all that ends no sentence."""
     masked = list(_SPACE.sub(" ", text))
     opaque = bytearray(len(text))
     for start, end in _opaque_spans(text):
@@ -111,7 +112,7 @@ def _opaque_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _enclosed(text: str, opaque: bytearray) -> bytearray:
-    """`opaque`, and 1 for each character inside a balanced pair of round brackets."""
+    """Return `opaque` with 1 also for each character inside a balanced pair of round brackets."""
     inside = bytearray(opaque)
     opened: list[int] = []
     for bracket in _BRACKET.finditer(text):

@@ -1,4 +1,4 @@
-"""Checks every citation against the files as they are now: an index, however fresh, is of a moment ago."""
+"""Checks every citation against the files as they are now, because any index is slightly out of date."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from cairn.protocol.evidence import Bullet
 from cairn.text.verbatim import stands_in
 
 LinesNow = Callable[[str], Sequence[str] | None]
-"""From a file's URI to its lines, with unsaved changes; None where it is gone."""
+"""Returns the lines of the file with a URI, with unsaved changes; None if it is gone."""
 
 
 def verified(bullets: Sequence[Bullet], lines_now: LinesNow) -> list[Bullet]:
-    """Those of the bullets whose text still stands in the file, each citing the lines where it stands.
+    """Return the bullets whose text is still in the file, each with its current lines.
 
-    Text that has moved is cited where it is now, at the place nearest to where it was. A bullet without lines only
-    needs its file to hold the text.
+    Text that has moved is cited at the nearest place. Without lines, a bullet's file only needs its text.
     """
     files = {uri: lines_now(uri) for uri in dict.fromkeys(bullet.uri for bullet in bullets)}
     found = (_found(bullet, files[bullet.uri]) for bullet in bullets)

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable
 
 from cairn.text.identifiers import identifier_words
-from cairn.text.runs import Remembered, ascii_runs
+from cairn.text.runs import RunCache, ascii_runs
 
 CONTINUES = "##"
 """The prefix of a piece that continues a word."""
@@ -40,7 +40,7 @@ class WordPieces:
                 self._starting[piece] = (number,)
         self._longest = max(map(len, (*self._starting, *self._continuing)), default=0)
         self._pieces_of = functools.lru_cache(most_remembered)(self._cut_up)
-        self._ids_of_run = Remembered(self._ids_of, _MOST_RUNS)
+        self._ids_of_run = RunCache(self._ids_of, _MOST_RUNS)
 
     def ids(self, text: str, limit: int) -> list[int]:
         """Return the first `limit` ids of the words of `text`; text outside all pieces has none."""

@@ -1,4 +1,4 @@
-"""What belongs to one line of a file: the definition around it, who calls that and what it calls, and what is related."""
+"""Collects what belongs to a line of a file: its definition, callers, callees and related passages."""
 
 from __future__ import annotations
 
@@ -15,35 +15,32 @@ from cairn.index.store.deadline import Cancelled, never
 from cairn.protocol.references import ReferenceDirection
 
 _REFERENCES = 40
-"""As many as somebody looks through beside the code; `complete` says whether there are more."""
+"""Limit of the references in each direction; `complete` says whether there are more."""
 _RELATED = 12
 _WHOLE_LINES = 100
-"""A longer definition is about many things: what is related is asked for of the line alone, which halves the slowest panels."""
+"""A longer definition has many topics. Passages related to the line alone are shown for it, which halves the
+time of the slowest panels."""
 
 
 @frozen
 class AroundLine:
-    """What belongs to one line."""
-
     line: int
-    """0-based."""
     definition: OutlineEntry | None
-    """The innermost definition or heading around it, in the text that is shown; None at the top level."""
+    """The innermost definition or heading around the line, in the shown text; None at the top level."""
     users: protocol.ReferencesAnswer | None
-    """Who calls the definition or, where it is not called, uses it; None where no references are known of it."""
+    """Callers of the definition, or its uses if it cannot be called; None without known references."""
     callees: protocol.ReferencesAnswer | None
-    """What it calls."""
     related: tuple[protocol.SearchResult, ...]
     problem: str
-    """Why nothing related is shown, "" where that is not so."""
+    """Why `related` is empty; "" without an error."""
     is_stale: bool
-    """Whether the file has changed since it was indexed: lines of it in the references are as they were then."""
+    """Whether the file has changed since it was indexed. References still show the indexed lines."""
 
 
 def around_line(
     engine: Engine, file: FilePage, line: int, cancelled: Cancelled = never, *, front: str
 ) -> AroundLine:
-    """What belongs to a line of the file. Raises InvalidRequestError for a line that it does not have."""
+    """Return what belongs to a 0-based line. Raise InvalidRequestError if the file does not have it."""
     page = file.page
     if not 0 <= line < page.text.count("\n") + 1:
         raise InvalidRequestError("line", f"{page.path} has no line {line + 1}")
@@ -52,27 +49,23 @@ def around_line(
     indexed = _as_indexed(folder, file, definition) if definition else None
     users = callees = None
     if indexed is not None and indexed.has_references:
-        place = (
-            protocol.TextDocument(file.uri),
-            protocol.Position(indexed.line, indexed.character),
-        )
-        users_of = ReferenceDirection.CALLERS if indexed.is_called else ReferenceDirection.USES
+        place = protocol.TextDocument(file.uri), protocol.Position(indexed.line, indexed.character)
 
-        def asked(direction: ReferenceDirection) -> protocol.ReferencesAnswer:
+        def references(direction: ReferenceDirection) -> protocol.ReferencesAnswer:
             params = protocol.ReferencesParams(None, *place, direction=direction, limit=_REFERENCES)
             found: protocol.ReferencesAnswer = answer(
                 engine, "references", params, cancelled, front=front, as_json=False
             )
             return found
 
-        users = asked(users_of)
-        callees = asked(ReferenceDirection.CALLEES) if indexed.is_called else None
+        users = references(ReferenceDirection.CALLERS if indexed.is_called else ReferenceDirection.USES)
+        callees = references(ReferenceDirection.CALLEES) if indexed.is_called else None
     related, problem = _related(engine, file, indexed or definition, line, cancelled, front)
     return AroundLine(line, definition, users, callees, related, problem, page.changed)
 
 
 def _as_indexed(folder: Folder, file: FilePage, definition: OutlineEntry) -> OutlineEntry | None:
-    """The definition in the outline of the text that was indexed; None where that has none of its name and kind."""
+    """Return the nearest definition of the same name and kind in the indexed text; None if there is none."""
     if not file.page.changed:
         return definition
     alike = [
@@ -91,7 +84,7 @@ def _related(
     cancelled: Cancelled,
     front: str,
 ) -> tuple[tuple[protocol.SearchResult, ...], str]:
-    """What is related to the definition, or to the line where there is none or it is long; and why there is nothing."""
+    """Return passages related to the definition, or to the line if that is missing or long; and an error."""
     lines = protocol.whole_lines(line, line + 1)
     if definition is not None and definition.has_references:
         whole = protocol.whole_lines(definition.start_line, definition.end_line)

@@ -1,4 +1,4 @@
-"""What the indexes of the open folders lack, and why one of them may be empty: for the status and for every answer."""
+"""Says, for the status and every answer, what the indexes of the open folders lack and why one is empty."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
 _MOST_COMMITS = 3
-"""Commits that a sentence names; nobody reads more of them."""
 _HASH_CHARS = 8
 _MOST_ENTRIES = 1_000
-"""Files and directories that are looked at to name the rule; they are read again with every answer of an empty index."""
+"""The limit of files and directories in a scan for the rule, which every answer from an empty index makes."""
 
 
 def index_state(folders: Sequence[Folder], shown: Iterable[str] = ()) -> protocol.IndexState:
-    """How complete the indexes are, taken together. `shown` are URIs of the folders of what is shown, best first."""
+    """Return how complete all indexes are. `shown` are the folder URIs of the results, best first."""
     facts = [folder.reader.facts() for folder in folders]
     revisions = tuple(revision for folder in folders if (revision := folder.revision) is not None)
+    remarks = [folder.remark for folder in folders if folder.revision is not None]
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
         complete=bool(facts) and all(f.complete for f in facts),
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
         revisions=revisions,
-        source=" ".join(filter(None, [_source(revisions, shown), *_remarks(folders)])),
+        source=" ".join(filter(None, [_source(revisions, shown), *remarks])),
     )
 
 
 def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str:
-    """The commits that an answer is about, as a sentence. It names few: those of the folders that are `shown` come first."""
+    """Return a sentence that names the commits an answer is from, those of the `shown` folders first."""
     if not revisions:
         return ""
     places = {uri: place for place, uri in enumerate(dict.fromkeys(shown))}
@@ -45,20 +45,15 @@ def _source(revisions: Sequence[protocol.Revision], shown: Iterable[str]) -> str
     return f"From the team's index: {'; '.join(named[:_MOST_COMMITS])}{more}."
 
 
-def _remarks(folders: Sequence[Folder]) -> list[str]:
-    """What the team's index lacks for this answer."""
-    return [folder.remark for folder in folders if folder.revision is not None]
-
-
 def _commit(revision: protocol.Revision) -> str:
-    """`gson, main at 1a2b3c4d, 3 commits behind this folder`."""
+    """Return a text such as `gson, main at 1a2b3c4d, 3 commits behind this folder`."""
     behind = f"{revision.behind:,} commit{'' if revision.behind == 1 else 's'}" if revision.behind else ""
     at = f"{revision.repository}, {revision.ref} at {revision.commit[:_HASH_CHARS]}"
     return f"{at}, {behind} behind this folder" if behind else at
 
 
 def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:
-    """What is not done yet in some folder, in the protocol's words."""
+    """Return what some folder still lacks, in the words of the protocol."""
     lacks = {
         "files": any(not f.scanned for f in facts),
         "vectors": any(f.scanned and not f.complete for f in facts),
@@ -72,7 +67,7 @@ def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, .
 
 
 def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:
-    """Why nothing is indexed, for each folder all of whose files a rule leaves out."""
+    """Return, for each folder whose files are all excluded by a rule, a sentence with the reason."""
     empty = [
         folder
         for folder, f in zip(folders, facts, strict=True)
@@ -83,18 +78,20 @@ def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:
 
 def _why_empty(folder: Folder) -> str:
     rules, report, directories = FileRules(folder.root, folder.settings().index), ScanReport(), count()
-    for _ in scan(
-        folder.root,
-        rules,
-        report,
-        stop=lambda: next(directories) + report.skipped.total() > _MOST_ENTRIES,
-    ):
+
+    def is_enough() -> bool:
+        return next(directories) + report.skipped.total() > _MOST_ENTRIES
+
+    for _ in scan(folder.root, rules, report, stop=is_enough):
         pass
     if not report.examples:
         return ""
-    # A rule of the workspace says more than one of Cairn's own, such as that of `.git`.
+    # A rule of the workspace explains more than a built-in one, such as the rule for `.git`.
     path, decision = max(
         (first for first, *_ in report.examples.values()),
         key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule]),
     )
-    return f"Nothing is indexed in {folder.label}: {path.removesuffix('/')} and the rest are left out, {decision.explanation}."
+    example = path.removesuffix("/")
+    return (
+        f"Nothing is indexed in {folder.label}: {example} and the rest are left out, {decision.explanation}."
+    )

@@ -1,4 +1,4 @@
-"""Answers `cairn/context`: from a place in a document to what belongs to it, and to a text for a language model."""
+"""Answers `cairn/context`: collects what belongs to a place in a document, as passages and as a prompt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cairn.context.passages import Grouped, passage_item, related_passages, with
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
-from cairn.engine.folders import Folder, path_of_uri, places_of_uri
+from cairn.engine.folders import path_of_uri, places_of_uri
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, lines_of_range, shared_names, table_for
 from cairn.engine.request import Attempt
@@ -37,37 +37,36 @@ from cairn.index.references.model import Place
 from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
-from cairn.retrieval.referring import definitions_around
+from cairn.retrieval.referrals import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
 from cairn.text.verbatim import lines_with_ends
-from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
+from cairn.workspace.builtin_rules import is_private_key, may_contain_secrets
 from cairn.workspace.collections import file_kind
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500
-"""Characters of a passage beside its text, about: path, titles, reasons."""
+"""Estimated characters of a passage's fields other than its text, such as path, titles and reasons."""
 
 
 def context(
     workspace: OpenWorkspace, params: protocol.ContextParams
 ) -> protocol.ContextAnswer | Attempt[protocol.ContextAnswer]:
-    """`cairn/context`; with a query, also why a leg of its search failed, if one did.
+    """Answer `cairn/context`. With a query, the Attempt also says why a leg of its search failed.
 
-    Raises InvalidRequestError for a document that is not indexed and whose text is not given, and QueryCancelledError
-    soon after the request was cancelled.
+    Raise InvalidRequestError for a document that is neither indexed nor sent as text.
     """
     started = time.perf_counter()
     request = _ContextRequest(workspace, params)
     place = request.place
     placed = time.perf_counter()
-    passages, problem, was_kept = request.passages()
+    passages, problem, is_cached = request.passages()
     found = time.perf_counter()
     workspace.check_cancelled()
     budgets = part_budgets(workspace.settings.context, params.budget)
@@ -86,7 +85,7 @@ def context(
             "passages": milliseconds(placed, found),
             "assemble": milliseconds(found),
             "total": milliseconds(started),
-            **({"cached": 1} if was_kept else {}),
+            **({"cached": 1} if is_cached else {}),
         },
     )
     return Attempt(answer, problem) if params.query else answer
@@ -94,12 +93,12 @@ def context(
 
 @define(slots=False)
 class _ContextRequest:
-    """A place in a document, and what is found for it. Each step is taken once, when the next one needs it."""
+    """A place in a document, and what is found for it. Each step runs once, when a later step needs it."""
 
     workspace: OpenWorkspace
     params: protocol.ContextParams
     is_indexed: bool = True
-    """Whether the passage is one of the index, or of unsaved text; known with `passage`."""
+    """Whether the index or its overlay of unsaved text has the passage; valid after `passage` was read."""
 
     @property
     def memory(self) -> ContextMemory:
@@ -109,7 +108,7 @@ class _ContextRequest:
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """From earlier choices, by folder: it ranks what a query finds, and nothing else."""
+        """What earlier choices taught, by folder number. Only the search for a query ranks by it."""
         return self.workspace.learned if self.params.query.strip() else {}
 
     @cached_property
@@ -118,7 +117,7 @@ class _ContextRequest:
 
     @cached_property
     def passage(self) -> ChunkRange:
-        """The passage at the place; without chunks where the document holds nothing."""
+        """The passage at the place; it has no chunks if the document is empty."""
         number, path, chunks = self._page()
         field = "position" if self.params.range is None else "range"
         passage = tuple(covered(chunks, self._range, field)) if chunks else ()
@@ -130,10 +129,10 @@ class _ContextRequest:
         return self.params.range or protocol.Range(position, position)
 
     def _page(self) -> tuple[int, str, list[StoredChunk]]:
-        """The document: its folder, its path there and its chunks."""
+        """Return the document as folder number, path in that folder, and chunks."""
         workspace, text, uri = self.workspace, self.params.text, self.params.text_document.uri
         try:
-            return self.memory.pages.kept(
+            return self.memory.pages.get_or_make(
                 (self.state, uri),
                 lambda: indexed_page(workspace.folders, workspace.readers, uri),
                 lambda page: sum(len(stored.chunk.text) for stored in page[2]),
@@ -143,25 +142,23 @@ class _ContextRequest:
                 raise
         self.is_indexed = False
         path = path_of_uri(uri)
-        if is_private_key(text) or may_hold_secrets(path.as_posix() if path else _name(uri)):
+        if is_private_key(text) or may_contain_secrets(path.as_posix() if path else _name(uri)):
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
         key = ("text", workspace.folder_uris, uri, content_key(text))
-        return self.memory.pages.kept(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
+        return self.memory.pages.get_or_make(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
 
     def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
-        """A document that is not indexed, as if it were."""
         folders = self.workspace.folders
         places = [(folders.index(folder), inside) for folder, inside in places_of_uri(folders, uri)]
-        number, called = next(iter(places), (0, _name(uri)))
-        kind = file_kind(called)
-        chunks = chunk_text(called, text)
-        return number, called, [StoredChunk(0, called, kind, "", c, c.content_hash) for c in chunks]
+        number, path = next(iter(places), (0, _name(uri)))
+        kind = file_kind(path)
+        chunks = chunk_text(path, text)
+        return number, path, [StoredChunk(0, path, kind, "", c, c.content_hash) for c in chunks]
 
     @cached_property
     def at_cursor(self) -> editor.CursorPassage:
-        """What the editor shows at the place: the passage around a cursor, or the lines that are selected."""
         path, at = self.passage.path, self._range
         if not self.passage.chunks:
             return editor.CursorPassage(path, "", (0, 0), 0)
@@ -170,7 +167,7 @@ class _ContextRequest:
         start, end = first.start_line, last.end_line
         selected = at.start != at.end
         lines = lines_with_ends(text)
-        if selected and len(lines) == end - start:  # a notebook's cells may have lines of their own
+        if selected and len(lines) == end - start:  # the lines of a notebook's cells may be counted otherwise
             from_line, to_line = max(start, at.start.line), min(end, _line_after(at))
             if from_line < to_line:
                 text = "".join(lines[from_line - start : to_line - start])
@@ -195,15 +192,15 @@ class _ContextRequest:
         return understand(text, None, self.workspace.vocabulary, settings) if text.strip() else None
 
     def passages(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
-        """What belongs to the place, why a leg of the search failed, and whether all was found before."""
+        """Return the passages, why a leg of the search failed, and whether they are from the cache."""
         passage, params = self.passage, self.params
-        # All that they depend on; the same for every cursor place in a function of a chunk. A chunk's id says which text
-        # it is, as long as the index and unsaved text stay the same.
+        # The key is the same for every cursor place in one function of a chunk. A chunk's id identifies its
+        # text as long as the index and unsaved text, which `state` includes, stay the same.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
         key = (self.state, passage.folder, passage.path, *ids, self.functions, params.query, params.limit)
-        kept = self.memory.passages.get(key)
-        if kept is not None:
-            return kept, None, True
+        cached = self.memory.passages.get(key)
+        if cached is not None:
+            return cached, None, True
         found, problem, is_whole = self._found()
         if problem is None and is_whole:
             size = sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in found)
@@ -212,7 +209,7 @@ class _ContextRequest:
 
     @cached_property
     def functions(self) -> tuple[Place, ...]:
-        """The functions and types that the place is in, or that its passage holds."""
+        """The functions and types around the place or, if there are none, in its passage."""
         passage = self.passage
         if not (self.is_indexed and passage.chunks and self.workspace.readers):
             return ()
@@ -224,7 +221,7 @@ class _ContextRequest:
 
     @property
     def place(self) -> protocol.ContextPlace:
-        """What the answer is about; its range is where a cursor gets the same answer."""
+        """The place that the answer describes; every cursor within its range gets the same answer."""
         passage, uri = self.passage, self.params.text_document.uri
         if not passage.chunks:
             return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(0, 0), "", "", "")
@@ -240,7 +237,7 @@ class _ContextRequest:
         return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(*lines), title, header, symbol)
 
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
-        """What belongs to the place, why a leg of the search failed, and whether nothing was broken off."""
+        """Return the passages, why a leg of the search failed, and whether every leg ran to its end."""
         workspace, passage, limit = self.workspace, self.passage, self.params.limit
         readme_patterns = workspace.settings.discovery.readme.readme_patterns
         related = self._related() if passage.chunks and workspace.readers else []
@@ -263,7 +260,6 @@ class _ContextRequest:
         return tuple(passages), ranking.problem, not ranking.legs.broken_off
 
     def _related(self) -> list[Grouped]:
-        """What is related to the passage, with the lines that are."""
         workspace, limit = self.workspace, self.params.limit
         vector = None if self.is_indexed else self._vector()
         relations = relate(
@@ -274,12 +270,12 @@ class _ContextRequest:
         )
         ranked = with_lines([each.ranked for each in related], relations, table_for(workspace, relations))
         return [
-            Grouped(each.group, result.spoken_for_by(), result)
+            Grouped(each.group, result.positive_signals(), result)
             for each, result in zip(related, ranked, strict=True)
         ]
 
     def _vector(self) -> PassageVector:
-        """A vector of text that is not indexed: a static one, which takes no time."""
+        """Return a static vector, which is fast to compute, for text that is not indexed."""
         table = self.workspace.engine.model.static_table()
         if table is None:
             return PassageVector()
@@ -289,7 +285,7 @@ class _ContextRequest:
         return vector_of_texts(table.id, vectors)
 
     def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
-        """The parts of the context, each with all that it may hold."""
+        """Return every candidate item for each part of the context."""
         params, path = self.params, self.passage.path
         queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
         problems = [_problem(each) for each in params.diagnostics]
@@ -303,7 +299,7 @@ class _ContextRequest:
         }
 
     def _concepts(self) -> tuple[Item, ...]:
-        """The core concepts; what is typed changes them only where a README has unsaved text."""
+        """Return the core concepts. Typing changes them only in a README above the passage."""
         workspace, memory = self.workspace, self.memory
         if not workspace.readers:
             return ()
@@ -313,30 +309,30 @@ class _ContextRequest:
         facts, unsaved = reader.facts(), reader.overlay
         index = (workspace.folders[folder].uri, reader.key, reader.identity(), patterns)
         files = (*index, facts.paths, unsaved.hidden)
-        readmes = memory.readmes.kept(
+        readmes = memory.readmes.get_or_make(
             files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))
         )
         above = readmes_above(readmes, self.passage.path)
         typed = None if set(above).isdisjoint(unsaved.hidden) else unsaved.generation
         collection = self.passage.chunks[0].collection if self.passage.chunks else ""
         key = (*index, facts.content, above, typed, collection, search.core_concepts)
-        return memory.concepts.kept(
+        return memory.concepts.get_or_make(
             key,
             lambda: concept_items(reader, collection, search.core_concepts, above),
             lambda items: sum(len(item.text) for item in items),
         )
 
     def _open_documents(self) -> list[str]:
-        """What the open documents are called: paths in the workspace, names of others."""
+        """Return the paths of open documents in the workspace, and the names of those outside it."""
         folders, given = self.workspace.folders, self.params.open_documents
         if given is None:
             return [path for folder in folders for path in sorted(folder.open_paths)]
-        return [_called(folders, uri) for uri in given]
+        return [next((path for _, path in places_of_uri(folders, uri)), _name(uri)) for uri in given]
 
     # --- the answer ------------------------------------------------------------------------------------
 
     def counter(self) -> tuple[TokenCounter, bool]:
-        """How to count tokens, and whether by line: by the installed model's tokenizer, or else by an estimate."""
+        """Return the installed model's token counter or an estimate, and whether it counts by line."""
         model = self.workspace.engine.model
         tokenizer = model.tokenizer()
         if tokenizer is None:
@@ -344,7 +340,6 @@ class _ContextRequest:
         return self.memory.counting(model.version(), tokenizer.count), tokenizer.counts_by_line
 
     def shown(self, passages: Sequence[Grouped]) -> tuple[protocol.ContextPassage, ...]:
-        """The passages as results."""
         query, used, defined = self.query, self.passage.used, self.passage.defined
 
         def shown(each: Grouped) -> protocol.ContextPassage:
@@ -358,16 +353,11 @@ class _ContextRequest:
 
 
 def _name(uri: str) -> str:
-    """What a document outside the workspace is called."""
     return PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
 
 
-def _called(folders: Sequence[Folder], uri: str) -> str:
-    return next((inside for _, inside in places_of_uri(folders, uri)), _name(uri))
-
-
 def _line_after(given: protocol.Range) -> int:
-    """The line after the last one that the range touches."""
+    """Return the line after the last one that the range touches."""
     end = given.end
     return end.line + (end.character > 0 or end.line == given.start.line)
 

@@ -1,4 +1,4 @@
-"""What contexts are made of that the next one may need again: related passages, core concepts, counts, questions."""
+"""Caches for `cairn/context`: related passages, core concepts, token counts and recent queries."""
 
 from __future__ import annotations
 
@@ -19,26 +19,22 @@ if TYPE_CHECKING:
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000
 _MOST_COUNTS = 5_000
-"""Each takes some 150 bytes."""
+"""Each count takes some 150 bytes."""
 _SHORT = 64
-"""Characters up to which a text is its own key."""
+"""Texts of up to this many characters are their own cache key."""
 _MOST_RECENT = 5
-"""S2's last three to five messages."""
 
 
 class QueryHistory:
-    """The last few different questions, in memory alone: what a person looks for says what they are doing.
-
-    Methods may be called from several threads at once.
-    """
+    """The last few different queries, in memory only, which hint at a person's current work. Thread-safe."""
 
     def __init__(self) -> None:
         self._queries: list[str] = []
-        """The latest at the end."""
+        """The queries, latest last."""
         self._lock = threading.Lock()
 
     def note(self, query: str) -> None:
-        """A question was answered. One that goes on typing the one before it, or takes back of it, replaces it."""
+        """Add an answered query. It replaces the one before if one of them is a prefix of the other."""
         query = " ".join(query.split())
         if not query:
             return
@@ -50,37 +46,35 @@ class QueryHistory:
             self._queries = [*others, query][-_MOST_RECENT:]
 
     def latest(self) -> tuple[str, ...]:
-        """The questions, the latest first."""
         with self._lock:
             return tuple(reversed(self._queries))
 
 
 @frozen
 class ContextMemory:
-    """What one engine keeps in memory for contexts. Whoever keeps something here makes the key of all that it depends on."""
+    """The caches of one engine for contexts. A key must include everything that its value depends on."""
 
     recent: QueryHistory = field(factory=QueryHistory)
     counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))
-    """Tokens by text: the same passages are shown again and again while a cursor moves."""
+    """Token counts by text. The same passages appear again and again while a cursor moves."""
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
     readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
-    """Paths of a folder's READMEs."""
     pages: AnswerCache[tuple[int, str, list[StoredChunk]]] = field(
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )
-    """A document's folder, its path there and its chunks."""
+    """A document's folder number, path in that folder, and chunks."""
 
     def counting(self, tokenizer: Hashable, count: Callable[[str], int]) -> Callable[[str], int]:
-        """`count`, asked once for each text; `tokenizer` tells one way to count from another."""
+        """Return `count` with a cache over it; `tokenizer` identifies the way of counting."""
 
         def counted(text: str) -> int:
             key = (tokenizer, text if len(text) <= _SHORT else content_key(text))
-            return self.counts.kept(key, lambda: count(text), lambda _: 0)
+            return self.counts.get_or_make(key, lambda: count(text), lambda _: 0)
 
         return counted
 
     def clear(self) -> None:
-        """Forget what indexes were read for; a folder has left."""
-        for kept in (self.passages, self.concepts, self.readmes, self.pages):
-            kept.clear()
+        """Drop everything read from indexes, because a folder was removed."""
+        for cache in (self.passages, self.concepts, self.readmes, self.pages):
+            cache.clear()

@@ -17,8 +17,8 @@ from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.scoring import days_since
 from cairn.discovery.terms import QueryTerms
+from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state
-from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request, Tell
 from cairn.engine.results import milliseconds, search_results
@@ -37,92 +37,84 @@ from cairn.settings.layers import overlay
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_Scored = TypeVar("_Scored", Bullet, Excerpt)
 
 
 def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
-    """`cairn/discover`: all nine stages. An answer that nothing was missing from is kept, as `search` keeps its own.
-
-    No stage is told of a kept answer: none runs. Raises QueryCancelledError soon after the request was cancelled.
-    """
+    """Run all nine stages for `cairn/discover`. A complete answer is cached; reusing it reports no stages."""
     started = time.perf_counter()
     config = _discovery_config(workspace.settings.discovery, params)
     places = within(params.filter.path, workspace.folders)
-    count_tokens, collections = (
-        workspace.token_counter(config.render.tokenizer),
-        workspace.collections(places),
-    )
+    count_tokens = workspace.token_counter(config.render.tokenizer)
+    collections = workspace.collections(places)
     now = datetime.now(UTC)
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
-    key = key_of(workspace, _asked(params), count_tokens, ages)
-    if (kept := recall(workspace, key)) is not None:
-        index = index_state(workspace.folders, (each.folder for each in kept.excerpts))
-        return Attempt(_again(kept, milliseconds(started), index), cached=True)
+    key = key_of(workspace, _request_key(params), count_tokens, ages)
+    if (cached := recall(workspace, key)) is not None:
+        index = index_state(workspace.folders, (each.folder for each in cached.excerpts))
+        return Attempt(_cached_answer(cached, milliseconds(started), index), cached=True)
     query = workspace.understood(params.query)
-    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
+    discovery = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
     stages = Discovery(
-        searcher=asked.searcher,
+        searcher=discovery.searcher,
         collections=collections,
-        query=query.text if query.terms else "",  # variations of nothing would find something
+        query=query.text if query.terms else "",  # variations of a query without terms would find something
         config=config,
         count_tokens=count_tokens,
         include=params.include or None,
         exclude=params.exclude,
-        terms=asked.terms,
+        terms=discovery.terms,
         readme=readme_of(query),
-        judge=asked.judge,
+        judge=discovery.judge,
         folders=workspace.folder_uris,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
     )
     if workspace.tell:
-        stages.on_stage = asked.listener(workspace.tell)
+        stages.on_stage = discovery.listener(workspace.tell)
     stages.run()
-    chunks = asked.results(stages.chunks)
     answer = protocol.DiscoverAnswer(
         answer_prompt=stages.prompt,
         plan=_rounded_plan(stages.plan),
         bullets=_rounded(stages.bullets),
-        chunks=chunks,
+        chunks=discovery.results(stages.chunks),
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
         index=index_state(workspace.folders, (each.folder for each in stages.excerpts)),
-        excerpts=_rounded_excerpts(stages.excerpts),
+        excerpts=_rounded(stages.excerpts),
     )
-    if asked.searcher.whole:
+    if discovery.searcher.whole:
         keep(workspace, key, answer, _characters(params, answer))
-    without_vectors = asked.searcher.without_vectors
+    without_vectors = discovery.searcher.without_vectors
     return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
 
 
 @define
 class _Discovery:
-    """One question, as the stages judge and show what they found."""
-
     workspace: OpenWorkspace
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
     cut: str
-    """What to say of a question that was too long; "" of any other."""
+    """The note on a query that was too long and is cut; otherwise ""."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         return search_results(self.workspace, in_order(chunks, self.searcher.found), self.query)
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
-        """What to do with what was found."""
         found = in_order(chunks, self.searcher.found)
         settings = self.workspace.settings.search.verdict
         verdict = judge(self.query, found, settings, self.terms.shares, self.searcher.strength)
         return evolve(verdict, note=" ".join(filter(None, (verdict.note, self.cut))))
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
-        """A listener to the stages that tells what each changed of the answer."""
-        known: tuple[Any, ...] = (), (), NO_PLAN, (), ""
+        """Return a listener for the stages that reports which parts of the answer each stage changed."""
+        last: tuple[Any, ...] = (), (), NO_PLAN, (), ""
 
         def on_stage(stage: str, now: Discovery) -> None:
-            nonlocal known
-            chunks, bullets, plan, excerpts, prompt = known
-            known = now.chunks, now.bullets, now.plan, now.excerpts, now.prompt
+            nonlocal last
+            chunks, bullets, plan, excerpts, prompt = last
+            last = now.chunks, now.bullets, now.plan, now.excerpts, now.prompt
             tell(
                 protocol.DiscoverProgress(
                     stage=stage,
@@ -130,7 +122,7 @@ class _Discovery:
                     chunks=self.results(now.chunks) if now.chunks != chunks else None,
                     bullets=_rounded(now.bullets) if now.bullets != bullets else None,
                     plan=_rounded_plan(now.plan) if now.plan != plan else None,
-                    excerpts=_rounded_excerpts(now.excerpts) if now.excerpts != excerpts else None,
+                    excerpts=_rounded(now.excerpts) if now.excerpts != excerpts else None,
                     answer_prompt=now.prompt if now.prompt != prompt else None,
                 )
             )
@@ -139,19 +131,14 @@ class _Discovery:
 
 
 def in_order(chunks: Sequence[ScoredChunk], found: Mapping[str, Ranked]) -> list[Ranked]:
-    """The passages behind `chunks`, in their order and with their scores."""
+    """Return the passages of `chunks`, in the same order and with the same scores."""
     return [
         evolve(ranked, score=min(1.0, chunk.score)) for chunk in chunks if (ranked := found.get(chunk.doc_id))
     ]
 
 
-def _rounded(bullets: Sequence[Bullet]) -> tuple[Bullet, ...]:
-    """The bullets with scores as they are shown."""
-    return tuple(evolve(bullet, score=round(bullet.score, 4)) for bullet in bullets)
-
-
-def _rounded_excerpts(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
-    return tuple(evolve(excerpt, score=round(excerpt.score, 4)) for excerpt in excerpts)
+def _rounded(scored: Sequence[_Scored]) -> tuple[_Scored, ...]:
+    return tuple(evolve(each, score=round(each.score, 4)) for each in scored)
 
 
 def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
@@ -161,22 +148,22 @@ def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
 
 def _cut(params: protocol.DiscoverParams) -> str:
     length = len(params.query)
-    return (
-        f"Only the first {MAX_QUERY_CHARS:,} of {length:,} characters were used."
-        if length > MAX_QUERY_CHARS
-        else ""
-    )
+    if length <= MAX_QUERY_CHARS:
+        return ""
+    return f"Only the first {MAX_QUERY_CHARS:,} of {length:,} characters were used."
 
 
-def _asked(params: protocol.DiscoverParams) -> bytes:
-    """The question as a part of a key: its `config` is a dictionary."""
+def _request_key(params: protocol.DiscoverParams) -> bytes:
+    """Return the params as a hashable part of a cache key; their `config` is a dictionary."""
     return json.dumps(unstructure(params), sort_keys=True).encode()
 
 
-def _again(kept: protocol.DiscoverAnswer, ms: float, index: protocol.IndexState) -> protocol.DiscoverAnswer:
-    """A kept answer, with how long it took to look it up instead of to find it."""
-    metrics = evolve(kept.metrics, total_time_ms=ms, stages={"cached": ms})
-    return evolve(kept, metrics=metrics, index=index)
+def _cached_answer(
+    cached: protocol.DiscoverAnswer, ms: float, index: protocol.IndexState
+) -> protocol.DiscoverAnswer:
+    """Return a cached answer with the time of its lookup, in ms, and the current state of the index."""
+    metrics = evolve(cached.metrics, total_time_ms=ms, stages={"cached": ms})
+    return evolve(cached, metrics=metrics, index=index)
 
 
 def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer) -> int:
@@ -186,16 +173,12 @@ def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer
     return sum(map(len, texts)) + characters_of(answer.chunks)
 
 
-def stand_in(
+def fallback_answer(
     request: Request, params: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
-    """What answers where nothing can be searched, and what it is.
-
-    That is the latest answer to the same question over the same folders, where what it quotes still stands in its files,
-    marked as incomplete; or a message alone, which is what a language model is told, too.
-    """
-    if (kept := latest(request, _asked(params))) is not None:
-        return _again(kept, 0.0, evolve(kept.index, complete=False)), CACHE
+    """Return an earlier answer with unchanged files, or else `message`, and the kind: CACHE or GENERIC."""
+    if (cached := latest(request, _request_key(params))) is not None:
+        return _cached_answer(cached, 0.0, evolve(cached.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(
         answer_prompt=message,
         plan=NO_PLAN,
@@ -209,7 +192,7 @@ def stand_in(
 
 
 def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
-    """The settings with the request's own laid over them. Raises InvalidRequestError for a bad field."""
+    """Return the settings with those of the request over them. Raise InvalidRequestError for a bad field."""
     config = laid_over(config, params.config)
     if params.max_bullets is not None:
         config = evolve(config, max_bullets=params.max_bullets)
@@ -219,7 +202,7 @@ def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) 
 
 
 def laid_over(config: T, values: Mapping[str, Any]) -> T:
-    """A request's own `config` laid over the settings. Raises InvalidRequestError for a bad field."""
+    """Return `config` with a request's `values` laid over it. Raise InvalidRequestError for a bad field."""
     config, problems = overlay(config, values, "config")
     if problems:
         field, _, problem = problems[0].partition(": ")

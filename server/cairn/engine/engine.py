@@ -1,4 +1,4 @@
-"""The open folders of one front: their settings, their indexes, the documents an editor shows, and their life cycle."""
+"""Manages the open folders of one front: settings, indexes, open documents, and the life cycle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cairn.engine.fallback import Fallback
 from cairn.engine.folders import Folder, FolderSettings, path_of_uri, places_of
 from cairn.engine.host import Host, Lease
 from cairn.engine.status import IndexingProgress, figures_of, progress_of
-from cairn.errors import InvalidRequestError, ModelError
+from cairn.errors import CairnError, InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.reader.index_reader import IndexReader
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class Engine:
-    """What the requests of one front are about. Methods may be called from several threads at once."""
+    """The open folders, model and caches that one front's requests use. Thread-safe."""
 
     def __init__(
         self,
@@ -45,31 +45,33 @@ class Engine:
         on_change: Callable[[], None] = lambda: None,
         host: Host | None = None,
     ) -> None:
-        """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
-        status may have changed; `host` is what this engine shares with others of the process."""
+        """Make an engine without folders.
+
+        `editor_settings` is the editor's `cairn` section. `on_change` is called, on any thread, when the
+        status may have changed. `host` holds what the engines of the process share.
+        """
         self._layers, self._base, self.warnings = _base_settings(editor_settings or {})
         self.on_change = on_change
         self.host = host or Host(self._base.embedding)
-        """What this engine shares with others of the process."""
         self.model = self.host.model
         self.gate = self.host.gate
-        """Has background indexing step aside."""
+        """Makes background indexing wait while queries run."""
         self.metrics = self.host.metrics
         self.folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self.fallback = Fallback(self)
         self.context_memory = ContextMemory()
         self.takes_changes = True
-        """Whether requests may change what later answers depend on."""
+        """Whether requests may change state that later answers depend on."""
         self._stopped = False
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
-        """Use another `cairn` section of the editor from now on; what in it could not be used."""
+        """Use another `cairn` section of the editor. Return warnings about its invalid settings."""
         self._layers, self._base, self.warnings = _base_settings(editor_settings)
         for folder in self.folders:
             before = folder.settings()
             folder.settings.rebase(self._layers)
-            # How results rank says nothing of what is indexed.
+            # Ranking settings do not change what is indexed.
             if _indexing(before) != _indexing(folder.settings()):
                 folder.indexer.queue.rescan()
         self.on_change()
@@ -78,10 +80,7 @@ class Engine:
     # --- folders -----------------------------------------------------------------------------------
 
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
-        """Search `path`, and index it and keep it up to date unless `keep_indexed` is false.
-
-        Raises InvalidRequestError if it is not a readable directory.
-        """
+        """Search `path`, and keep it indexed if wanted. Raise InvalidRequestError if it is unreadable."""
         root = path.resolve()
         if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
             raise InvalidRequestError("folder", f"{path} is not a directory that can be read")
@@ -94,51 +93,48 @@ class Engine:
             lease = self.host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
-            folder = Folder(root, shown, settings, lease, reader)
+            folder, problem = Folder(root, shown, settings, lease, reader), ""
             if asks_team:
-                from cairn.engine.team import share  # which those alone need who have a team
+                from cairn.engine.team import share  # imported only where a team is configured
 
-                folder = evolve(
-                    folder, sharing=share(folder, self._share, partial(self._alone, writes=writes))
-                )
+                on_local = partial(self._use_local_index, writes=writes)
+                try:
+                    folder = evolve(folder, sharing=share(folder, self._use_team_index, on_local))
+                except CairnError as error:
+                    problem = str(error)
             self.folders = (*self.folders, folder)
         if folder.sharing is not None:
             folder.sharing.start()
+        elif problem:
+            self._use_local_index(root, problem, writes=writes)
         self.on_change()
 
-    def _share(self, root: Path, reader: IndexReader, revision: protocol.Revision) -> None:
-        """Answer from the team's index of the folder from now on."""
-
+    def _use_team_index(self, root: Path, saved: IndexReader, revision: protocol.Revision) -> None:
         def shared(folder: Folder) -> Folder:
             lease = self._lease(folder, writes=False)
-            return evolve(
-                folder,
-                lease=lease,
-                reader=OverlaidReader(reader, folder.reader.overlay),
-                revision=revision,
-                remark="",
-            )
+            reader = OverlaidReader(saved, folder.reader.overlay)
+            return evolve(folder, lease=lease, reader=reader, revision=revision, remark="")
 
-        self._change(root, shared)
+        self._replace(root, shared)
 
-    def _alone(self, root: Path, why: str, *, writes: bool) -> None:
-        """Answer from an index that this machine has of the folder from now on, which `writes` keeps up to date."""
+    def _use_local_index(self, root: Path, why: str, *, writes: bool) -> None:
+        """Answer from this machine's index from now on. If `writes`, keep that index up to date."""
 
-        def alone(folder: Folder) -> Folder:
+        def local(folder: Folder) -> Folder:
             lease = self._lease(folder, writes=writes)
             reader = OverlaidReader(_own_index(root, lease), folder.reader.overlay)
             return evolve(folder, lease=lease, reader=reader, revision=None, remark=why)
 
-        self._change(root, alone)
+        self._replace(root, local)
 
     def _lease(self, folder: Folder, *, writes: bool) -> Lease:
-        """The folder's lease, another one where its thread should write and does not, or the other way round."""
+        """Return the folder's lease, or a new one if the current one does not match `writes`."""
         if folder.lease.writes == writes:
             return folder.lease
         return self.host.lease(folder.root, folder.settings, self.on_change, writes=writes)
 
-    def _change(self, root: Path, change: Callable[[Folder], Folder]) -> None:
-        """Put another state of a folder in its place; questions that are being answered go on with the former one."""
+    def _replace(self, root: Path, change: Callable[[Folder], Folder]) -> None:
+        """Replace the folder by a changed copy. Requests that already run continue with the old one."""
         with self._changing_folders:
             before = next((folder for folder in self.folders if folder.root == root), None)
             if before is None or self._stopped:
@@ -150,16 +146,17 @@ class Engine:
         self.on_change()
 
     def wait_for_team(self, seconds: float) -> None:
-        """Until each folder's team has said whether it shares an index of it, or for so long."""
+        """Wait until the team server has said whether it has an index of each folder, or the time is over."""
         deadline = time.monotonic() + seconds
         for folder in self.folders:
             if folder.sharing is not None:
                 folder.sharing.wait(max(0.0, deadline - time.monotonic()))
 
     def over(self, workspace: str) -> Engine:
-        """This engine, over one of its folders alone: given by its URI, its path or, where only one is called so, its name.
+        """Return a view of this engine with one of its folders, given by URI, path or unique name.
 
-        It is for one question; folders are added to and removed from the whole. Raises InvalidRequestError for any other.
+        The view serves one request and does not follow later changes of the folders. Raise
+        InvalidRequestError if no folder or several match.
         """
         path = path_of_uri(workspace) or Path(workspace)
         found = [
@@ -177,25 +174,24 @@ class Engine:
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Around a request of `caller`, where "" is whoever runs this process: the engine that answers it, over one of the
-        folders where `workspace` names it."""
+        """Yield the engine for a caller ("" is the local user), with the folder that `workspace` names."""
         yield self.over(workspace) if workspace else self
 
     @contextmanager
-    def answering(self, params: object) -> Iterator[Engine]:
-        """Around a request with these params: the engine over the folders that it is about."""
+    def for_params(self, params: object) -> Iterator[Engine]:
+        """Yield the engine with the folders that a request with these params is about."""
         yield self
 
     def team_overview(self) -> TeamOverview | None:
-        """What whoever asks may see of a team's index; None where none is served here."""
+        """Return what the caller may see of a team's index; None if this engine does not serve one."""
         return None
 
     def progress(self) -> IndexingProgress:
-        """Where indexing is, over all folders; cheap enough to ask ten times a second."""
+        """Return how far indexing is, over all folders. It is cheap enough to call ten times a second."""
         return progress_of(self.folders)
 
     def remove_folder(self, path: Path) -> None:
-        """Stop indexing and searching `path`; its index is kept for the next time."""
+        """Stop indexing and searching `path`. Its index stays on disk."""
         root = path.resolve()
         with self._changing_folders:
             gone = [folder for folder in self.folders if folder.root == root]
@@ -207,13 +203,13 @@ class Engine:
         self.on_change()
 
     def add_elsewhere(self, uri: str) -> None:
-        """Search a folder that is not on this machine, by its URI. Only a team's index has such folders."""
+        """Search a folder of another machine by its URI. Only engines of a team's index have such folders."""
 
     def remove_elsewhere(self, uri: str) -> None:
-        """No longer search it."""
+        """Stop searching a folder of another machine."""
 
     def stop(self) -> None:
-        """Stop all background work; what was not indexed yet is found again by the next start."""
+        """Stop all background work. The next start finds files that are not indexed yet."""
         with self._changing_folders:
             self._stopped = True
             folders, self.folders = self.folders, ()
@@ -224,58 +220,57 @@ class Engine:
             thread.join()
 
     def searchable(self) -> bool:
-        """Whether every folder can be searched: something of it can be found, or it was looked through and is empty."""
+        """Return whether every folder has indexed chunks, or was scanned and is empty."""
         readers = [folder.reader for folder in self.folders]
         return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
 
     def was_scanned(self) -> bool:
-        """Whether each folder was looked through at least once, now or when it was last open."""
+        """Return whether each folder was scanned completely at least once, in this or an earlier process."""
         return all(folder.reader.facts().scanned for folder in self.folders)
 
     def changed(self, path: Path) -> None:
-        """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
+        """Queue a path in a folder that was created, changed or removed. Ignore other paths."""
         for folder, inside in places_of(self.folders, path):
             folder.indexer.queue.changed([inside])
             if folder.sharing is not None:
                 folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
-        """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
+        """Note that an editor opened the file. Missed changes are read, and its vectors are made first."""
         for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
-        """Search this text of the document from now on, saved or not."""
+        """Search this unsaved text of the document from now on."""
         for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.changed(inside, text)
 
     def document_closed(self, path: Path) -> None:
-        """The file counts as it is on disk again."""
+        """Search the file as it is on disk again."""
         for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.closed(inside)
             folder.open_paths.discard(inside)
             folder.lease.opened(folder.open_paths)
 
     def look_again(self) -> None:
-        """Find changes that nobody reported, unless that was done just now: the editor came to the front."""
+        """Find unreported changes after the editor regained focus, unless that was done just before."""
         for folder in self.folders:
             folder.indexer.look_again()
             if folder.sharing is not None:
                 folder.sharing.look_again()
 
-    # --- what it is asked about ---------------------------------------------------------------------
+    # --- facts -------------------------------------------------------------------------------------
 
     def figures(self) -> IndexFigures:
-        """The state of the index and of retrieval, for metrics."""
         return figures_of(self.folders, self.fallback.switch.state(), self.settings())
 
     def settings(self) -> Settings:
-        """The settings for questions that span several folders: the first one's workspace file decides."""
+        """Return the settings for requests over several folders: those of the first folder."""
         return self.folders[0].settings() if self.folders else self._base
 
     def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
-        """The installed model, else the code model that comes with Cairn; and what is wrong with one of them."""
+        """Return the installed model, or else the bundled code model, and what is wrong with them."""
         if not self._base.embedding.enabled:
             return None, None
         found, problem = None, None
@@ -291,19 +286,17 @@ class Engine:
 
 
 def _own_index(root: Path, lease: Lease) -> SqliteReader:
-    """The reader of the index that this machine has of the folder."""
     shared = lease.shared
     return SqliteReader(shared.indexer.data, memory=shared.memory, root=str(root))
 
 
 def _indexing(settings: Settings) -> tuple[object, ...]:
-    """The settings that decide what is indexed, and how."""
     retrieval = settings.retrieval
     return (settings.index, settings.embedding, retrieval.enabled, retrieval.phase)
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
-    """All but the workspaces' files, what counts without these, and what could not be used."""
+    """Return the layers without workspace files, the settings that they give, and the warnings about them."""
     layers = Layers(editor_settings)
     laid = layers.without_workspace()
     return layers, laid.settings, laid.texts()

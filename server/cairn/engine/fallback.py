@@ -1,10 +1,7 @@
-"""How a question comes to an answer whatever fails: S2's fallback chain, from vectors over keywords and names to what was
-answered before, and in the end a message.
+"""Answers queries whatever fails: by vectors, else keywords, names, an earlier answer, or a message.
 
-    3 → 2 → 1 → cache → generic
-
-A question begins in the phase that the kill switch allows; what fails falls through to the next. Every search is timed,
-logged and counted here, and the kill switch hears of it.
+A query starts in the phase that the kill switch allows, and falls through to the next one on failure. This
+module times, logs and counts every search, and reports it to the kill switch.
 """
 
 from __future__ import annotations
@@ -19,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.engine.kept_answers import Kept
-from cairn.engine.methods import Asks, Method
+from cairn.engine.cached_answers import CachedAnswer
+from cairn.engine.methods import Method, Needs
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, PartUnavailableError, QueryCancelledError
-from cairn.index.indexing.folder_state import TAKING_IN
+from cairn.index.indexing.folder_state import INDEXING_ACTIVITIES
 from cairn.index.indexing.indexer import Role
 from cairn.operations.answer_cache import AnswerCache
-from cairn.operations.at_once import AT_ONCE
+from cairn.operations.concurrency import CONCURRENT_QUERIES
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
 from cairn.operations.other_programs import OtherPrograms
 from cairn.operations.override import write_override
-from cairn.operations.query_log import Question
+from cairn.operations.query_log import LoggedQuery
 from cairn.operations.timings import TimingMemory
 from cairn.settings.tree import Leg, Settings
 
@@ -45,43 +42,44 @@ _LEGS: dict[int, frozenset[Leg]] = {
     KEYWORDS: frozenset(Leg) - {Leg.MEANING},
     NAMES: frozenset({Leg.NAMES, Leg.KEYWORDS}),
 }
-_STANDS_IN = {KEYWORDS: "keywords", NAMES: "names"}
+_FALLBACKS = {KEYWORDS: "keywords", NAMES: "names"}
 
 _MODEL_SECONDS = 1.0
-"""Looking for a model takes 0.2 ms while none is loaded."""
+"""How long a look for a model stays valid. A look takes 0.2 ms while no model is loaded."""
 _TIMED_SEARCHES = 500
 _RECENT_SECONDS = 5.0
-"""The log of questions is read again after this long at the earliest, which takes up to 10 ms."""
+"""How long the figures from the query log stay valid. Reading the log takes up to 10 ms."""
 
 
 class RetrievalOffError(CairnError):
-    """Retrieval is switched off, and nothing can stand in for the answer."""
+    """Retrieval is switched off, and the method has no fallback answer."""
 
 
 class Fallback:
-    """The chain of one engine. Methods may be called from several threads at once."""
+    """The fallback chain of one engine. Thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
-        """`engine` is the whole one, whose phase counts also where a request is about one of its folders."""
+        """Make the chain. `engine` has all folders; its phase also applies to requests about one of them."""
         self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
-        """Milliseconds of the latest searches that were not answered from the cache."""
+        """Durations in ms of the latest searches that were not answered from the cache."""
         self.timings = TimingMemory()
-        """The latest questions and phase changes of this process, without what was asked."""
-        self.cache: AnswerCache[Kept] = AnswerCache()
+        """The latest queries and phase changes of this process, without the query texts."""
+        self.cache: AnswerCache[CachedAnswer] = AnswerCache()
         """The latest answers of searches and discoveries."""
         self.problem: str | None = None
-        """Why a leg of the latest search failed, if one did."""
+        """Why a leg of the latest search failed, if it did."""
         self._engine = engine
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
         self._others = OtherPrograms()
         self._looked_for_model: tuple[float, int] | None = None
+        """When to look for a model again, and the highest phase found by the last look."""
         self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
-        """By folder, with when to read it again."""
+        """When to read a folder's log again, and the figures from the last read, by folder."""
 
     @property
     def switch(self) -> KillSwitch:
-        """The phase of this process. Made for the first question, when the folders are there: what was set by hand before is no change."""
+        """The kill switch, made for the first query, so that a phase set before it is not a change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
@@ -94,8 +92,8 @@ class Fallback:
         return self._made_switch
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
-        """What the latest questions were like, in all processes that have the folder open."""
-        from cairn.operations.recent_queries import read_recent  # with the first status
+        """Return figures of the folder's latest queries, in all processes that have it open."""
+        from cairn.operations.recent_queries import read_recent  # imported with the first status
 
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:
@@ -103,31 +101,31 @@ class Fallback:
         return known[1]
 
     def phases(self, settings: Settings) -> tuple[int, int]:
-        """The phase to answer in now, and the one that is wanted, under the settings of the folders asked about."""
+        """Return the phase to answer in and the wanted phase, under the settings of the requested folders."""
         wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
         return min(self.switch.phase(), wanted), wanted
 
-    def ask(self, method: Method, request: Request, params: Any) -> Any:
-        """The answer of a method that asks retrieval, in the highest phase that there is.
+    def answer(self, method: Method, request: Request, params: Any) -> Any:
+        """Answer a method that uses retrieval, in the highest phase available.
 
-        Where the method always answers, a phase that fails falls through to the next, and what it came to is counted and
-        logged. Raises what the handler raises otherwise, and RetrievalOffError where retrieval is switched off.
+        For a method that always answers, a failing phase falls through to the next, and the result is counted
+        and logged. For others, raise what the handler raises, and RetrievalOffError if retrieval is off.
         """
         content = _content(request)
-        with AT_ONCE.counted() as sharing:
-            answer, asked, first = self._answered(method, request, params)
-        if asked is not None:
-            changed = content != _content(request) or any(map(_takes_in, request.folders))
-            self._note(request, asked, answer, first, sharing.mean, while_indexing=changed)
+        with CONCURRENT_QUERIES.counted() as concurrency:
+            answer, query, first = self._answer(method, request, params)
+        if query is not None:
+            changed = content != _content(request) or any(map(_is_reading_files, request.folders))
+            self._note(request, query, answer, first, concurrency.mean, while_indexing=changed)
         return answer
 
-    def _answered(self, method: Method, request: Request, params: Any) -> tuple[Any, Question | None, int]:
-        """The answer, what is noted of the question, if anything is, and the phase that was tried first."""
-        from cairn.engine.open_workspace import OpenWorkspace  # with the first question
+    def _answer(self, method: Method, request: Request, params: Any) -> tuple[Any, LoggedQuery | None, int]:
+        """Return the answer, the query to log or None, and the phase that was tried first."""
+        from cairn.engine.open_workspace import OpenWorkspace  # imported with the first query
 
         began = time.perf_counter()
         first, wanted = self.phases(request.settings)
-        always = method.asks is Asks.ANSWER
+        always = method.needs is Needs.ANSWER
         if first == OFF and not always:
             raise RetrievalOffError(self._why_off(request.settings))
         lowered = self.switch.reason if OFF < first < wanted else ""
@@ -143,69 +141,69 @@ class Fallback:
                 if not always:
                     raise
                 reason, error = reason or _reason(problem, phase), error or type(problem).__name__
-                tell = None  # the stages are told once, though a lower phase begins anew
+                tell = None  # a lower phase starts over, but reports no stage a second time
             else:
                 attempt = found if isinstance(found, Attempt) else Attempt(found)
                 without_vectors = attempt.problem if attempt.without_vectors else None
                 used = min(phase, KEYWORDS) if attempt.without_vectors else phase
-                fallback = _STANDS_IN[used] if used < first else ""
+                fallback = _FALLBACKS[used] if used < first else ""
                 how = protocol.AnsweredIn(phase, wanted, fallback, reason or without_vectors or lowered)
                 error = ""
                 break
         else:
             reason = reason or self._why_off(request.settings)
-            answer, fallback = method.stand_in()(request, params, reason)
+            answer, fallback = method.fallback_answer()(request, params, reason)
             attempt, how = Attempt(answer, reason), protocol.AnsweredIn(OFF, wanted, fallback, reason)
         if always or isinstance(found, Attempt):
             self.problem = attempt.problem or reason or None
-        if not hasattr(attempt.answer, "retrieval"):  # a single stage, which looks nothing up by itself
+        if not hasattr(attempt.answer, "retrieval"):  # a single stage of discovery
             return attempt.answer, None, first
         answer = evolve(attempt.answer, retrieval=how)
         if not always:
             return answer, None, first
         ms = 1000 * (time.perf_counter() - began)
         cached = attempt.cached and not how.fallback
-        return answer, Question(method.name, params.query, ms, cached, error), first
+        return answer, LoggedQuery(method.name, params.query, ms, cached, error), first
 
     def _note(
         self,
         request: Request,
-        asked: Question,
+        query: LoggedQuery,
         answer: Any,
-        began_in: int,
-        at_once: float,
+        first_phase: int,
+        concurrency: float,
         *,
         while_indexing: bool,
     ) -> None:
-        """Count and log a question that has its answer, and tell the kill switch.
+        """Count and log an answered query, and report it to the kill switch.
 
-        `began_in` is the phase that was tried first, `while_indexing` whether files were taken in meanwhile. A phase is not slow
-        because several questions are asked at once: of the time, the question's share counts, where `at_once` shared the process.
+        Concurrent queries do not make a phase slow: of the time, only the query's share counts, which is the
+        time divided by `concurrency`, the mean number of queries in the process.
         """
-        how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
+        how, metrics, judged_ms = answer.retrieval, self._engine.metrics, query.ms
         if isinstance(answer, protocol.DiscoverAnswer):
             judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # the stage that searches
-            metrics.discovery(answer, cached=asked.cached)
+            metrics.discovery(answer, cached=query.cached)
         else:
-            if not asked.cached and not asked.error and how.fallback != CACHE:
-                self.latency.append(round(asked.ms, 3))
-            metrics.search(answer, cached=asked.cached)
-        if began_in != OFF and not asked.cached:
-            self._others.look()
+            if not query.cached and not query.error and how.fallback != CACHE:
+                self.latency.append(round(query.ms, 3))
+            metrics.search(answer, cached=query.cached)
+        if first_phase != OFF and not query.cached:
+            self._others.sample()
             self.switch.record(
-                judged_ms / at_once,
+                judged_ms / concurrency,
                 failed=how.phase == OFF,
                 fell_back=bool(how.fallback),
-                phase=began_in,
+                phase=first_phase,
                 while_indexing=while_indexing,
             )
-        self.timings.add(asked, how.phase)
-        self._engine.context_memory.recent.note(asked.query)
+        self.timings.add(query, how.phase)
+        self._engine.context_memory.recent.note(query.text)
         for folder in request.folders:
-            folder.log.add(asked, answer)
+            folder.log.add(query, answer)
 
     def _most(self) -> int:
-        """The highest phase that there can be; whether there is a model to make vectors with is looked up once a second."""
+        """Return the highest possible phase. Look once a second for a model that makes vectors."""
         now = time.monotonic()
         if self._looked_for_model is None or now >= self._looked_for_model[0]:
             most = VECTORS if self._engine.model_in_use()[0] else KEYWORDS
@@ -213,7 +211,6 @@ class Fallback:
         return self._looked_for_model[1]
 
     def _by_hand(self) -> int | None:
-        """The phase that somebody set, in whichever folder."""
         set_phases = (folder.override.read().phase for folder in self._engine.folders)
         return next((phase for phase in set_phases if phase is not None), None)
 
@@ -237,19 +234,18 @@ class Fallback:
 
 
 def _content(request: Request) -> list[int]:
-    """A number for each folder that is asked about, which rises with every change of its files."""
+    """Return, for each requested folder, a number that rises with every change of its indexed files."""
     return [folder.reader.facts().content for folder in request.folders]
 
 
-def _takes_in(folder: Folder) -> bool:
-    """Whether this process is taking files in, or is about to."""
+def _is_reading_files(folder: Folder) -> bool:
     indexer = folder.indexer
     has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
-    return has_changes or indexer.progress.activity in TAKING_IN
+    return has_changes or indexer.progress.activity in INDEXING_ACTIVITIES
 
 
 def _reason(problem: Exception, phase: int) -> str:
-    """Why a phase failed, for people; it is logged."""
+    """Log why a phase failed, and return it as a sentence."""
     if isinstance(problem, CairnError):
         logger.warning("phase %d failed: %s", phase, problem)
         return str(problem)
@@ -258,18 +254,14 @@ def _reason(problem: Exception, phase: int) -> str:
 
 
 def in_phase(settings: Settings, phase: int) -> Settings:
-    """The settings with the legs that take part in the phase."""
-    taking_part = tuple(leg for leg in settings.search.legs if leg in _LEGS[phase])
-    if taking_part == settings.search.legs:
+    legs = tuple(leg for leg in settings.search.legs if leg in _LEGS[phase])
+    if legs == settings.search.legs:
         return settings
-    return evolve(settings, search=evolve(settings.search, legs=taking_part))
+    return evolve(settings, search=evolve(settings.search, legs=legs))
 
 
 def set_phase(request: Request, params: protocol.SetPhaseParams) -> protocol.PhaseState:
-    """`cairn/setPhase`: at once, in every process that has one of the folders open, until it is taken back.
-
-    Raises OverrideUnavailableError where that cannot be written down.
-    """
+    """Answer `cairn/setPhase`, at once for all processes. Raise OverrideUnavailableError if that fails."""
     for folder in request.folders:
         write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
     state = request.engine.fallback.switch.state()

@@ -1,4 +1,4 @@
-"""Takes `cairn/feedback` in: which results people chose for which questions."""
+"""Answers `cairn/feedback` and `cairn/resetFeedback`: records which results people chose."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from cairn.retrieval.query import understand
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
-"""A passage that more files hold, such as a licence, says nothing of any."""
+"""A passage in more files than this, such as a licence, teaches nothing about any of them."""
 
 
 def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
-    """`cairn/feedback`: remember what was done with a result. Where copies of a passage are not told apart by `path`, all are meant.
+    """Answer `cairn/feedback`: remember what was done with a result. Without a `path`, all copies count.
 
-    Raises InvalidRequestError for what no search finds, FeedbackUnavailableError where nothing can be written.
+    Raise InvalidRequestError for a passage that no search finds, and FeedbackUnavailableError if the file
+    cannot be written.
     """
     wanted = folders_named(request.folders, params.folder)
     learning = [folder for folder in wanted if folder.settings().search.feedback]
@@ -34,7 +35,8 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
         where = f"{path!r} holds" if path else "the workspace holds"
         raise InvalidRequestError(
             "contentHash",
-            f"no passage of {params.content_hash!r} is what {where} now; search again and give one of the results",
+            f"no passage of {params.content_hash!r} is what {where} now;"
+            " search again and give one of the results",
         )
     if len(copies) > _MOST_COPIES:
         raise InvalidRequestError("path", f"is required: {len(copies)} files hold this passage")
@@ -49,6 +51,6 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
 
 
 def reset_feedback(request: Request, params: protocol.ResetFeedbackParams) -> protocol.ResetFeedbackAnswer:
-    """`cairn/resetFeedback`: forget what was learned. Raises InvalidRequestError for a folder that is not open."""
+    """Answer `cairn/resetFeedback`. Raise InvalidRequestError for a folder that is not open."""
     wanted = folders_named(request.folders, params.folder)
     return protocol.ResetFeedbackAnswer(sum(folder.feedback.reset() for folder in wanted))

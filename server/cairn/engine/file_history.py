@@ -1,4 +1,4 @@
-"""What ranking knows of a file beside its text: its commits, the files that change with it, imports and copies."""
+"""Collects a file's git history, the files that change with it, its imports and its copies."""
 
 from __future__ import annotations
 
@@ -10,57 +10,49 @@ from cairn.index.queries.relations import changed_together, imports_around
 from cairn.index.reader.index_reader import IndexReader
 
 _COMMITS = 12
-"""Enough to see what was done lately; each further block of 200 commits that they lie in takes 1 ms."""
+"""The number of latest commits shown. Each further block of 200 commits that they lie in takes 1 ms."""
 _TOGETHER = 8
 
 
 @frozen
 class FileCommit:
-    """A commit that touched the file."""
-
     hash: str
     time: int
-    """Unix seconds, by the committer's clock."""
+    """The committer's time in Unix seconds."""
     subject: str
     files: int
-    """How many files of the folder it touched."""
+    """The number of files of the folder that it touched."""
 
 
 @frozen
 class ChangedWith:
-    """Another file that changes in the same commits."""
-
     path: str
     likeness: float
-    """0 to 1, where 1 means that neither ever changed without the other; only commits of at most nine files count."""
+    """A value from 0 to 1, where 1 means always together. Only commits of up to nine files count."""
 
 
 @frozen
 class FileHistory:
-    """What is kept of one file; empty where nothing is."""
+    """What the index knows of one file besides its text. Unknown fields are empty."""
 
     commits: tuple[FileCommit, ...] = ()
-    """The latest 12, newest first; none in a team's index, which keeps the counts alone."""
+    """The latest 12 commits, newest first. They are empty in a team's index, which has only the counts."""
     commit_count: int = 0
-    """How many commits touched it, without those that touched more than 60 files."""
+    """The number of commits that touched it, except those that touched more than 60 files."""
     last_time: int = 0
-    """Unix seconds of the newest commit; 0 where none is known."""
+    """The time of the newest commit in Unix seconds; 0 if unknown."""
     changed_with: tuple[ChangedWith, ...] = ()
-    """The eight that change with it most, most first."""
+    """The eight files that change with it most, in descending order."""
     imports: tuple[str, ...] = ()
-    """The files of the folder that it imports."""
     imported_by: tuple[str, ...] = ()
-    """The files that import it."""
     original: str = ""
-    """The file that it is a copy of, "" for none."""
+    """The file that it is a copy of; "" if it is not a copy."""
     copied_share: float = 0.0
     """The share of its lines that are also in the original, 0 to 1."""
     copies: tuple[str, ...] = ()
-    """The files that are copies of it."""
 
 
 def file_history(reader: IndexReader, path: str) -> FileHistory:
-    """What the index knows of the file at `path`."""
     touched = commits_of(reader, path, _COMMITS)
     together = changed_together(reader, path)
     nearest = sorted(together, key=lambda other: (-together[other], other))[:_TOGETHER]

@@ -1,4 +1,4 @@
-"""The outline of a file: its definitions, or the headings of a document, each with its lines and how deep it lies."""
+"""Makes the outline of a file: its definitions or, in a document, its headings, with lines and depths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from cairn.text.languages import language_of
 from cairn.text.verbatim import lines_with_ends
 
 HEADING = "heading"
-"""The kind of a document's heading."""
 
 
 @frozen
@@ -26,29 +25,27 @@ class OutlineEntry:
 
     name: str
     kind: str
-    """`function`, `class`, `heading`, …; "" where it is not known."""
+    """The kind, such as `function`, `class` or `heading`; "" if unknown."""
     qualified: str
-    """With the names of what is around it: `Application.handle`; of a heading, as of a definition at the top, the name alone."""
+    """The name with those of its enclosing definitions, such as `Application.handle`, or a heading's name."""
     depth: int
-    """How many other entries are around it."""
     start_line: int
     end_line: int
-    """Exclusive."""
+    """The line after the last one."""
     line: int
-    """The line of its name."""
     character: int = 0
-    """Where its name starts in that line."""
+    """The column of its name in that line."""
     has_references: bool = False
-    """Whether `cairn/references` knows it, at `line` and `character`."""
+    """Whether `cairn/references` finds it at `line` and `character`."""
 
     @property
     def is_called(self) -> bool:
-        """Whether it is something that is called, or made an instance of: others are used."""
+        """Whether it can be called or instantiated. Other definitions can only be used."""
         return self.kind in CALLABLE or self.kind in CONTAINERS
 
 
 def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
-    """The outline of a file as it was indexed, or of its unsaved text; empty for a path that is not indexed."""
+    """Return the outline of an indexed file or its unsaved text; an empty one if the path is not indexed."""
     page = reader.page(path)
     text = "".join(stored.chunk.text for stored in page)
     language = language_of(path, text)
@@ -61,7 +58,7 @@ def indexed_outline(reader: IndexReader, path: str) -> tuple[OutlineEntry, ...]:
 
 
 def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
-    """The outline of any text of the file at `path`: parsed anew, 30 ms for 2,000 lines. Of a notebook, `text` is its JSON."""
+    """Parse `text` and return its outline, in 30 ms for 2,000 lines. The text of a notebook is its JSON."""
     if headings := _headings(language_of(path, text), text):
         return headings
     chunks, table = chunk_file(path, text)
@@ -69,7 +66,7 @@ def outline_of_text(path: str, text: str) -> tuple[OutlineEntry, ...]:
 
 
 def innermost(outline: Iterable[OutlineEntry], line: int) -> OutlineEntry | None:
-    """The entry around a line that lies deepest, the later of two; None where there is none."""
+    """Return the deepest entry around a line, the later of equally deep ones; None if there is none."""
     around = [entry for entry in outline if entry.start_line <= line < entry.end_line]
     return max(around, key=lambda entry: (entry.depth, entry.start_line), default=None)
 
@@ -107,12 +104,12 @@ def _qualified(definitions: Sequence[Definition], definition: Definition) -> str
 
 
 def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
-    """The headings, each with the lines up to the next that is not below it."""
+    """Return the headings, each with the lines up to the next heading of the same or a higher level."""
     headings = headings_of(language, text)
     lines = len(lines_with_ends(text))
     entries: list[OutlineEntry] = []
     open_ones: list[tuple[int, int]] = []
-    """Level and place in `entries` of the headings that the text is below, the outermost first."""
+    """The level, and the index in `entries`, of each heading around the current line, outermost first."""
     for heading in headings:
         while open_ones and open_ones[-1][0] >= heading.level:
             _, place = open_ones.pop()
@@ -127,7 +124,7 @@ def _headings(language: str, text: str) -> tuple[OutlineEntry, ...]:
 
 
 def _of_chunks(chunks: Sequence[Chunk]) -> tuple[OutlineEntry, ...]:
-    """What the chunks of a file without a symbol table say: of a notebook its headings, too, as chunks are under them."""
+    """Return the outline of a file without a symbol table. A notebook's chunks name the headings above."""
     entries: list[OutlineEntry] = []
     above: tuple[str, ...] = ()
     for chunk in chunks:

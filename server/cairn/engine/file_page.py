@@ -1,4 +1,4 @@
-"""A whole file for somebody who reads it: its text as it is now, its outline, and where it lies."""
+"""Collects what a page about one file shows: its current text, its outline, and its folder or repository."""
 
 from __future__ import annotations
 
@@ -18,36 +18,34 @@ from cairn.index.store.deadline import Cancelled, never
 
 @frozen
 class FilePage:
-    """One file of one folder."""
-
     page: protocol.PageAnswer
-    """Its text, and whether it differs from the index."""
     repository: str
-    """What the folder or repository is called."""
     uri: str
-    """That of the file: `file:`, or `cairn-team:` where it is in a team's index alone."""
+    """The URI of the file: `file:`, or `cairn-team:` if only a team's index has it."""
     collection: str
     kind: str
-    """What it is for: source, tests, docs, …"""
     size: int
-    """Bytes, as it was indexed; 0 where only unsaved text is known of it."""
+    """The indexed size in bytes; 0 if only unsaved text is known."""
     outline: tuple[OutlineEntry, ...]
-    """It fits the text that is shown; that of a notebook that has changed is still the indexed one's."""
+    """The outline of the shown text or, for a changed notebook, of the indexed text."""
     is_gone: bool
-    """Whether the file is not there any more, or is not text any more: what is shown is what was indexed."""
+    """Whether the file was deleted or is no longer text. The indexed text is shown then."""
 
 
 def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front: str) -> FilePage:
-    """The file at `path` of one of the engine's folders, written in any way.
+    """Return the file at `path`, which may be absolute, relative or a unique end of a path.
 
-    Raises InvalidRequestError for what is not an indexed file, with the reason: about the field `folder` where several folders
-    hold the path, which `folders_holding` tells.
+    Raise InvalidRequestError with the reason for a path that is not an indexed file. The error's field is
+    `folder` if several folders have the path; `folders_holding` lists them.
     """
-    asked = protocol.FetchPageParams(path, now=True)
-    page: protocol.PageAnswer = answer(engine, "fetchPage", asked, cancelled, front=front, as_json=False)
+    params = protocol.FetchPageParams(path, now=True)
+    page: protocol.PageAnswer = answer(engine, "fetchPage", params, cancelled, front=front, as_json=False)
     folder = folder_of(engine, page.folder)
     facts = file_facts(folder.reader, page.path)
     parse_anew = page.changed and page.version == "disk" and page.language != "jupyter"
+    outline = (
+        outline_of_text(page.path, page.text) if parse_anew else indexed_outline(folder.reader, page.path)
+    )
     return FilePage(
         page=page,
         repository=folder.shown.name if is_local(folder) else folder.label,
@@ -55,28 +53,24 @@ def file_page(engine: Engine, path: str, cancelled: Cancelled = never, *, front:
         collection=facts.collection if facts else "",
         kind=facts.kind if facts else "",
         size=facts.size if facts else 0,
-        outline=outline_of_text(page.path, page.text)
-        if parse_anew
-        else indexed_outline(folder.reader, page.path),
+        outline=outline,
         is_gone=page.changed and page.version != "disk" and is_local(folder),
     )
 
 
 def history_of(engine: Engine, file: FilePage) -> FileHistory:
-    """What ranking knows of the file beside its text."""
     return file_history(folder_of(engine, file.page.folder).reader, file.page.path)
 
 
 def folders_holding(engine: Engine, path: str) -> Sequence[tuple[str, str]]:
-    """The folders that hold the file at `path`, each as its URI and what it is called."""
+    """Return the URI and label of each folder that has an indexed file at `path`."""
     return [(each.uri, each.label) for each in engine.folders if each.reader.page(path)]
 
 
 def folder_of(engine: Engine, uri: str) -> Folder:
-    """The engine's folder of that URI, which an answer named."""
+    """Return the open folder with this URI, which an answer of the engine named."""
     return next(folder for folder in engine.folders if folder.uri == uri)
 
 
 def is_local(folder: Folder) -> bool:
-    """Whether the folder is on this machine."""
     return folder.uri.startswith("file:")

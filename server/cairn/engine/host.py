@@ -1,7 +1,7 @@
-"""What the engines of one process share: the model, and one indexing thread for each folder.
+"""Shares the model and one indexing thread per folder among the engines of a process.
 
-`cairn lsp` has one engine. `cairn serve` has one for HTTP, and one for each editor, which has unsaved documents and settings
-of its own.
+`cairn lsp` has one engine. `cairn serve` has one for HTTP, and one for each editor with the editor's unsaved
+documents and settings.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ _INTERVALS = Intervals()
 
 
 class Host:
-    """Made once in a process. Methods may be called from several threads at once."""
+    """The shared model, metrics and indexing threads of one process. Thread-safe."""
 
     def __init__(
         self, embedding: EmbeddingSettings, metrics: Metrics | None = None, intervals: Intervals = _INTERVALS
     ) -> None:
-        """`metrics` is where the engines count; by default nothing is counted."""
         self.intervals = intervals
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
         self.metrics = metrics or Metrics()
         self.shared: dict[tuple[Path, bool], Shared] = {}
-        """By folder, and whether its thread writes."""
-        self.changing = threading.Lock()
-        """Guards `shared`, and the leases there."""
+        """The indexing threads by folder, and by whether they write."""
+        self.lock = threading.Lock()
+        """Guards `shared` and its leases."""
 
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
     ) -> Lease:
-        """The indexing thread of a folder, made and started by the first who asks, with its settings.
+        """Return a lease of the folder's indexing thread, which calls `on_change`.
 
-        `on_change` is called on that thread. With `writes` false, the index is only read.
+        The first lease starts the thread with its settings. Unless it `writes`, it only reads the index.
         """
         key = (root, writes)
-        with self.changing:
+        with self.lock:
             shared = self.shared.get(key)
             if shared is None:
                 shared = self.shared[key] = Shared(self, root, settings, writes)
@@ -56,29 +55,27 @@ class Host:
 
 
 class Shared:
-    """An indexing thread, and who needs it."""
-
     def __init__(self, host: Host, root: Path, settings: Callable[[], Settings], writes: bool) -> None:
         self.memory = IndexMemory()
         self.leases: dict[Lease, frozenset[str]] = {}
-        """With the files that the editor behind each shows."""
-        self.indexer = Indexer(root, settings, host.model, self._tell, host.gate, host.intervals)
+        """The files that the editor behind each lease has open."""
+        self.indexer = Indexer(root, settings, host.model, self._notify, host.gate, host.intervals)
         if writes:
             self.indexer.start()
         else:
             self.indexer.only_read()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for lease in tuple(self.leases):
             lease.on_change()
 
-    def tell_opened(self) -> None:
+    def queue_opened(self) -> None:
         self.indexer.queue.opened(frozenset().union(*self.leases.values()))
 
 
 @frozen(eq=False)
 class Lease:
-    """A folder's indexing thread, as long as somebody needs it."""
+    """A claim on a folder's indexing thread, which stops with its last lease."""
 
     _host: Host
     _key: tuple[Path, bool]
@@ -87,29 +84,28 @@ class Lease:
 
     @property
     def writes(self) -> bool:
-        """Whether the thread keeps the index up to date, rather than only reading it."""
+        """Whether the thread keeps the index up to date. Otherwise it only reads the index."""
         return self._key[1]
 
     def opened(self, paths: Iterable[str]) -> None:
-        """Tell which files (relative paths) the editor shows now; those of other leases stay open."""
-        with self._host.changing:
+        """Set the files (relative paths) that the editor has open now. Those of other leases stay open."""
+        with self._host.lock:
             before = self.shared.leases.get(self)
             if before is not None:
                 now = self.shared.leases[self] = frozenset(paths)
-                # Another editor may show it already, and both have missed something.
+                # Read them again even if another editor has them open: a change may have been missed.
                 self.shared.indexer.queue.changed(now - before)
-                self.shared.tell_opened()
+                self.shared.queue_opened()
 
     def give_back(self) -> None:
-        """Let go of the thread, which stops with its last lease."""
         shared, host = self.shared, self._host
-        with host.changing:
+        with host.lock:
             if shared.leases.pop(self, None) is None:
                 return
             if shared.leases:
-                shared.tell_opened()
+                shared.queue_opened()
                 return
-            # Whoever opens the folder now gets a thread of its own, which waits for this one's lock.
+            # A new lease of the folder starts another thread, which waits for this one's lock.
             del host.shared[self._key]
         shared.indexer.stop()
         shared.memory.forget_vectors()

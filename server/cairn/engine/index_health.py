@@ -1,4 +1,4 @@
-"""Says in a sentence how an index is: for somebody who must know at a glance why it is slow or incomplete."""
+"""Describes the health of an index in a sentence: whether it is complete, slow or broken, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.operations.timings import Timings
 
 GOOD, BUSY, WARN, BAD = "good", "busy", "warn", "bad"
 _FEWEST = 10
-"""Questions from which on it is said that they are slow."""
+"""With fewer answered queries, the text does not call them slow."""
 _SHARE = 0.95
 _DOING = {
     "checking": "the index is being checked",
@@ -29,22 +29,20 @@ _WITHOUT = {KEYWORDS: "by words alone, not by meaning", NAMES: "by names and wor
 
 @frozen
 class IndexHealth:
-    """How the index is."""
-
     level: str
-    """`good`, `busy` while something is being done about it, `warn` where it is good for less than it should be, `bad`."""
+    """`good`, `busy` while indexing runs, `warn` if answers lack something, or `bad`."""
     text: str
-    """One sentence, or two."""
 
 
 def health_of(
     status: protocol.StatusAnswer, timings: Timings, slow_ms: float, *, is_written: bool
 ) -> IndexHealth:
-    """The health of folders on this machine, where `is_written` says whether some process keeps each index up to date.
+    """Return the health of folders on this machine.
 
-    Questions are slow from `slow_ms` on, for the slowest 5 % of them.
+    `is_written` says whether some process keeps each index up to date. Queries are slow if more than 5 % of
+    them take longer than `slow_ms`.
     """
-    state, retrieval = status.state, status.retrieval.state if status.retrieval else None
+    state, retrieval = status.state, (status.retrieval.state if status.retrieval else None)
     if not status.collections and retrieval is None:
         return IndexHealth(BAD, "No folder is open here.")
     if state == "disabled":
@@ -61,7 +59,7 @@ def health_of(
         doing = _DOING.get(status.activity, "it is being indexed")
         return IndexHealth(BUSY, f"The index is not complete yet: {doing}, {progress}{left}.")
     slow = _slow(timings, slow_ms)
-    # Also where the settings, or somebody by hand, want no more.
+    # This also warns if the user asked for the lower phase, in the settings or by hand.
     if retrieval and (retrieval.phase < retrieval.wanted or (status.model and retrieval.phase < VECTORS)):
         how = _WITHOUT[retrieval.phase]
         reason = f" {retrieval.reason}" if retrieval.reason else ""
@@ -82,12 +80,11 @@ def health_of(
 
 
 def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datetime.datetime) -> IndexHealth:
-    """The health of a team's index, as one caller sees it."""
     if not team.repositories:
         return IndexHealth(
             WARN,
-            "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and lets you see it"
-            " with `cairn team grant`.",
+            "You may not see any repository yet. The owner of the index adds one with `cairn team index`, and"
+            " lets you see it with `cairn team grant`.",
         )
     away = [each for each in team.repositories if not each.answers]
     if away:
@@ -113,14 +110,14 @@ def team_health(team: TeamOverview, timings: Timings, slow_ms: float, now: datet
 
 
 def _progress(status: protocol.StatusAnswer) -> str:
-    """What of the files and vectors is there, in words."""
     files = status.files
     if "files" in status.remaining:
         if files.total > files.indexed:
             return f"{files.indexed:,} of {_many(files.total, 'file')} can be found"
         return f"{_many(files.indexed, 'file')} can be found so far"
     if status.queued:
-        return f"all files can be found by words, {status.queued:,} of {_many(status.chunks, 'passage')} not yet by meaning"
+        passages = _many(status.chunks, "passage")
+        return f"all files can be found by words, {status.queued:,} of {passages} not yet by meaning"
     lacks = [each for each in status.remaining if each in ("history", "imports")]
     if lacks:
         return f"all files can be found, the {' and the '.join(lacks)} that ranking goes by are not there yet"
@@ -149,7 +146,7 @@ def _many(count: int, one: str, several: str = "") -> str:
 
 
 def _duration(seconds: float) -> str:
-    """`40 seconds`, `3 minutes`, `5 hours`, `12 days`."""
+    """Return a text such as `40 seconds` or `12 days`."""
     for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             return _many(int(seconds // size), name)

@@ -1,4 +1,4 @@
-"""Handles `cairn/reindex`, `cairn/pause` and `cairn/resume`: what the folders' indexing threads are asked to do."""
+"""Answers `cairn/reindex`, `cairn/pause` and `cairn/resume`, which steer the folders' indexing threads."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from cairn.index.store.requests import RequestKind
 
 
 def reindex(request: Request, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
-    """Index every file anew, or a file, or what lies in a directory. Raises InvalidRequestError for any other path."""
+    """Index a file, a directory or everything anew. Raise InvalidRequestError for an unknown path."""
     path = path_inside(params.path or ".")
     if path is None:
         raise InvalidRequestError("path", f"{params.path!r} is not in the workspace folder")
     folders = [folder for folder in request.folders if params.folder in ("", folder.uri)]
     wanted = "" if path == PurePosixPath(".") else str(path)
-    # What is gone may be indexed still.
-    knowing = [f for f in folders if not wanted or f.has(path) or f.reader.page(wanted)]
-    if folders and not knowing:
+    # The index may still contain a deleted file.
+    affected = [f for f in folders if not wanted or f.has(path) or f.reader.page(wanted)]
+    if folders and not affected:
         raise InvalidRequestError("path", f"there is no {params.path!r} in the workspace")
-    for folder in knowing:
+    for folder in affected:
         folder.indexer.request(RequestKind.REINDEX, wanted)
     return protocol.ReindexAnswer(bool(folders))
 
 
 def pause(request: Request, _: protocol.NoParams) -> protocol.PausedAnswer:
-    """Make no vectors and look at no folder until `resume`; files that are saved are taken in all the same."""
+    """Stop making vectors and scanning folders until `resume`. Saved files are still indexed."""
     for folder in request.folders:
         folder.indexer.request(RequestKind.PAUSE)
     return protocol.PausedAnswer(True)
 
 
 def resume(request: Request, _: protocol.NoParams) -> protocol.PausedAnswer:
-    """Go on after `pause`."""
     for folder in request.folders:
         folder.indexer.request(RequestKind.RESUME)
     return protocol.PausedAnswer(False)

@@ -1,5 +1,4 @@
-"""The open folders as discovery sees them: what is searched, compared, counted and checked. Nothing is read before it is
-asked for."""
+"""A retrieval request with its readers, vocabulary and vectors, each of which is loaded on first use."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.introductions import Introduced
-from cairn.retrieval.learned import Learned
+from cairn.retrieval.feedback_values import Learned
+from cairn.retrieval.introductions import OverviewSubject
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import EVERYTHING
@@ -31,7 +30,7 @@ from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
 from cairn.workspace.collections import TAGS, FileKind
 
-# Imported by what needs it: a search, which may be an editor's first question, needs nothing of discovery.
+# Discovery is imported on use: a search, which may be an editor's first request, does not need it.
 if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.render import TokenCounter
@@ -45,22 +44,18 @@ _MAX_TOKENIZER_BYTES = 200_000_000
 
 @define(slots=False)
 class OpenWorkspace(Request):
-    """A request that is answered by retrieval."""
+    """A request that retrieval answers."""
 
     files_read: dict[str, Sequence[str] | None] = field(factory=dict, init=False)
-    """The lines of each file that evidence was checked against, by URI."""
+    """The lines of each file that `lines_now` read, by URI."""
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:
-        """The folders' indexes, with unsaved text as it is now."""
         return readers_with_unsaved(self.folders)
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """How texts are compared by meaning; None where there are no vectors, or the settings say not to.
-
-        Nobody waits for a model before there are vectors to compare with.
-        """
+        """The comparison by vectors, which loads a model only if vectors exist; None if it is excluded."""
         if Leg.MEANING not in self.settings.search.legs:
             return None
         facts = [reader.facts_with_unsaved() for reader in self.readers]
@@ -69,7 +64,7 @@ class OpenWorkspace(Request):
     def _embedder(self) -> Embedder | None:
         try:
             return self.engine.model.embedder()
-        except ModelError as problem:  # `status` says so; the rest goes on
+        except ModelError as problem:  # `status` reports it, and the other legs still search
             logger.warning("%s", problem)
             return None
 
@@ -79,7 +74,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """What earlier choices say by the folder's number, of those folders that have any and whose settings use them."""
+        """What earlier choices taught, by folder number, for folders with choices whose settings use them."""
         every = {
             number: folder.feedback.learned()
             for number, folder in enumerate(self.folders)
@@ -88,13 +83,13 @@ class OpenWorkspace(Request):
         return {number: learned for number, learned in every.items() if learned}
 
     def state(self, learned: Mapping[int, Learned]) -> Hashable:
-        """The state of indexes, unsaved text, model, settings and choices, on which all that is read of them depends.
+        """Return a key for the state of indexes, unsaved text, model, settings and choices.
 
-        The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
-        because generations only rise.
+        The index may change before it is read. The answer is then newer than its key, but that key is never
+        used again, because generations only rise.
         """
         indexes = tuple(
-            # Not the generation alone: whether the index is complete can change without it.
+            # The generation alone is not enough: whether the index is complete can change without it.
             (
                 *(folder.uri, folder.revision, reader.key, reader.identity()),
                 *(reader.facts(), reader.overlay.generation),
@@ -105,17 +100,19 @@ class OpenWorkspace(Request):
         return self.settings, self.engine.model.version(), indexes, choices
 
     def understood(self, text: str) -> Query:
-        """The question, understood as one for evidence."""
+        """Parse a query that asks for evidence."""
         return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
 
     def terms(self, query: Query) -> QueryTerms:
-        """The question's terms with what else counts as each, weighed by inverse document frequency in these folders."""
+        """Return the query's terms and variants, weighted by inverse document frequency in these folders."""
         from cairn.discovery.terms import QueryTerms
 
-        return QueryTerms(query.groups, term_shares(query, self.vocabulary), Introduced.by(query.wording))
+        return QueryTerms(
+            query.groups, term_shares(query, self.vocabulary), OverviewSubject.by(query.wording)
+        )
 
     def searcher(self, places: ChunkFilter = EVERYTHING, *, everywhere: bool = False) -> IndexedSearcher:
-        """A searcher of what lies in `places`; `everywhere` is that of `IndexedSearcher`."""
+        """Return a searcher of the files in `places`; `everywhere` is that of `IndexedSearcher`."""
         from cairn.discovery.indexed_searcher import IndexedSearcher
 
         return IndexedSearcher(
@@ -130,7 +127,7 @@ class OpenWorkspace(Request):
         )
 
     def collections(self, places: ChunkFilter = EVERYTHING) -> list[protocol.CollectionRef]:
-        """The collections of all folders, as far as they lie in `places`; one that several folders have counts once."""
+        """Return the collections of all folders within `places`. One that several folders have is merged."""
         dimension = self.meaning.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
@@ -147,9 +144,9 @@ class OpenWorkspace(Request):
         return list(refs.values())
 
     def token_counter(self, tokenizer: str) -> TokenCounter:
-        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is not a tokenizer.
+        """Return the counter that `tokenizer` names. Raise InvalidRequestError for an invalid file.
 
-        The user's settings may name any file; a request and a workspace's own file can only name one in the workspace.
+        The user's settings may name any file, a request or a workspace file only one in the workspace.
         """
         if tokenizer and tokenizer != CHARACTERS:
             try:
@@ -158,11 +155,11 @@ class OpenWorkspace(Request):
                 if status.st_size > _MAX_TOKENIZER_BYTES:
                     raise ValueError(f"it is larger than {_MAX_TOKENIZER_BYTES:,} bytes")
                 return _counter_of(path, status.st_mtime_ns)
-            except Exception as problem:  # tokenizers raises bare exceptions for what it cannot read
+            except Exception as problem:  # the library raises bare exceptions for files that it cannot read
                 raise InvalidRequestError(
                     "config.render.tokenizer",
-                    f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
-                    " or nothing for the installed model's",
+                    f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json,"
+                    f" {CHARACTERS!r}, or nothing for the installed model's",
                 ) from problem
         from cairn.discovery.render import estimate_tokens
 
@@ -170,21 +167,20 @@ class OpenWorkspace(Request):
         return installed.count if installed else estimate_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
-        """Raises ValueError where there is no such file, or it is outside the workspace and not in the user's settings."""
+        """Return the path. Raise ValueError if it is neither in the workspace nor in the user's settings."""
         trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
         if all(named != tree.discovery.render.tokenizer for tree in trees):
-            return contained(
-                named, [place for folder in self.folders for place in (folder.root, folder.shown)]
-            )
+            roots = [root for folder in self.folders for root in (folder.root, folder.shown)]
+            return contained(named, roots)
         path = Path(named).expanduser()
         if path.exists() and not path.is_file():
             raise ValueError("it is not a regular file")
         return path
 
     def lines_now(self, uri: str) -> Sequence[str] | None:
-        """The lines of a file with unsaved changes; None where it is gone or not text. It is read once for each request.
+        """Return a file's current lines, with unsaved changes; None if it is gone or not text.
 
-        No URI leads to a file that the index does not hold, whoever sends it.
+        The file is read once per request. Only files in the index are read, whatever URI a client sends.
         """
         if uri not in self.files_read:
             every = (
@@ -198,7 +194,7 @@ class OpenWorkspace(Request):
 
 @lru_cache(maxsize=4)
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
-    from tokenizers import Tokenizer  # which only those need who name a file
+    from tokenizers import Tokenizer  # imported only for a tokenizer file
 
     from cairn.embedding.tokenization import TextTokenizer
 

@@ -1,4 +1,4 @@
-"""All that a page about the index shows: what is in it, who writes it, how far it is, and how questions are answered."""
+"""Collects everything on the page about the index: contents, writer, progress, health and timings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from attrs import frozen
 
 from cairn import protocol
+from cairn.engine.background_value import WAIT_SECONDS, BackgroundValue
 from cairn.engine.folders import Folder
-from cairn.engine.in_background import WAIT_SECONDS, InBackground
 from cairn.engine.index_health import IndexHealth, health_of, team_health
 from cairn.engine.left_out import LeftOut, left_out
 from cairn.engine.status import status_of
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 _FRESH_SECONDS = 60.0
-"""The counts of a large index are made anew after this long at the earliest; the reader keeps them anyway."""
 
 
 @frozen
 class Share:
-    """What of an index is in one collection and one language."""
+    """The part of an index in one collection and one language."""
 
     collection: str
     language: str
-    """Empty for text in no language that is known."""
+    """The language; "" if unknown."""
     files: int
-    """Files with a passage in the language; one that has several counts for each."""
+    """The number of files with a passage in the language. A file in several languages counts for each."""
     chunks: int
 
 
@@ -52,12 +51,10 @@ class Writer:
     """The process that keeps an index up to date."""
 
     here: bool
-    """Whether it is this one."""
     pid: int | None
-    """None where the process does not say."""
     command: str
     since: datetime.datetime | None
-    """When it began."""
+    """The start time; None if unknown."""
 
 
 @frozen
@@ -66,48 +63,45 @@ class FolderOverview:
 
     uri: str
     label: str
-    """What people are told it is called."""
     generation: int
     files: int
     chunks: int
     size: int | None
-    """Bytes of the index on this disk; None where it lies in a team's database."""
+    """The size of the index on this disk in bytes; None for a team's index."""
     writer: Writer | None
-    """None where nobody writes it, or a team's index is read."""
+    """The process that writes the index; None without one, and for a team's index."""
     shares: tuple[Share, ...] | None
-    """None while they are counted for the first time."""
+    """The parts by collection and language; None until the first count ends."""
     left_out: LeftOut | None
-    """None while it is counted for the first time, and of what a team's index leaves out, which is not known there."""
+    """The excluded files; None until the first count ends, and always for a team's index."""
     revision: protocol.Revision | None
-    """The commit that a team's index has of it."""
+    """The commit that a team's index is of; None for a local index."""
 
 
 @frozen
 class Overview:
-    """The whole page, at one moment."""
-
     at: datetime.datetime
     health: IndexHealth
     status: protocol.StatusAnswer
     folders: tuple[FolderOverview, ...]
-    """Empty for a team's index that has more repositories than are searched at once."""
+    """The open folders. Empty for a team's index with more repositories than one request can search."""
     timings: Timings
     is_logged: bool
-    """Whether the timings are those of all processes, from the log; else those of this process since it began."""
+    """Whether the timings come from the log of all processes. Otherwise they are those of this process."""
     team: TeamOverview | None
     is_changing: bool
-    """Whether something is going on that changes the figures soon."""
+    """Whether the figures will change soon, because indexing or counting runs."""
 
 
-_COUNTED: WeakKeyDictionary[IndexMemory, InBackground[tuple[LanguageStats, ...]]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[IndexMemory, BackgroundValue[tuple[LanguageStats, ...]]] = WeakKeyDictionary()
 
 
 def overview(engine: Engine) -> Overview:
-    """What there is to show of the folders that the engine is over, within 200 ms: what takes longer is None until it is there."""
+    """Return the overview within 200 ms. Counts that take longer are None at first."""
     now = datetime.datetime.now(datetime.UTC)
     status, team = status_of(engine), engine.team_overview()
-    waits_until = time.monotonic() + WAIT_SECONDS
-    folders = tuple(_folder(folder, engine.gate, waits_until) for folder in engine.folders)
+    deadline = time.monotonic() + WAIT_SECONDS
+    folders = tuple(_folder(folder, engine.gate, deadline) for folder in engine.folders)
     timings, is_logged = _timings(engine)
     slow_ms = engine.settings().retrieval.kill_switch.p95_ms
     health = (
@@ -115,19 +109,17 @@ def overview(engine: Engine) -> Overview:
         if team is None
         else team_health(team, timings, slow_ms, now)
     )
-    counting = any(_is_counted(each) for each in folders) or (team is not None and team.servers is None)
-    at_work = team is None and (status.state in ("starting", "indexing") or bool(status.remaining))
-    return Overview(
-        now, health, status, folders, timings, is_logged, team, counting or (at_work and not status.paused)
-    )
+    is_counting = any(map(_is_counting, folders)) or (team is not None and team.servers is None)
+    is_at_work = team is None and (status.state in ("starting", "indexing") or bool(status.remaining))
+    is_changing = is_counting or (is_at_work and not status.paused)
+    return Overview(now, health, status, folders, timings, is_logged, team, is_changing)
 
 
-def _is_counted(folder: FolderOverview) -> bool:
-    """Whether something of it is being counted."""
+def _is_counting(folder: FolderOverview) -> bool:
     return folder.shares is None or (folder.revision is None and folder.left_out is None)
 
 
-def _folder(folder: Folder, gate: QueryGate, waits_until: float) -> FolderOverview:
+def _folder(folder: Folder, gate: QueryGate, deadline: float) -> FolderOverview:
     stats, facts = folder.reader.stats(), folder.reader.saved.facts()
     is_here = folder.revision is None
     return FolderOverview(
@@ -138,24 +130,24 @@ def _folder(folder: Folder, gate: QueryGate, waits_until: float) -> FolderOvervi
         chunks=facts.chunks,
         size=_size(folder.indexer.data) if is_here else None,
         writer=_writer(folder) if is_here else None,
-        shares=_shares(folder, waits_until),
-        left_out=left_out(folder, gate, waits_until) if is_here else None,
+        shares=_shares(folder, deadline),
+        left_out=left_out(folder, gate, deadline) if is_here else None,
         revision=folder.revision,
     )
 
 
-def _shares(folder: Folder, waits_until: float) -> tuple[Share, ...] | None:
+def _shares(folder: Folder, deadline: float) -> tuple[Share, ...] | None:
     reader = folder.reader.saved
-    counted = _COUNTED.setdefault(reader.memory, InBackground())
+    counts = _CACHE.setdefault(reader.memory, BackgroundValue())
     version = (reader.identity(), reader.facts().content)
-    found = counted.get(version, reader.languages, _FRESH_SECONDS, waits_until - time.monotonic())
+    found = counts.get(version, reader.languages, _FRESH_SECONDS, deadline - time.monotonic())
     if found is None:
         return None
     return tuple(Share(each.collection, each.language, each.files, each.chunks) for each in found)
 
 
 def _size(data: Path) -> int:
-    """Bytes of the index with its log."""
+    """Return the bytes of the index with its write-ahead log."""
     size = 0
     for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-shm"):
         with suppress(OSError):
@@ -177,7 +169,7 @@ def _writer(folder: Folder) -> Writer | None:
 
 
 def _timings(engine: Engine) -> tuple[Timings, bool]:
-    """The latest questions, and whether they are those of all processes."""
+    """Return the latest timings, and whether they are those of all processes."""
     logs = [
         folder.indexer.data
         for folder in engine.folders

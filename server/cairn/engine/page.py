@@ -1,4 +1,4 @@
-"""Answers `cairn/fetchPage`: a whole indexed file, stitched from its chunks, or as it is on disk now."""
+"""Answers `cairn/fetchPage`: a whole indexed file, joined from its chunks, or the current text on disk."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from cairn.index.reader.records import StoredChunk
 from cairn.operations.why import Why, why
 from cairn.text.languages import language_of
 from cairn.text.verbatim import lines_of
-from cairn.workspace.builtin_rules import may_hold_secrets
+from cairn.workspace.builtin_rules import may_contain_secrets
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
-    """`cairn/fetchPage`: the file with its unsaved text, as it was indexed, or as it is on disk.
+    """Answer `cairn/fetchPage` with the unsaved or indexed text or, if `params.now`, with the text on disk.
 
-    Raises InvalidRequestError for a path that is not an indexed file.
-
-    Only files that the index holds are read from disk, and only while no rule leaves them out: no path leads to another file.
+    Only indexed files are read from disk, and only while no rule excludes them. Raise InvalidRequestError for
+    a path that is not an indexed file.
     """
     path = params.path
     wanted = folders_named(request.folders, params.folder)
@@ -47,7 +46,6 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
 
 
 def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
-    """A whole file from its chunks, which cover it without overlapping."""
     text = "".join(stored.chunk.text for stored in chunks)
     shown = (
         protocol.PageChunk(
@@ -59,9 +57,9 @@ def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
 
 
 def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
-    """The page with the text that the file has now; as it was indexed where it is gone, or a team's index is all there is.
+    """Return the page with the current text, or unchanged if the file is gone or only in a team's index.
 
-    Raises InvalidRequestError for a file that a rule leaves out by now, such as one that holds a secret.
+    Raise InvalidRequestError for a file that a rule excludes by now, such as one that contains a secret.
     """
     explained = _explained(folder, page.path)
     if explained is not None and not explained.indexed:
@@ -79,8 +77,7 @@ def _now(folder: Folder, page: protocol.PageAnswer, chunks: Sequence[StoredChunk
 
 
 def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]) -> bool:
-    """Whether a file that has this text now has another than the index. Of a notebook the index has the sources of its cells
-    alone, and where they stand."""
+    """Return whether the current text differs from the indexed one; of notebooks, the cells' sources."""
     if page.language != "jupyter":
         return lines_of(text) != lines_of(page.text)
     now = chunk_text(page.path, text)
@@ -90,7 +87,7 @@ def _differs(page: protocol.PageAnswer, text: str, chunks: Sequence[StoredChunk]
 
 
 def _explained(folder: Folder, path: str) -> Why | None:
-    """Which rule decides about a file on disk; None where there is no such file."""
+    """Return the decision about a file on disk; None if it does not exist."""
     try:
         return why(folder.root / path, folder.root)
     except InvalidRequestError:
@@ -100,7 +97,7 @@ def _explained(folder: Folder, path: str) -> Why | None:
 def _left_out(explained: Why) -> str:
     detail = f": {explained.detail}" if explained.detail else ""
     rule = f"{explained.path!r} is left out of the index by the rule {explained.rule!r}{detail}"
-    if may_hold_secrets(explained.path) or "secret" in explained.rule:
+    if may_contain_secrets(explained.path) or "secret" in explained.rule:
         return f"{rule}; such files are never shown"
     return f"{rule}; read the file itself, with a tool that reads files"
 
@@ -110,14 +107,18 @@ def _why_not(folders: Sequence[Folder], given: str) -> str:
     if path is None:
         return f"{given!r} is not in the workspace folder; give a path as search results have it"
     if any(folder.has(path, directory=True) for folder in folders):
-        return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
+        pattern = given.rstrip("/") + "/**"
+        return (
+            f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter"
+            f" {pattern!r} lists"
+        )
     return f"{given!r} is not indexed; give a path as search results have it"
 
 
 def _why_not_now(folders: Sequence[Folder], given: str) -> str:
-    """As `_why_not`, with the rule that leaves a file out, or the place that may be meant."""
+    """Say why a path cannot be read: the rule that excludes it, or a similar path."""
     if "\0" in given:
-        return f"{given!r} is no path"
+        return f"{given!r} is not a path"
     for folder in folders:
         inside = folder.place_of(folder.root / given)
         explained = _explained(folder, inside) if inside else None

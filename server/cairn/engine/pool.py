@@ -1,4 +1,4 @@
-"""The engines of one process, each over a set of folders, lent to whoever asks about these."""
+"""Shares the engines of one process: connections to the same folders use the same engine."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from cairn.engine.host import Host
 
 
-class Lent:
-    """An engine over some folders, and how many need it."""
+class PooledEngine:
+    """An engine over some folders, which its runner makes on a thread, and the number of its users."""
 
     def __init__(self, host: Callable[[], Host], folders: tuple[Path, ...]) -> None:
-        """Make the engine on a thread."""
         self.open: tuple[Path, ...] = ()
-        """The folders that are open, once the engine is made."""
+        """The open folders, after the engine was made."""
         self.problems: tuple[str, ...] = ()
-        """Why others of the folders are not open."""
+        """Why the other folders are not open."""
         self.borrowers = 0
         self.ending: asyncio.TimerHandle | None = None
         self._host = host
@@ -31,9 +30,9 @@ class Lent:
         self.runner = Runner(self._make)
 
     def _make(self) -> Engine:
-        from cairn.startup.interpreter import made_to_last
+        from cairn.startup.interpreter import exempt_from_collection
 
-        with made_to_last():
+        with exempt_from_collection():
             from cairn.engine.engine import Engine
         engine = Engine(host=self._host())
         for folder in self._folders:
@@ -46,21 +45,21 @@ class Lent:
 
 
 class EnginePool:
-    """Lends engines, so that ten agents on one workspace have one engine. Use it on one event loop."""
+    """Lends engines, so that ten agents on one workspace share one engine. Use it on one event loop."""
 
     def __init__(self, host: Callable[[], Host], keep_seconds: float) -> None:
-        """`host` gives what the engines share and is called on a thread. An engine that nobody needs is kept for `keep_seconds`."""
+        """Make the pool. A thread calls `host`. An unused engine stops after `keep_seconds`."""
         self._host = host
         self._keep_seconds = keep_seconds
-        self._lent: dict[tuple[Path, ...], Lent] = {}
+        self._lent: dict[tuple[Path, ...], PooledEngine] = {}
         self._stopping: set[asyncio.Future[None]] = set()
 
-    async def lend(self, folders: Sequence[Path]) -> Lent:
-        """The engine over these folders, once it is made. Give it back with `give_back`."""
+    async def lend(self, folders: Sequence[Path]) -> PooledEngine:
+        """Wait for the engine over these folders and return it. Return it to the pool with `give_back`."""
         key = tuple(folders)
         lent = self._lent.get(key)
         if lent is None:
-            lent = self._lent[key] = Lent(self._host, key)
+            lent = self._lent[key] = PooledEngine(self._host, key)
         lent.borrowers += 1
         if lent.ending is not None:
             lent.ending.cancel()
@@ -70,28 +69,26 @@ class EnginePool:
         except BaseException as problem:
             lent.borrowers -= 1
             if not lent.borrowers and isinstance(problem, Exception):
-                self._end(lent)  # The next one who asks has another try.
+                self._end(lent)  # the next caller tries again
             elif not lent.borrowers:
                 self._end_later(lent)
             raise
         return lent
 
-    def give_back(self, lent: Lent) -> None:
-        """Say that one borrower needs the engine no longer."""
+    def give_back(self, lent: PooledEngine) -> None:
         lent.borrowers -= 1
         if not lent.borrowers:
             self._end_later(lent)
 
     async def close(self) -> None:
-        """Stop all engines."""
         for lent in tuple(self._lent.values()):
             self._end(lent)
         await asyncio.gather(*self._stopping, return_exceptions=True)
 
-    def _end_later(self, lent: Lent) -> None:
+    def _end_later(self, lent: PooledEngine) -> None:
         lent.ending = asyncio.get_running_loop().call_later(self._keep_seconds, self._end, lent)
 
-    def _end(self, lent: Lent) -> None:
+    def _end(self, lent: PooledEngine) -> None:
         self._lent = {key: each for key, each in self._lent.items() if each is not lent}
         if lent.ending is not None:
             lent.ending.cancel()

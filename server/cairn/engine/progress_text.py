@@ -1,10 +1,11 @@
-"""How far indexing is, in words: the same for an editor and for a terminal."""
+"""Describes indexing progress in words, the same for editors and terminals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cairn.index.indexing.folder_state import Activity
+from cairn.text.counts import counted
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
@@ -17,32 +18,31 @@ _LONG_ACTIVITIES = {
     Activity.HISTORY: "reading the history",
     Activity.TIDYING: "tidying",
 }
-"""Those that have no count of their own."""
+"""The activities without a count."""
 
 
 def describe(progress: IndexingProgress) -> str:
-    """What is done now and how far it is, such as "1,200 of 4,969 files, 5,310 chunks"."""
+    """Return a text such as "1,200 of 4,969 files, 5,310 chunks"."""
     if progress.activity is Activity.READING:
-        total = progress.files_total  # 0 where it is not known yet
-        counted = f"{progress.files_done:,} of {total:,} files, " if total else ""
-        return f"{counted}{progress.chunks:,} chunks"
+        total = progress.files_total  # 0 while unknown
+        files = f"{progress.files_done:,} of {counted(total, 'file')}, " if total else ""
+        return f"{files}{counted(progress.chunks, 'chunk')}"
     if progress.activity is Activity.EMBEDDING and progress.texts_queued:
-        left = f"vectors: {progress.texts_queued:,} chunks left"
+        left = f"vectors: {counted(progress.texts_queued, 'chunk')} left"
         return ", ".join([left, *pace(progress.texts_per_second, progress.seconds_left)])
     if progress.activity is Activity.PAUSED:
-        return f"paused, {progress.texts_queued:,} chunks without a vector yet"
+        return f"paused, {counted(progress.texts_queued, 'chunk')} without a vector yet"
     doing = _LONG_ACTIVITIES.get(progress.activity)
-    return ", ".join(filter(None, (doing, f"{progress.chunks:,} chunks")))
+    return ", ".join(filter(None, (doing, counted(progress.chunks, "chunk"))))
 
 
 def pace(per_second: float, seconds_left: float | None) -> list[str]:
-    """The rate and the time left, as far as they are known."""
     rate = [f"{per_second:.0f}/s" if per_second >= 1 else f"{60 * per_second:.0f}/min"] if per_second else []
     return rate if seconds_left is None else [*rate, duration(seconds_left)]
 
 
 def duration(seconds: float) -> str:
-    """About how long, in the unit a person would use: "about 40 s", "about 3 min", "about 2 h"."""
+    """Return a text such as "about 40 s", "about 3 min" or "about 2 h"."""
     if seconds < _IN_SECONDS_BELOW:
         return f"about {max(5, round(seconds / 5) * 5)} s"
     if seconds < _IN_MINUTES_BELOW:

@@ -1,4 +1,4 @@
-"""Answers `cairn/references`: the definitions that are meant, and from them the references level by level."""
+"""Answers `cairn/references`: finds the named definitions, then their references level by level."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ from cairn.text.verbatim import lines_of
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
 _LONGEST_LINE = 400
-"""Characters of a line that are shown; only generated code has longer ones."""
+"""The number of characters shown of a line. Only generated code has longer lines."""
 _NEAR_NAMES = 3
 _NEAR_LETTERS = 3
-"""Letters that a name with a typing error begins with all the same."""
+"""The number of first letters that a mistyped name must share with a suggestion."""
 
 
 @frozen(eq=False)
 class _Searched:
-    """An open folder while it is searched."""
-
     folder: Folder
     reader: OverlaidReader
     graph: ReferenceGraph
@@ -47,7 +45,7 @@ _Definition = tuple[_Searched, Place]
 
 @frozen
 class _Found:
-    """A reference, and how it was come to."""
+    """A reference, its depth, and the index of the reference that led to it."""
 
     searched: _Searched
     edge: Edge
@@ -56,10 +54,7 @@ class _Found:
 
 
 def references(request: Request, params: protocol.ReferencesParams) -> protocol.ReferencesAnswer:
-    """`cairn/references`: of all open folders, unsaved text included.
-
-    Raises InvalidRequestError for a place that is not indexed, and QueryCancelledError soon after the request was cancelled.
-    """
+    """Answer `cairn/references` for all folders. Raise InvalidRequestError if the place is not indexed."""
     started = time.perf_counter()
     readers = readers_with_unsaved(request.folders)
     every = [
@@ -89,15 +84,13 @@ def references(request: Request, params: protocol.ReferencesParams) -> protocol.
     )
 
 
-# --- which definitions are meant -----------------------------------------------------------------------
+# --- the definitions -----------------------------------------------------------------------------------
 
 
 def _definitions(every: Sequence[_Searched], params: protocol.ReferencesParams) -> list[_Definition]:
     if params.text_document is not None and params.position is not None:
-        folders = [searched.folder for searched in every]
-        number, path, _ = indexed_page(
-            folders, [searched.reader for searched in every], params.text_document.uri
-        )
+        folders, readers = [each.folder for each in every], [each.reader for each in every]
+        number, path, _ = indexed_page(folders, readers, params.text_document.uri)
         searched, position = every[number], params.position
         return [(searched, place) for place in searched.graph.at(path, position.line, position.character)]
     symbol = (params.symbol or "").strip()
@@ -107,7 +100,7 @@ def _definitions(every: Sequence[_Searched], params: protocol.ReferencesParams) 
 
 
 def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: int) -> list[_Definition]:
-    """The definitions at a place or around it; line and column count from 1, and the column is 0 where there is none."""
+    """Return the definitions at or around a place. Line and column count from 1; column 0 means no column."""
     if line < 1:
         raise InvalidRequestError("symbol", "lines count from 1")
     inside, is_absolute = path_inside(given), Path(given).is_absolute()
@@ -116,7 +109,7 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
         path = searched.folder.place_of(Path(given)) if is_absolute else inside and inside.as_posix()
         if path and searched.reader.between(path, line - 1, line):
             pages.append((searched, path))
-    if not pages:  # written in another way
+    if not pages:  # the path may be absolute, start with the folder's name, or lack its first parts
         by_root = {searched.folder.root: searched for searched in every}
         for folder, path in files_named(given, [searched.folder for searched in every]):
             if by_root[folder.root].reader.between(path, line - 1, line):
@@ -135,7 +128,6 @@ def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: i
 def _nothing_there(
     request: Request, readers: Sequence[OverlaidReader], params: protocol.ReferencesParams
 ) -> str:
-    """Why there is no definition, and which names are near."""
     if params.symbol is None:
         return "No name that the workspace defines stands there."
     if _PLACE.fullmatch(params.symbol.strip()):
@@ -156,17 +148,16 @@ def _nothing_there(
 
 @define
 class _Walk:
-    """Breadth first, so that a limit leaves out what is farthest; each function is followed once, so that it ends."""
+    """A breadth-first walk, so that the limit drops the farthest references. It follows a function once."""
 
     request: Request
     params: protocol.ReferencesParams
     found: list[_Found] = field(factory=list)
     complete: bool = True
     _followed: set[tuple[Path, str, int]] = field(factory=set)
-    """Functions by folder, path and number."""
 
     def start(self, definitions: Sequence[_Definition]) -> None:
-        """Find what refers to these definitions, or what they refer to, and follow it."""
+        """Find the references of these definitions in the requested direction, and follow them."""
         self._followed.update(_identity(searched, place) for searched, place in definitions)
         if not self.params.limit:
             return
@@ -188,7 +179,7 @@ class _Walk:
             level = range(level.stop, len(self.found))
 
     def _follow(self, number: int, depth: int) -> None:
-        """Find what refers to the function that the reference of this number leads to, or what that refers to."""
+        """Find the references of the function that found reference `number` leads to."""
         searched, edge = self.found[number].searched, self.found[number].edge
         is_down = self.params.direction is ReferenceDirection.CALLEES
         place = edge.target if is_down else edge.enclosing
@@ -199,7 +190,7 @@ class _Walk:
         self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
 
     def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
-        """One more than there is room for, where there are so many."""
+        """Return the edges of `places`, up to one more than the limit has room for."""
         limit = self.params.limit - len(self.found) + 1
         found: list[Edges]
         if self.params.direction is ReferenceDirection.CALLEES:
@@ -229,7 +220,7 @@ def _identity(searched: _Searched, place: Place) -> tuple[Path, str, int]:
 
 
 class _Shown:
-    """Makes the protocol's places and references, with the texts of their lines, which are read once a file."""
+    """Makes the protocol's places and references. It reads the texts of their lines once per file."""
 
     def __init__(
         self, definitions: Iterable[_Definition], found: Iterable[_Found], *, with_targets: bool
@@ -245,7 +236,6 @@ class _Shown:
         self._texts = {file: _texts(*file, lines) for file, lines in wanted.items()}
 
     def place(self, searched: _Searched, place: Place) -> protocol.SymbolPlace:
-        """The definition as the protocol has it."""
         return protocol.SymbolPlace(
             path=place.path,
             uri=searched.folder.uri_of(place.path),
@@ -258,7 +248,6 @@ class _Shown:
         )
 
     def reference(self, found: _Found) -> protocol.FoundReference:
-        """The reference as the protocol has it."""
         searched, edge = found.searched, found.edge
         target = edge.target if self._with_targets else None
         return protocol.FoundReference(
@@ -299,6 +288,6 @@ def _enclosing(place: Place) -> protocol.EnclosingSymbol:
 
 
 def _name_range(line: int, character: int, name: str) -> protocol.Range:
-    """The range of a name; characters are UTF-16 code units."""
+    """Return the range of a name in UTF-16 code units."""
     end = character + len(name.encode("utf-16-le", "surrogatepass")) // 2
     return protocol.Range(protocol.Position(line, character), protocol.Position(line, end))

@@ -1,4 +1,4 @@
-"""Answers `cairn/related`: from a range in a document to the passage, and from what is related to results."""
+"""Answers `cairn/related`: finds the passage at a range of a document, and the passages related to it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
-    """`cairn/related`: what is related to the passage, unsaved text included.
-
-    Raises InvalidRequestError where there is none, and QueryCancelledError soon after the request was cancelled.
-    """
+    """Answer `cairn/related`. Raise InvalidRequestError without a passage at the range."""
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
@@ -49,14 +46,14 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
 
 
 def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | None:
-    """The static table, which compares single lines with the passage; not loaded for one that has no such vector."""
+    """Return the static table, which compares single lines; None if the passage has no static vector."""
     return None if relations.vector.static is None else request.engine.model.static_table()
 
 
 def indexed_page(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
 ) -> tuple[int, str, list[StoredChunk]]:
-    """The document's folder, its path there and its chunks. Raises InvalidRequestError where it is not indexed."""
+    """Return a document's folder number, path and chunks. Raise InvalidRequestError if it is not indexed."""
     places = places_of_uri(folders, uri)
     if not places and path_of_uri(uri) is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")
@@ -68,18 +65,19 @@ def indexed_page(
             return number, inside, page
     raise InvalidRequestError(
         "textDocument.uri",
-        f"{places[0][1]!r} is not indexed: it is empty or no text, or a rule leaves it out, or it was not read yet",
+        f"{places[0][1]!r} is not indexed:"
+        " it is empty or not text, or a rule leaves it out, or it was not read yet",
     )
 
 
 def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
-    """The chunks that hold a line of the range. Raises InvalidRequestError, about `field`, where it is beyond them."""
-    asked = lines_of_range(wanted)
-    first, last = asked.start, asked.stop - 1
+    """Return the chunks with a line of the range. Raise InvalidRequestError if it starts after them."""
+    selected = lines_of_range(wanted)
+    first, last = selected.start, selected.stop - 1
     lines = page[-1].chunk.end_line
     if first > lines:
         raise InvalidRequestError(field, f"starts at line {first}; the document has {lines} lines")
-    first = min(first, lines - 1)  # the cursor may stand after the last line's end
+    first = min(first, lines - 1)  # the cursor may be after the end of the last line
     return [
         stored
         for stored in page
@@ -88,7 +86,7 @@ def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "r
 
 
 def lines_of_range(wanted: protocol.Range) -> range:
-    """The lines that a selection is about."""
+    """Return the 0-based lines that a selection covers."""
     first, last = wanted.start.line, wanted.end.line
     if wanted.end.character == 0 and last > first:
         last -= 1  # a selection of whole lines ends before the next one
@@ -96,7 +94,7 @@ def lines_of_range(wanted: protocol.Range) -> range:
 
 
 def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
-    """The names that a passage uses or defines and through which it is related, in the passage's order."""
+    """Return the used names that the result defines, and the defined names that the result contains."""
     chunk = ranked.stored.chunk
     here = set(chunk.defines)
     return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

@@ -1,4 +1,4 @@
-"""Turns what retrieval found into the protocol's results."""
+"""Converts ranked passages to the protocol's results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.further import FurtherPassage
+from cairn.retrieval.passages.further_passages import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 
 _REASONS = 3
-"""As many as fit in a line; `explain` tells all of them."""
+"""The number of reasons that fit in a line; `explain` shows all of them."""
 
 
 def search_results(
@@ -31,7 +31,7 @@ def search_results(
     *,
     explain: bool = False,
 ) -> tuple[protocol.SearchResult, ...]:
-    """The results as shown, each with `context` chunks before and after it."""
+    """Return the results, each with `context` chunks before and after it."""
     around = contexts(ranked, workspace.readers, context)
     return tuple(
         search_result(
@@ -40,15 +40,15 @@ def search_results(
             matched_terms(query, each.stored),
             shown,
             explain=explain,
-            # The definition in the chunk that the question names.
-            asked_for=next((name for name in each.stored.chunk.defines if name in query.names), ""),
+            # A definition in the chunk that the query names.
+            named=next((name for name in each.stored.chunk.defines if name in query.names), ""),
         )
         for each, shown in zip(ranked, around, strict=True)
     )
 
 
-def _as(name: str, chunk: Chunk) -> Chunk:
-    """The chunk, called after another definition in it than its main one."""
+def _titled(name: str, chunk: Chunk) -> Chunk:
+    """Return the chunk with the title of `name`, a definition in it other than its main one."""
     line = definition_lines(chunk, name)[0]
     header = chunk.header_path
     if chunk.symbol and header.endswith(chunk.symbol):
@@ -63,15 +63,15 @@ def search_result(
     context: protocol.Context,
     *,
     explain: bool = True,
-    asked_for: str = "",
+    named: str = "",
 ) -> protocol.SearchResult:
-    """One result as shown. `asked_for` is the definition in it that the question names, "" for none."""
+    """Return one result. `named` is the definition in it that the query names; "" for none."""
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder = folders[ranked.folder]
-    if asked_for and asked_for != chunk.symbol:
-        chunk = _as(asked_for, chunk)
-    named = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
-    selected = ranked.lines or (named, named + 1)
+    if named and named != chunk.symbol:
+        chunk = _titled(named, chunk)
+    line = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
+    selected = ranked.lines or (line, line + 1)
     return protocol.SearchResult(
         path=stored.path,
         folder=folder.uri,
@@ -88,7 +88,7 @@ def search_result(
         score=round(ranked.score, 4),
         source=ranked.source,
         matched_terms=matched,
-        reasons=ranked.spoken_for_by()[:_REASONS],
+        reasons=ranked.positive_signals()[:_REASONS],
         snippet=chunk.text,
         context=context,
         content_hash=stored.content_hash,
@@ -97,7 +97,6 @@ def search_result(
 
 
 def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassage]) -> protocol.SearchResult:
-    """The result with further passages of its file."""
     shown = (
         protocol.FilePassage(
             range=protocol.whole_lines(passage.first, passage.last),
@@ -112,12 +111,12 @@ def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassag
 
 
 def with_best_lines(result: protocol.SearchResult, lines: tuple[int, int] | None) -> protocol.SearchResult:
-    """The result with those of its lines that answer best, `[first, last)` of the file."""
+    """Return the result with its best lines, which are `[first, last)` of the file."""
     return result if lines is None else evolve(result, best_lines=protocol.whole_lines(*lines))
 
 
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
-    """What stands before and after each result, up to `window` chunks; one query a folder."""
+    """Return up to `window` chunks before and after each result, with one query per folder."""
     every = []
     for result, around in zip(ranked, neighbours(ranked, readers, window), strict=True):
         position = result.stored.chunk.position
@@ -128,5 +127,5 @@ def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: i
 
 
 def milliseconds(start: float, end: float | None = None) -> float:
-    """From one moment of `time.perf_counter` to another, or to now."""
+    """Return the milliseconds between two values of `time.perf_counter`, or from `start` to now."""
     return round(((time.perf_counter() if end is None else end) - start) * 1000, 3)

@@ -1,6 +1,6 @@
-"""Runs the requests of every front: on threads, with a time limit and cancellation, and counted.
+"""Runs the requests of all fronts on threads, with a time limit and cancellation, and counts them.
 
-`Runner.answer` is for fronts with an event loop, `answer` for the command line, whose own thread waits anyway.
+Fronts with an event loop use `Runner.answer`. The command line, whose thread waits anyway, uses `answer`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.engine.methods import CLI, Asks, Method, method_named
+from cairn.engine.methods import CLI, Method, Needs, method_named
 from cairn.engine.request import CALLER, Request, Tell
 from cairn.errors import InvalidRequestError, OutOfTimeError, PartUnavailableError, QueryCancelledError
 from cairn.index.store.deadline import Cancelled, never
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _THREADS = 4
-"""Enough that a cancelled request, which ends at its next look at the flag, never holds up the next one."""
+"""Enough threads that a cancelled request, which runs until its next check, does not delay the next one."""
 _GIVE_BACK_SECONDS = 20.0
-"""While requests come, freed memory is given back this often: 3 to 6 ms beside them, some 30 MB of 480 for a million chunks."""
+"""How often to return freed memory to the system while requests arrive. It takes 3 to 6 ms on another thread,
+and frees some 30 of 480 MB with a million chunks."""
 
 
 def answer(
@@ -42,11 +42,12 @@ def answer(
     tell: Tell | None = None,
     as_json: bool = True,
 ) -> Any:
-    """What the method `name` answers to the params `data`, which are JSON data or an object of their class.
+    """Run the method `name` with the params `data`, which are JSON data or an object of the params class.
 
-    The answer is JSON data, or an object of its class unless `as_json`. `front` is who is counted as asking; `tell` hears
-    of each stage of a method that streams. Raises InvalidRequestError, naming the field, for params that the method does not
-    take, QueryCancelledError soon after `cancelled()` turns true, and any other CairnError of the engine.
+    Return JSON data or, unless `as_json`, an object of the answer class. Metrics count the request for
+    `front`; `tell` gets each stage of a method that streams. Raise InvalidRequestError with the field of
+    invalid params, QueryCancelledError soon after `cancelled()` turns true, and any other CairnError of the
+    engine.
     """
     from cairn.schema.convert import structure, unstructure
 
@@ -54,29 +55,30 @@ def answer(
     with _counted(engine, method, front):
         if method.changes and not engine.takes_changes:
             raise InvalidRequestError(
-                "", f"{method.name} changes what is answered, which nobody may in a team's index"
+                "", f"{method.name} would change later answers, which a team's index does not allow"
             )
         params_class = method.params_class()
         params = data if isinstance(data, params_class) else structure(data, params_class)
-        with engine.answering(params) as asked:
-            found = _found(method, Request(asked, asked.folders, asked.settings(), cancelled, tell), params)
+        with engine.for_params(params) as narrowed:
+            request = Request(narrowed, narrowed.folders, narrowed.settings(), cancelled, tell)
+            found = _handle(method, request, params)
         return unstructure(found) if as_json else found
 
 
-def _found(method: Method, request: Request, params: Any) -> Any:
+def _handle(method: Method, request: Request, params: Any) -> Any:
     engine = request.engine
-    if method.asks is Asks.NOTHING:
+    if method.needs is Needs.NOTHING:
         return method.handle()(request, params)
     for folder in request.folders:
-        folder.indexer.wait_for_saves()  # whoever asks after a save asks about what was saved
+        folder.indexer.wait_for_saves()  # a request after a save must find the saved text
     with engine.gate.query():
-        if method.asks is Asks.INDEX:
+        if method.needs is Needs.INDEX:
             return method.handle()(request, params)
-        return engine.fallback.ask(method, request, params)
+        return engine.fallback.answer(method, request, params)
 
 
 def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
-    """The JSON data of what a stage changed; what it did not change is absent."""
+    """Return the JSON data of a stage's changes, without unchanged fields."""
     from cairn.schema.convert import unstructure
 
     return {key: value for key, value in unstructure(progress).items() if value is not None}
@@ -84,7 +86,6 @@ def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
 
 @contextmanager
 def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
-    """Count the request in it, with how long it took and how it ended."""
     began = time.perf_counter()
     outcome, error = "ok", ""
     try:
@@ -103,21 +104,21 @@ def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
 
 
 class Runner:
-    """The threads on which the requests to one engine run. Use it on one event loop."""
+    """The threads that run the requests to one engine. Use it on one event loop."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
-        """`make` is called on a thread, while the first requests wait."""
+        """Start to make the engine on a thread; the first requests wait for it."""
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
         self._engine = self._executor.submit(make)
         self._given_back = time.monotonic()
 
     @property
     def engine(self) -> Engine:
-        """The engine; waits until it is made."""
+        """The engine. Reading it blocks until it is made."""
         return self._engine.result()
 
     async def made(self) -> Engine:
-        """The engine, once it is made."""
+        """Wait for the engine and return it."""
         if self._engine.done():
             return self._engine.result()
         return await asyncio.shield(asyncio.wrap_future(self._engine))
@@ -133,26 +134,26 @@ class Runner:
         tell: Tell | None = None,
         as_json: bool = True,
     ) -> Any:
-        """As `answer`, on a thread, about one folder where `workspace` names it.
+        """Run `answer` on a thread, with only the folder that `workspace` names, if it does.
 
-        Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any other
-        CairnError of the engine. When the caller is cancelled, the work is.
+        Raise InvalidRequestError for invalid params or an unknown workspace, OutOfTimeError after `seconds`,
+        and any other CairnError of the engine. Cancelling the caller cancels the work.
         """
-        asked = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
-        try:
-            return await self._on_thread(asked, workspace, seconds)
-        finally:
-            self._give_back_memory()
+
+        def work(engine: Engine, cancelled: Cancelled) -> Any:
+            return answer(engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
+
+        return await self.work(work, workspace=workspace, seconds=seconds)
 
     def _give_back_memory(self) -> None:
         now = time.monotonic()
         if now > self._given_back + _GIVE_BACK_SECONDS:
             self._given_back = now
-            with suppress(RuntimeError):  # the threads are being ended
-                self._executor.submit(give_back_memory)
+            with suppress(RuntimeError):  # the threads are shutting down
+                self._executor.submit(trim_memory)
 
     async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
-        """`work(engine)` on a thread, under the terms of `answer`, but to its end."""
+        """Run `work(engine)` on a thread like `answer`, but without a time limit or cancellation."""
         return await self._on_thread(lambda engine, cancelled: work(engine), workspace, None)
 
     async def work(
@@ -162,48 +163,48 @@ class Runner:
         workspace: str = "",
         seconds: float | None = None,
     ) -> T:
-        """`work(engine, cancelled)` on a thread, under all terms of `answer`: for what asks several methods.
+        """Run `work(engine, cancelled)`, which calls several methods, on a thread like `answer`.
 
-        `work` asks through `answer`, which counts each of them, and hands `cancelled` on.
+        `work` must call the methods through `answer`, which counts each of them, and pass `cancelled` to it.
         """
         try:
-            return await self._on_thread(
-                lambda engine, cancelled: work(engine, cancelled), workspace, seconds
-            )
+            return await self._on_thread(work, workspace, seconds)
         finally:
             self._give_back_memory()
 
-    async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
-        """`work(engine, cancelled=…)` on a thread."""
+    async def _on_thread(
+        self, work: Callable[[Engine, Cancelled], T], workspace: str, seconds: float | None
+    ) -> T:
         engine, caller = await self.made(), CALLER.get()
         flag = threading.Event()
 
-        def done() -> T:
+        def with_retry() -> T:
             try:
                 return once()
             except PartUnavailableError:
-                return once()  # The rest of a team's index answers, now that it is known what is away.
+                return once()  # the first try noted which servers are away; the others answer now
 
         def once() -> T:
-            with engine.asked(caller, workspace) as asked:
-                return work(asked, cancelled=flag.is_set)
+            with engine.asked(caller, workspace) as narrowed:
+                return work(narrowed, flag.is_set)
 
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.get_running_loop().run_in_executor(self._executor, done)
+                return await asyncio.get_running_loop().run_in_executor(self._executor, with_retry)
         except TimeoutError:
             raise OutOfTimeError(
-                f"The answer took more than {seconds:g} seconds; ask for less, or raise serve.request_seconds."
+                f"The answer took more than {seconds:g} seconds;"
+                " ask for less, or raise serve.request_seconds."
             ) from None
         finally:
             flag.set()
 
     def close(self) -> None:
-        """Wait for what runs; what has not begun is dropped."""
+        """Wait for running requests, and drop those that have not started."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def stop(self) -> None:
-        """Close, and stop the engine, also one that is just being made."""
+        """Close the threads and stop the engine, even if it is just being made."""
         self.close()
         if self._engine.done() and not self._engine.cancelled() and self._engine.exception() is None:
             self._engine.result().stop()

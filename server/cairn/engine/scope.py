@@ -1,7 +1,7 @@
-"""Where a question looks: the places that `filter.path` names, however somebody writes them.
+"""Converts the paths and globs of `filter.path` to patterns for the index.
 
-Every front hands on what was written, and here it becomes patterns for the index. The path of a folder or file that there is
-stands for that one, whatever characters it has; anything else has to be a gitignore-style glob.
+A path of an existing folder or file means that one, whatever characters it contains. Anything else must be a
+gitignore-style glob.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from cairn.index.queries.files import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
 from cairn.index.store.deadline import never
 from cairn.text.nearest import nearest
-from cairn.workspace.ignore_patterns import exact_pattern, is_glob, place_of_pattern, selection_problem
+from cairn.workspace.ignore_patterns import exact_pattern, folder_of_pattern, is_glob, selection_problem
 
 _FIELD = "filter.path"
 _MOST_LISTED = 8
-"""Names that an error lists, where none is like what was written."""
+"""The number of names that an error lists if none is similar to the given path."""
 
 Place = tuple[Folder, str]
-"""A file or folder, or a glob: the workspace folder that it lies in, and its path there; "" for that folder itself."""
+"""A workspace folder, and a relative path or glob in it; "" is the folder itself."""
 
 
 def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
-    """The filter for what lies in any of the places `given`; without any, everything passes.
+    """Return the filter for the files in any of the `given` places, or for all files without places.
 
-    Raises InvalidRequestError for a place that there is not, or that lies elsewhere, and for globs that can name nothing.
+    Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
     """
     if given and all(each.startswith("!") for each in given) and (problem := selection_problem(given)):
         raise InvalidRequestError(_FIELD, problem)
@@ -46,8 +46,7 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """The indexed files that a path names, however somebody writes it: absolute, behind the folder's name, or as the end of a
-    path that only one file has; none where it names none."""
+    """Return the indexed files of a path: relative, absolute, after a folder's name, or a unique end."""
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)
@@ -66,7 +65,7 @@ def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
 
 
 def nothing_there(given: str, folders: Sequence[Folder]) -> str:
-    """Why a path names nothing, with the place that may be meant."""
+    """Say why a path names nothing, and suggest a similar path."""
     near, far = _readings(given, folders)
     return _missing(given, near, far, folders) if near else _outside(given, folders)
 
@@ -77,7 +76,7 @@ def _shortened(patterns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """What is written, as patterns. Raises InvalidRequestError where it can name nothing."""
+    """Convert a path or glob to patterns. Raise InvalidRequestError if it cannot match anything."""
     if not given.strip("! "):
         raise InvalidRequestError(_FIELD, f"{given!r} names nothing; give a folder, a file or a glob")
     if given.startswith("!"):
@@ -102,7 +101,7 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
         raise InvalidRequestError(_FIELD, _outside(given, folders))
     first = near[0][1].removeprefix("/").partition("/")[0]
     globs = far if far and not _indexed((folder, first) for folder, _ in near) else near
-    holding = [(folder, place_of_pattern(glob) or "") for folder, glob in globs]
+    holding = [(folder, folder_of_pattern(glob) or "") for folder, glob in globs]
     if not (_indexed(holding) or _on_disk(holding)):
         raise InvalidRequestError(_FIELD, _missing(holding[0][1], holding, [], folders))
     return globs
@@ -113,13 +112,13 @@ def _require_glob(given: str) -> None:
         raise InvalidRequestError(_FIELD, problem)
 
 
-# --- what a path may mean ----------------------------------------------------------------------------
+# --- readings of a path --------------------------------------------------------------------------------
 
 
 def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
-    """What is written, as paths in workspace folders; and what else it may mean, where those are not there.
+    """Return two readings of a path: relative to each folder, and after a folder's name if several are open.
 
-    That is a path as people are shown it where several folders are open: it begins with the name of one.
+    The second reading counts if the first does not exist: results in several folders show the folder's name.
     """
     text = given
     if text.startswith("file:"):
@@ -132,7 +131,7 @@ def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[
     if text.startswith("/"):
         if found := _absolute(text, folders):
             return found, []
-        text = "./" + text.lstrip("/")  # as ignore files name what lies at the top
+        text = "./" + text.lstrip("/")  # as in ignore files, a leading slash means the top of the folder
     path = _tidy(text)
     near = [(folder, path) for folder in folders]
     name, _, rest = path.removeprefix("/").partition("/")
@@ -142,7 +141,7 @@ def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[
 
 
 def _tidy(text: str) -> str:
-    """The path without what says nothing: `./`, `//`, a slash at the end. Globs stay; `./*.py` are those at the top."""
+    """Normalize a path. In a glob, only replace a leading `./` by `/`, which also means the top."""
     if not is_glob(text):
         path = posixpath.normpath(text)
         return "" if path == "." else path
@@ -150,7 +149,7 @@ def _tidy(text: str) -> str:
 
 
 def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
-    """An absolute path as paths in the folders that hold it."""
+    """Return an absolute path as relative paths in the folders that contain it."""
     path = Path(os.path.normpath(text))
     found = []
     for folder in folders:
@@ -158,7 +157,7 @@ def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
             if path.is_relative_to(base):
                 found.append((folder, _relative(path, base)))
                 break
-    # Of another machine's files nothing is asked for.
+    # A path of another machine is never resolved, because that would contact it.
     if not found and not text.startswith(("\\\\", "//")) and not is_glob(text) and (real := _real(path)):
         found = [
             (folder, _relative(real, folder.root)) for folder in folders if real.is_relative_to(folder.root)
@@ -172,22 +171,20 @@ def _relative(path: Path, base: Path) -> str:
 
 
 def _real(path: Path) -> Path | None:
-    """The file or folder that a path leads to; None where there is none."""
     try:
         return path.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
+    except (OSError, RuntimeError, ValueError):  # circular links, or an invalid name
         return None
 
 
 def _indexed(places: Iterable[Place]) -> list[Place]:
-    """Those of the places of which the index has something, unsaved text included."""
     return [
         (folder, path) for folder, path in places if not path or has_below(folder.reader, path.strip("/"))
     ]
 
 
 def _of_that_name(places: Iterable[Place]) -> list[Place]:
-    """Patterns for what is called so anywhere, as in ignore files; none where the paths are more than a name, or nothing is."""
+    """Return patterns for files of this name at any depth, as in ignore files. Skip longer paths."""
     return [
         (folder, "**" + exact_pattern(path))
         for folder, path in places
@@ -196,18 +193,17 @@ def _of_that_name(places: Iterable[Place]) -> list[Place]:
 
 
 def _on_disk(places: Iterable[Place]) -> list[Place]:
-    """Those of the places that are there, each by the path that it really has."""
+    """Return the places that exist on disk, by their real paths."""
     real = ((folder, _real(folder.root / path)) for folder, path in places)
     inside = [(folder, place) for folder, place in real if place and place.is_relative_to(folder.root)]
     found = [(folder, _relative(place, folder.root)) for folder, place in inside]
     return _indexed(found) or found
 
 
-# --- what to say where there is no such place --------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------------
 
 
 def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: Sequence[Folder]) -> str:
-    """Why a path names nothing, with the place that may be meant."""
     inside = [(folder, path) for folder, path in near if path.split("/")[0] != ".."]
     if not inside:
         return _outside(given, folders)
@@ -226,7 +222,7 @@ def _outside(given: str, folders: Sequence[Folder]) -> str:
 
 
 def _like(folder: Folder, path: str) -> str:
-    """The folder or file that may be meant by the path of one that there is not; "" where nothing is like it."""
+    """Return an indexed path similar to a missing one; "" if there is none."""
     reader, parts = folder.reader, path.split("/")
     from_above = ("/".join(parts[begin:]) for begin in range(1, len(parts)))
     if shorter := next((each for each in from_above if has_below(reader, each)), ""):
@@ -245,7 +241,7 @@ def _like(folder: Folder, path: str) -> str:
 
 
 def _listed(places: Sequence[Place]) -> str:
-    """What there is in the deepest folder of a path that is there."""
+    """List the contents of the deepest existing folder of a path."""
     folder, path = places[0]
     above = path
     while above := posixpath.dirname(above):

@@ -1,4 +1,4 @@
-"""Answers `cairn/search`: retrieval over the open folders' indexes."""
+"""Answers `cairn/search` from the open folders' indexes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from cairn import protocol
+from cairn.engine.cached_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.completeness import index_state
-from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import milliseconds, search_results, with_best_lines, with_passages
@@ -18,7 +18,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.further import (
+from cairn.retrieval.passages.further_passages import (
     best_lines,
     by_best_passage,
     further_passages,
@@ -32,16 +32,13 @@ from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_lan
 
 
 def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
-    """`cairn/search`. An answer that nothing was missing from is kept, and is what the next one like it is answered with.
-
-    Raises QueryCancelledError soon after the request was cancelled.
-    """
+    """Answer `cairn/search`. A complete answer is cached for repeated requests."""
     started = time.perf_counter()
     settings, key = workspace.settings.search, key_of(workspace, params)
-    if (kept := recall(workspace, key)) is not None:
+    if (cached := recall(workspace, key)) is not None:
         timings = {"cached": 1.0, "total": milliseconds(started)}
-        return Attempt(evolve(kept, timings=timings), cached=True)
-    # Meaning alone, where it cannot be compared, would find nothing.
+        return Attempt(evolve(cached, timings=timings), cached=True)
+    # With alpha 1 and no vectors, the search would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
     query = understand(params.query, alpha, workspace.vocabulary, settings)
     ranking = rank(
@@ -78,17 +75,13 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
 
 
-def stand_in(
+def fallback_answer(
     request: Request, params: protocol.SearchParams, reason: str
 ) -> tuple[protocol.SearchAnswer, str]:
-    """What answers where nothing can be searched, and what it is.
-
-    That is the latest answer to the same request over the same folders, whatever has changed since, marked as incomplete; or
-    a message alone.
-    """
-    kept = latest(request, params)
-    if kept is not None:
-        return evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1}), CACHE
+    """Return an earlier answer, marked as incomplete, or else `reason`, and the kind, CACHE or GENERIC."""
+    cached = latest(request, params)
+    if cached is not None:
+        return evolve(cached, index=evolve(cached.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
     unread = protocol.IndexState(0, False)
     return protocol.SearchAnswer((), nothing_judged(reason), query, unread, {}), GENERIC
@@ -101,7 +94,7 @@ def nothing_judged(message: str) -> protocol.Verdict:
 def chunk_filter(
     wanted: protocol.SearchFilter, readers: Sequence[IndexReader], places: ChunkFilter = EVERYTHING
 ) -> ChunkFilter:
-    """The filter for the index, of what lies in `places`. Raises InvalidRequestError for a language that there is not."""
+    """Combine a request's filter with `places`. Raise InvalidRequestError for an unknown language."""
     return evolve(
         places,
         types=tuple(kind.value for kind in wanted.type),
@@ -111,11 +104,11 @@ def chunk_filter(
 
 
 def _language(given: str, readers: Sequence[IndexReader]) -> str:
-    """The language's own name, also for `js` and `Rust`. Raises InvalidRequestError for what is none."""
+    """Return the canonical name, also of `js` or `Rust`. Raise InvalidRequestError for unknown languages."""
     for name in (given, language_of_fence(given)):
         if name in KNOWN_LANGUAGES:
             return name
-    # A code fence may name any language.
+    # Code fences in indexed documents may name other languages.
     if any(reader.has_language(given) for reader in readers):
         return given
     nearest = nearest_language(given)

@@ -1,7 +1,7 @@
-"""Answers the nine stages of discovery one by one: each takes its request apart, runs the stage, shows the result.
+"""Answers the methods for single stages of discovery.
 
-The stages themselves are `cairn.discovery`'s, as `cairn/discover` runs them, over the same searcher: called in a row with
-what the one before returned, they give its evidence.
+`cairn/discover` runs the same stages over the same searcher. Called in order, each with the results of the
+one before, the methods give the same evidence.
 """
 
 from __future__ import annotations
@@ -42,29 +42,27 @@ from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case
 
 MAX_COMPARED = 1_000
-"""Chunks that the queries of a broad search may ask for together: they are compared with each other, which takes 0.2 s for
-1,000 that are all different."""
+"""The most chunks that all queries of a broad search together may request. They are compared with each other,
+which takes 0.2 s for 1,000 different ones."""
 MAX_RERANKED = 2_000
-"""Chunks that the queries of a focused search may ask for together."""
+"""The most chunks that all queries of a focused search together may request."""
 MAX_SETTING = 1_000_000
-"""Of any number in a `config`, as scores are products of them."""
+"""The largest number allowed in a `config`, because scores are products of them."""
 
 T = TypeVar("T")
 
 
 def _question(workspace: OpenWorkspace, text: str) -> str:
-    """The text as `cairn/discover` takes it: cut where it is too long, and "" where it holds no term."""
+    """Return the text as `cairn/discover` uses it: cut if it is too long, and "" if it has no terms."""
     query = workspace.understood(text)
     return query.text if query.terms else ""
 
 
 def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None) -> list[CollectionRef]:
-    """Those given, or the workspace's own."""
     return workspace.collections() if given is None else _distinct(given)
 
 
 def _distinct(given: Sequence[CollectionRef]) -> list[CollectionRef]:
-    """Those given, each name once."""
     return list({each.name: _reference(each) for each in given}.values())
 
 
@@ -86,7 +84,7 @@ def score(workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams) -> 
         content_words(query) if terms is None else terms,
         refs,
         _config(workspace.settings.discovery.scoring, params.config),
-        asked_about=workspace.searcher().asked_about(query, [ref.name for ref in refs]),
+        package_relevance=workspace.searcher().package_relevance(query, [ref.name for ref in refs]),
     )
     return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 
@@ -111,7 +109,7 @@ def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> pro
     config = _config(workspace.settings.discovery.focus, params.config)
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
-    # As behind a broad search: scores say how good a passage is among all.
+    # With `everywhere`, scores rate a passage among all collections, as after a broad search.
     searcher = workspace.searcher(within(params.filter.path, workspace.folders), everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     workspace.check_cancelled()
@@ -134,7 +132,7 @@ def compress(workspace: OpenWorkspace, params: protocol.CompressEvidenceParams) 
         workspace.terms(workspace.understood(params.query)),
     )
     here = verified([bullet for bullet in bullets if workspace.places_of(bullet.uri)], workspace.lines_now)
-    # What lies elsewhere only the client knows.
+    # Only the client can verify passages of files outside the open folders.
     elsewhere = [evolve(bullet, uri="") for bullet in bullets if not workspace.places_of(bullet.uri)]
     kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
     return protocol.BulletsAnswer(tuple(kept))
@@ -162,7 +160,7 @@ def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> pro
 
 
 def _config(settings: T, values: Mapping[str, Any]) -> T:
-    """The settings of a stage with the request's own over them. Raises InvalidRequestError for what no stage can use."""
+    """Return a stage's settings with the request's own over them. Raise InvalidRequestError for bad ones."""
     config = laid_over(settings, values)
     for name, value in attrs.asdict(config, recurse=False).items():  # type: ignore[arg-type]
         place = f"config.{camel_case(name)}"
@@ -174,12 +172,12 @@ def _config(settings: T, values: Mapping[str, Any]) -> T:
 
 
 def _given(value: int | None, setting: int, most: int) -> int:
-    """The request's own number, or the setting's, as far as the next stage takes so many."""
+    """Return the request's number or, within the limit of the next stage, the setting's."""
     return min(setting, most) if value is None else value
 
 
 def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[str]:
-    """The queries as they can be searched. Raises InvalidRequestError where they ask for too much together."""
+    """Cut the queries to the maximum length. Raise InvalidRequestError if they request too many chunks."""
     if len(queries) * each > most:
         raise InvalidRequestError(
             "queries",
@@ -189,13 +187,9 @@ def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[st
 
 
 def _reference(given: CollectionRef) -> CollectionRef:
-    """The collection as the stages compare it: its times are written in one way."""
-    return evolve(
-        given,
-        created_at=_moment(given.created_at),
-        updated_at=_moment(given.updated_at),
-        score=None,
-    )
+    """Return the collection with uniformly formatted times, because the stages compare them."""
+    created_at, updated_at = _moment(given.created_at), _moment(given.updated_at)
+    return evolve(given, created_at=created_at, updated_at=updated_at, score=None)
 
 
 def _moment(given: str | None) -> str | None:
@@ -203,5 +197,5 @@ def _moment(given: str | None) -> str | None:
 
 
 def _bullets(given: Sequence[Bullet]) -> tuple[Bullet, ...]:
-    """The bullets, cited by whole lines."""
+    """Return the bullets with citations of whole lines."""
     return tuple(bullet.citing(bullet.lines) for bullet in given)

@@ -1,4 +1,4 @@
-"""Tells how things stand: how far indexing is, what the indexes hold, how questions are answered."""
+"""Reports the status: indexing progress, contents of the indexes, and how well queries are answered."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from cairn.workspace.collections import TAGS, FileKind
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
-_NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
-_OTHER_VERSION = "Another version of Cairn indexes this folder: its vectors cannot be used. Restart its editors and servers."
+NOT_BEING_INDEXED = "The index is incomplete and no process is indexing. Run `cairn index`."
+_OTHER_VERSION = (
+    "Another version of Cairn indexes this folder: its vectors cannot be used."
+    " Restart its editors and servers."
+)
 _AT_WORK = frozenset(
     {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
 )
@@ -40,22 +43,21 @@ class IndexingProgress:
     """How far indexing is, over all folders."""
 
     activity: Activity
-    """What the busiest folder's thread does."""
+    """The activity of the first busy folder."""
     files_total: int
     files_done: int
     chunks: int
     texts_queued: int
-    """Chunks that wait for a vector of the model in use."""
+    """The number of chunks that wait for a vector of the model in use."""
     texts_per_second: float
     seconds_left: float | None
-    """Deadline all vectors are made; None while nobody can tell."""
+    """The estimated seconds until all vectors are made; None if unknown."""
     scanned: bool
-    """Every present file can be found by keywords."""
+    """Whether keywords find every file."""
     complete: bool
-    """Every present file can also be found by meaning, unless embedding is switched off, and history and imports are
-    counted."""
+    """Whether vectors, if enabled, also find every file, and history and imports are counted."""
     problem: str | None
-    """Why nothing can be written, if that is so."""
+    """Why the index cannot be written, if that is so."""
 
     @property
     def is_paused(self) -> bool:
@@ -63,13 +65,12 @@ class IndexingProgress:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether there is something to wait for: not a check of a complete index, tidying, a pause or a failure."""
+        """Whether waiting makes sense: not for a check of a complete index, tidying, a pause or a failure."""
         checks = self.activity is Activity.CHECKING and not self.complete
         return self.problem is None and (checks or self.activity in _AT_WORK)
 
 
 def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
-    """How far indexing is."""
     here = [folder.indexer.progress for folder in folders]
     facts = [folder.reader.facts() for folder in folders]
     doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
@@ -90,12 +91,12 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
 
 
 def collection_names(root: Path) -> list[str]:
-    """The collections of a folder that is not open, as far as it is indexed."""
+    """Return the names of the collections in the index of a folder, open or not."""
     return sorted({stats.name for stats in SqliteReader(workspace_dir(root)).stats().collections})
 
 
 def collections(request: Request, _: protocol.NoParams) -> tuple[protocol.CollectionInfo, ...]:
-    """`cairn/collections`: those of all folders."""
+    """Answer `cairn/collections` for all folders."""
     return _collections(request.folders)
 
 
@@ -117,13 +118,12 @@ def _collections(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ..
 
 
 def status(request: Request, _: protocol.NoParams) -> protocol.StatusAnswer:
-    """`cairn/status`."""
+    """Answer `cairn/status`."""
     return status_of(request.engine)
 
 
 def status_of(engine: Engine) -> protocol.StatusAnswer:
-    """How things stand with all folders of an engine."""
-    import psutil  # which takes 30 ms, with the first answer that needs it
+    import psutil  # the import takes 30 ms
 
     folders, fallback = engine.folders, engine.fallback
     model, model_problem = engine.model_in_use()
@@ -136,7 +136,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     abandoned = missing and not all(folder.indexer.writer_is_alive() for folder in folders)
     problems = [
         *(folder.indexer.problem for folder in folders),
-        _NOBODY_INDEXES if state == "degraded" and abandoned else None,
+        NOT_BEING_INDEXED if state == "degraded" and abandoned else None,
         model_problem,
         _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,
@@ -179,7 +179,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
 
 
 def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
-    """What somebody should know though answers go on; `facts` are those of the engine's folders."""
+    """Return warnings about problems that do not stop answers; `facts` are those of the engine's folders."""
     folders = engine.folders
     return (
         *emptiness(folders, facts),
@@ -196,7 +196,6 @@ def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
 
 
 def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settings: Settings) -> IndexFigures:
-    """The state of the index and of retrieval in numbers."""
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
     return IndexFigures(
@@ -221,7 +220,7 @@ def _state(
     wanted: int,
     model: protocol.ModelInfo | None,
 ) -> str:
-    """`model` is None where there is none, or something is wrong with one."""
+    """Return the protocol's state. `model` is None without a usable model."""
     roles = {folder.indexer.role for folder in folders}
     if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
         return "disabled"
@@ -236,29 +235,26 @@ def _state(
 
 
 def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Whether an index has vectors of the model in use."""
     return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
 
 
 def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Whether an index has static vectors of a table that this version of Cairn does not have."""
+    """Return whether an index has static vectors of a table that this version of Cairn lacks."""
     return bool(model.packaged and facts.has_static and not _compares(facts, model))
 
 
 def _embedded(facts: Facts) -> int:
-    """Chunks with a vector of the model in use, which makes static ones where none is installed."""
+    """Return the number of chunks with a vector of the installed model or, without one, a static vector."""
     return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
 
 
 def _queued(facts: Facts) -> int:
-    """Chunks that wait for one."""
     if facts.model_id:
         return facts.queued
     return facts.static_queued if facts.has_static else 0
 
 
 def _activity(folder: Folder, facts: Facts) -> Activity:
-    """What is done for the folder, by whichever process does it."""
     if folder.indexer.role is not Role.READER:
         return folder.indexer.progress.activity
     if facts.paused or facts.complete:
@@ -267,10 +263,10 @@ def _activity(folder: Folder, facts: Facts) -> Activity:
 
 
 def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
-    """Where the folders' settings weigh signals that there are not."""
+    """Warn about weights for signals that do not exist."""
     weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
     if not weights:
         return []
-    from cairn.retrieval.signals import weight_warnings  # which imports all that ranks
+    from cairn.retrieval.signals import weight_warnings  # this imports all of ranking
 
     return weight_warnings(weights)

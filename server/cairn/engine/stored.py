@@ -1,4 +1,4 @@
-"""Answers from a team's database: its repositories stand where folders do, and each caller has those that it may see."""
+"""Answers from a team's database, with repositories as folders. Each caller sees only permitted ones."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from cairn.index.postgres.frequent_words import likely_repositories
 from cairn.index.postgres.other_server import is_any_away, servers_of
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
-    QuestionReads,
-    SnapshotMemories,
+    RequestReads,
+    SnapshotCache,
     StoredSnapshot,
     nearest_snapshot,
     snapshot_key,
@@ -53,15 +53,15 @@ from cairn.text.uris import path_below
 SCHEME = "cairn-team"
 _NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
-"""Folders of repositories are below it, so that no path of theirs leads to a file of this machine."""
+"""The parent of all repositories' folders. It cannot exist, so their paths never lead to a local file."""
 _MOST_AT_ONCE = 32
-"""Repositories that are searched at once; of more, those are chosen that a question is likeliest about."""
+"""The most repositories that one request searches. Of more, the likeliest for the query are chosen."""
 _MOST_CALLERS = 64
-"""Callers whose latest answers and questions are kept; those who asked longest ago are forgotten first."""
+"""The number of callers whose latest answers and queries are cached; the least recent ones are dropped."""
 
 
-class _AtRest(Indexer):
-    """Stands where a folder's indexing thread does: whoever runs `cairn team index` indexes."""
+class _IdleIndexer(Indexer):
+    """An indexer that does nothing, because `cairn team index` makes the index."""
 
     @property
     def idle(self) -> bool:
@@ -76,24 +76,24 @@ class _AtRest(Indexer):
 
 @frozen
 class _Shared:
-    """What a folder's lease leads to."""
+    """The part of `host.Shared` that a folder uses."""
 
     indexer: Indexer
 
 
 @frozen(eq=False)
 class _NoLease(Lease):
-    """A repository needs nothing that would have to be given back."""
+    """A lease that does nothing, because a repository has no indexing thread."""
 
     def opened(self, paths: object) -> None:
-        """There is no indexing thread to tell."""
+        """Do nothing."""
 
     def give_back(self) -> None:
-        """Nothing was taken."""
+        """Do nothing."""
 
 
 class _StoredSettings(FolderSettings):
-    """The server's settings: what a repository's own file says decided how it was indexed, and a server keeps nothing."""
+    """The server's settings, without feedback or query log. A repository's own file affects only indexing."""
 
     def __init__(self, layers: Layers) -> None:
         super().__init__(layers, _NOWHERE)
@@ -106,7 +106,6 @@ class _StoredSettings(FolderSettings):
         return self._settings
 
     def warnings(self) -> list[str]:
-        """There is no workspace file."""
         return []
 
 
@@ -116,7 +115,7 @@ def _without_state(settings: Settings) -> Settings:
         search=evolve(settings.search, feedback=False),
         log=evolve(settings.log, queries=False),
         index=evolve(settings.index, watch=False),
-        # A database that was away for a moment does not switch searching off for minutes: each answer says what is wrong.
+        # Failures of the database do not switch searching off for minutes: each error says what is wrong.
         retrieval=evolve(
             settings.retrieval, kill_switch=evolve(settings.retrieval.kill_switch, error_rate=1.0)
         ),
@@ -125,8 +124,6 @@ def _without_state(settings: Settings) -> Settings:
 
 @frozen
 class StoredFolder(Folder):
-    """A repository of the team's index, as one ref had it when it was indexed."""
-
     snapshot: StoredSnapshot = field(kw_only=True)
 
     @property
@@ -138,7 +135,6 @@ class StoredFolder(Folder):
         return repository_uri(self.snapshot.repository)
 
     def place_of(self, path: Path) -> str | None:
-        """No file of this machine lies in it."""
         return None
 
     def place_of_uri(self, uri: str) -> str | None:
@@ -157,7 +153,6 @@ class StoredFolder(Folder):
 
 
 def repository_uri(repository: str) -> str:
-    """What stands where a folder's URI does."""
     return f"{SCHEME}:///{quote(repository)}"
 
 
@@ -173,28 +168,31 @@ def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
 
 
 class StoredEngine(Engine):
-    """The engine of all callers. Nobody asks it itself: `asked` gives each caller an engine of its own."""
+    """The engine of a team's server, of which `asked` yields each caller's own engine."""
 
     def __init__(self, store: Store, host: Host | None = None) -> None:
         super().__init__(host=host)
         self._store = store
-        self._memories = SnapshotMemories()
+        self._memories = SnapshotCache()
         self._callers: OrderedDict[str, _CallersEngine] = OrderedDict()
         self._adding = threading.Lock()
         self._settings = _StoredSettings(self._layers)
         self._overlay = Overlay(_NOWHERE, self._settings, self.model)
-        """Without any document, so that all may share it."""
+        """An overlay without documents, which all folders share."""
         self._overview = StoredOverview(store, repository_uri)
-        self._indexer = _AtRest(_NOWHERE, self._settings, self.model, lambda: None, QueryGate(), Intervals())
+        self._indexer = _IdleIndexer(
+            _NOWHERE, self._settings, self.model, lambda: None, QueryGate(), Intervals()
+        )
         self._indexer.only_read()
         self._indexer.progress.activity = Activity.IDLE
         self._indexer.progress.scanning = False
 
     @contextmanager
     def asked(self, caller: str, workspace: str) -> Iterator[Engine]:
-        """Over the repositories that the caller may see now: all, or those that `workspace` names, as `NAME` or `NAME@REF`.
+        """Yield an engine with all repositories that the caller may see, or those that `workspace` names.
 
-        Raises InvalidRequestError for one that there is not, or that the caller may not see, which nobody can tell apart.
+        `workspace` has `NAME`, `NAME@REF` or URIs, separated by commas. Raise InvalidRequestError for a
+        repository that does not exist or that the caller may not see; the error does not say which.
         """
         with self._adding:
             engine = self._callers.get(caller)
@@ -203,12 +201,12 @@ class StoredEngine(Engine):
                 if len(self._callers) > _MOST_CALLERS:
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
-        one, reads = copy.copy(engine), QuestionReads(self._store, caller or None)
-        one.look = partial(self._overview.seen_by, reads)
+        one, reads = copy.copy(engine), RequestReads(self._store, caller or None)
+        one.overview = partial(self._overview.seen_by, reads)
         try:
-            snapshots, remark = _within_reach(reads, _snapshots(reads, workspace))
+            snapshots, remark = _reachable(reads, _snapshots(reads, workspace))
             if len(snapshots) > _MOST_AT_ONCE:
-                one.among = _Among(self, reads, snapshots, remark)
+                one.choice = partial(self._likeliest, reads, snapshots, remark)
             else:
                 one.folders = self.opened(reads, snapshots, remark)
             yield one
@@ -216,14 +214,32 @@ class StoredEngine(Engine):
             reads.end()
 
     def opened(
-        self, reads: QuestionReads, snapshots: Sequence[StoredSnapshot], remark: str
+        self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str
     ) -> tuple[Folder, ...]:
-        """The folders of these snapshots, for one question, whose answer has the remark."""
+        """Return the folders of these snapshots for one request, whose answer shows the remark."""
         reads.require(snapshot.key for snapshot in snapshots)
         folders = [self._folder(reads, snapshot) for snapshot in snapshots]
         return tuple(evolve(folder, remark=remark) for folder in folders[:1]) + tuple(folders[1:])
 
-    def _folder(self, reads: QuestionReads, snapshot: StoredSnapshot) -> Folder:
+    def _likeliest(
+        self, reads: RequestReads, snapshots: Sequence[StoredSnapshot], remark: str, params: object
+    ) -> tuple[Folder, ...]:
+        """Return the likeliest folders for a request. Raise InvalidRequestError without a query or symbol."""
+        query = getattr(params, "query", None) or getattr(params, "symbol", None)
+        if not isinstance(query, str):
+            raise InvalidRequestError(
+                "workspace",
+                f"is required: you may see {len(snapshots):,} repositories; name the one that you ask about",
+            )
+        terms = query_stems(f"{query} {' '.join(compound_parts(query))}")
+        names = [name for name in _NAME.findall(query) if any(compound_parts(name))]
+        shards = {each.key.shard for each in snapshots}
+        found = reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
+        order = {each.repository: place for place, each in enumerate(found)}
+        likely = [each for each in snapshots if each.key.repository in order]
+        return self.opened(reads, sorted(likely, key=lambda each: order[each.key.repository]), remark)
+
+    def _folder(self, reads: RequestReads, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         saved = PostgresReader.within(reads, self._memories.get(reads, snapshot.key), str(root))
         lease = _NoLease(self.host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
@@ -235,7 +251,7 @@ class StoredEngine(Engine):
     # --- for the readers of other machines ------------------------------------------------------------
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """The fields of `Located` for the indexed commit that comes first among `commits`; None where there is none."""
+        """Return the fields of `Located` for the first indexed one of `commits`; None if none is indexed."""
         found = nearest_snapshot(self._store.single_reads(caller or None), commits)
         if found is None:
             return None
@@ -250,25 +266,22 @@ class StoredEngine(Engine):
         }
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
-        """The packed catalogue of a snapshot; None where there is none that the caller may see."""
+        """Return the packed catalogue of a snapshot; None if the caller cannot see such a snapshot."""
         return self._with_memory(caller, snapshot, lambda _, memory: packed_catalogue(memory))
 
-    def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
-        """What a reader of the snapshot answers, as the wire has it; None where there is none that the caller may see.
-
-        Raises WireError for what is not a read.
-        """
-        question = loads(asked)
+    def read(self, caller: str, snapshot: int, request: bytes) -> bytes | None:
+        """Return the encoded result; None for an unknown snapshot. Raise WireError for bad input."""
+        decoded = loads(request)
         return self._with_memory(
             caller,
             snapshot,
-            lambda reads, memory: dumps(read(PostgresReader.within(reads, memory), question)),
+            lambda reads, memory: dumps(read(PostgresReader.within(reads, memory), decoded)),
         )
 
     def _with_memory(
-        self, caller: str, snapshot: int, answer: Callable[[QuestionReads, SnapshotMemory], bytes]
+        self, caller: str, snapshot: int, answer: Callable[[RequestReads, SnapshotMemory], bytes]
     ) -> bytes | None:
-        reads = QuestionReads(self._store, caller or None)
+        reads = RequestReads(self._store, caller or None)
         try:
             key = snapshot_key(reads, snapshot)
             if key is None:
@@ -279,7 +292,6 @@ class StoredEngine(Engine):
             reads.end()
 
     def searchable(self) -> bool:
-        """Whether the database answers."""
         try:
             self._store.read(None, lambda db: db.execute("SELECT 1"))
         except StoreUnavailableError:
@@ -287,13 +299,12 @@ class StoredEngine(Engine):
         return True
 
     def stop(self) -> None:
-        """Let go of the database."""
         super().stop()
         self._store.close()
 
 
-def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
-    """Those of all repositories that may be seen, or of the ones that `workspace` names, with commas between them."""
+def _snapshots(reads: RequestReads, workspace: str) -> list[StoredSnapshot]:
+    """Return the snapshots of all visible repositories, or of those that `workspace` names."""
     found: list[StoredSnapshot] = []
     for named in workspace.split(","):
         uri = f"{SCHEME}:///"
@@ -306,12 +317,12 @@ def _snapshots(reads: QuestionReads, workspace: str) -> list[StoredSnapshot]:
     return found
 
 
-def _within_reach(
-    reads: QuestionReads, snapshots: Sequence[StoredSnapshot]
+def _reachable(
+    reads: RequestReads, snapshots: Sequence[StoredSnapshot]
 ) -> tuple[Sequence[StoredSnapshot], str]:
-    """Those snapshots whose servers answer, and what is told of the others; "" where there are none.
+    """Return the snapshots whose servers answer, and a remark about the others; "" if there are none.
 
-    Raises PartUnavailableError where no other is left.
+    Raise PartUnavailableError if no server answers.
     """
     if not is_any_away():
         return snapshots, ""
@@ -329,48 +340,21 @@ def _within_reach(
     return reached, f"{named} left out: the server {server.name} does not answer."
 
 
-@frozen
-class _Among:
-    """More repositories than are searched at once."""
-
-    whole: StoredEngine
-    reads: QuestionReads
-    snapshots: Sequence[StoredSnapshot]
-    remark: str
-
-    def chosen(self, params: object) -> tuple[Folder, ...]:
-        """The folders of those that a request is likeliest about. Raises InvalidRequestError for one that asks nothing."""
-        question = getattr(params, "query", None) or getattr(params, "symbol", None)
-        if not isinstance(question, str):
-            raise InvalidRequestError(
-                "workspace",
-                f"is required: you may see {len(self.snapshots):,} repositories; name the one that you ask about",
-            )
-        terms = query_stems(f"{question} {' '.join(compound_parts(question))}")
-        names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
-        shards = {each.key.shard for each in self.snapshots}
-        found = self.reads.read(lambda db: likely_repositories(db, terms, names, shards, _MOST_AT_ONCE))
-        order = {each.repository: place for place, each in enumerate(found)}
-        likely = [each for each in self.snapshots if each.key.repository in order]
-        return self.whole.opened(
-            self.reads, sorted(likely, key=lambda each: order[each.key.repository]), self.remark
-        )
-
-
 class _CallersEngine(Engine):
-    """What is kept of one caller's questions and answers."""
+    """The caches of one caller."""
 
-    among: _Among | None = None
-    look: Callable[[], TeamOverview] | None = None
-    """Looks over the whole index, during a question."""
+    choice: Callable[[object], tuple[Folder, ...]] | None = None
+    """Chooses the folders for a request's params, if too many repositories are visible."""
+    overview: Callable[[], TeamOverview] | None = None
+    """Makes the overview of the whole index during a request."""
 
     @contextmanager
-    def answering(self, params: object) -> Iterator[Engine]:
-        if self.among is None:
+    def for_params(self, params: object) -> Iterator[Engine]:
+        if self.choice is None:
             yield self
             return
         one = copy.copy(self)
-        one.folders, one.among = self.among.chosen(params), None
+        one.folders, one.choice = self.choice(params), None
         yield one
 
     def __init__(self, whole: StoredEngine, host: Host) -> None:
@@ -380,7 +364,7 @@ class _CallersEngine(Engine):
         self.fallback.timings = whole.fallback.timings  # those of all callers, as the metrics count them
 
     def team_overview(self) -> TeamOverview | None:
-        return self.look() if self.look is not None else None
+        return self.overview() if self.overview is not None else None
 
     def settings(self) -> Settings:
         return self._settings

@@ -1,4 +1,4 @@
-"""Looks over a team's database for one caller: the repositories that it may see, and whether the servers answer."""
+"""Makes the overview of a team's database for one caller: visible repositories and the servers' states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import field, frozen
 
-from cairn.engine.in_background import InBackground
+from cairn.engine.background_value import BackgroundValue
 from cairn.engine.team_overview import TeamOverview, TeamRepository, TeamServer
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.other_server import OtherServer, servers_of
@@ -15,20 +15,18 @@ from cairn.index.postgres.session import Reads
 from cairn.index.postgres.snapshots import VisibleRepository, visible_repositories
 
 _FRESH_SECONDS = 10.0
-"""Whether each server answers is asked again after this long, if somebody looks."""
 
 
 @frozen(eq=False)
 class StoredOverview:
-    """What can be told of a store without a question. Methods may be called from several threads at once."""
+    """Makes overviews of a store, and caches the state of its servers. Thread-safe."""
 
     _store: Store
     _uri_of: Callable[[str], str]
-    """The URI of a repository by its name."""
-    _servers: InBackground[list[ServerState]] = field(factory=InBackground, init=False)
+    _servers: BackgroundValue[list[ServerState]] = field(factory=BackgroundValue, init=False)
 
     def seen_by(self, reads: Reads) -> TeamOverview:
-        """What the reader of `reads` sees of the whole index, whatever a question is about."""
+        """Return what the reader of `reads` may see of the whole index."""
         repositories = visible_repositories(reads)
         parts = reads.read(lambda db: servers_of(db, {each.shard for each in repositories}))
         states = self._servers.get(None, self._store.states, _FRESH_SECONDS)
@@ -63,6 +61,6 @@ def _server(state: ServerState) -> TeamServer:
 
 
 def _part(server: OtherServer) -> TeamServer:
-    """A server that has some repositories. It is known not to answer only for a while after a question needed it."""
+    """Describe a server with some of the repositories. Its failure is known for a while after a request."""
     problem = str(server.problem()) if server.is_away else ""
     return TeamServer(server.name, "part", not server.is_away, None, problem)

@@ -1,4 +1,4 @@
-"""One connection to a team's database: what its reader may see, and nothing of the machine that it comes from."""
+"""The engine of one connection to a team's server. It shows what the reader may see, and no local folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.errors import InvalidRequestError
 
 
 class ReadersEngine(Engine):
-    """Stands between a client that stays connected and the engine of all, which it can neither change nor stop."""
+    """Protects the shared engine from a connected client, which can neither change nor stop it."""
 
     def __init__(
         self,
@@ -25,11 +25,11 @@ class ReadersEngine(Engine):
         on_change: Callable[[], None],
         host: Host,
     ) -> None:
-        """`check` raises a CairnError when the reader may not ask any more; the rest is as for `Engine`."""
+        """Make the engine of a connection. `check` raises a CairnError once the reader lost its access."""
         super().__init__(editor_settings, on_change, host)
         self._whole, self._reader, self._check = whole, reader, check
         self._repositories: tuple[str, ...] = ()
-        """URIs of those that the client has open; all that the reader may see where it has none."""
+        """The URIs that the client has open. Without any, requests cover all visible repositories."""
         self.takes_changes = False
 
     @contextmanager
@@ -41,8 +41,8 @@ class ReadersEngine(Engine):
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
         raise InvalidRequestError(
             "folder",
-            f"{path} is not searched: a team's index is served here. Open {SCHEME}:///NAME for one of its repositories, or"
-            " set team.url on your machine to search a clone",
+            f"{path} is not searched: a team's index is served here. Open {SCHEME}:///NAME for one of its"
+            " repositories, or set team.url on your machine to search a clone",
         )
 
     def add_elsewhere(self, uri: str) -> None:

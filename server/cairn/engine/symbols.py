@@ -1,4 +1,4 @@
-"""Answers LSP's `workspace/symbol`: definitions of the open folders, by their names."""
+"""Answers LSP's `workspace/symbol`: finds definitions in the open folders by name."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from cairn.index.reader.records import DefinitionPlace, FoundName
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
-"""Nobody reads on; each costs 40 µs to show."""
-_LOOKED_AT = 300
-"""Definitions whose file decides about their rank; the rest is behind by the name alone."""
+"""The most results. Each costs 40 µs to show."""
+_CANDIDATES = 300
+"""The number of candidates, best names first, that are also ranked by the importance of their definitions."""
 
 _Candidate = tuple[float, int, FoundName]
-"""How well the name fits, the folder's number, and the name."""
+"""The score of the name, the folder's number, and the name."""
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """The 100 best definitions for the query; for none, those that the most imported files have.
-
-    Raises QueryCancelledError soon after the request was cancelled.
-    """
+    """Return the 100 best definitions for the query; for an empty query, those in the most imported files."""
     folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
     typed = Typed.of(params.query)
@@ -39,7 +36,7 @@ def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.S
             candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
         request.check_cancelled()
     candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
-    return _shown(folders, readers, _weighted(readers, candidates[:_LOOKED_AT]))
+    return _shown(folders, readers, _weighted(readers, candidates[:_CANDIDATES]))
 
 
 def _fitting(
@@ -51,7 +48,7 @@ def _fitting(
 
     scores = {name: score(name) for name in names_like(reader, typed.letters, cancelled)}
     best = sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
-    # Found in any case, of which some fit better.
+    # Definitions are found in any letter case, and another case may fit better.
     found = defining(reader, best, cancelled)
     scores.update((name, score(name)) for name in {each.name for each in found} - scores.keys())
     return [(scores[each.name], each) for each in found]
@@ -60,7 +57,7 @@ def _fitting(
 def _weighted(
     readers: Sequence[OverlaidReader], candidates: Sequence[_Candidate]
 ) -> list[tuple[int, FoundName, DefinitionPlace]]:
-    """The candidates by how well the name fits and how much the definition matters, best first."""
+    """Rank the candidates by the score of the name plus the weight of the definition, best first."""
     weighted = []
     for number, reader in enumerate(readers):
         here = [(score, found) for score, folder, found in candidates if folder == number]
@@ -84,7 +81,7 @@ def _shown(
     symbols = []
     for number, found, place in chosen:
         stored = chunks[number].get(found.chunk_id)
-        if stored is not None:  # it may have left meanwhile
+        if stored is not None:  # the chunk may have been removed meanwhile
             start, end = definition_lines(stored.chunk, found.name)
             is_main = found.name == place.symbol
             container = place.parent if is_main else place.symbol or place.parent

@@ -1,8 +1,8 @@
-"""What there is of a team's index, as far as one caller may see it: its repositories and its servers.
+"""The overview of a team's index for one caller: its visible repositories and its servers.
 
-Of a repository the store has the commits that `cairn team index` was run for, and nothing of what was pushed since: no server
-here asks the repository's own. So it tells how old the indexed commit is, and whether a newer one of another branch is there.
-How many commits a clone is behind is known to the machine that has the clone, and told with its folder.
+The store knows only the commits that `cairn team index` indexed, not later pushes. So the overview shows the
+age of the indexed commit, and whether a newer commit of another branch is indexed. Only the machine with a
+clone knows how many commits the clone is behind; its folder shows that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attrs import frozen
 
 @frozen
 class TeamRepository:
-    """A repository that the caller may see, by the branch that is searched where none is named."""
+    """A visible repository, at the branch that requests without a ref search."""
 
     name: str
     uri: str
@@ -25,27 +25,27 @@ class TeamRepository:
     files: int
     chunks: int
     refs: int
-    """How many of its branches and tags are indexed."""
+    """The number of indexed branches and tags."""
     newer_ref: str
-    """Another one whose indexed commit is newer; empty without any."""
+    """Another ref with a newer indexed commit; "" if there is none."""
     newer_at: datetime.datetime
-    """When the newest indexed commit was made."""
+    """The time of the newest indexed commit."""
     server: str
-    """The server beside the store's own that has its text; empty for that itself."""
+    """The server with its text; "" for the store's own server."""
     answers: bool
-    """Whether that server answered when it was last asked."""
+    """Whether that server answered its latest request."""
 
 
 @frozen
 class TeamServer:
-    """A server that has the index, or a part of it."""
+    """A server with the index or a part of it."""
 
     name: str
     role: str
-    """`primary`, `replica`, `part` for one that has some repositories, or empty where that is not known."""
+    """`primary`, `replica`, `part` for a server with some of the repositories, or "" if unknown."""
     answers: bool
     behind_seconds: float | None
-    """How old what a replica shows is; None where that is not known."""
+    """The delay of a replica; None if unknown."""
     problem: str
     """Why it does not answer, and what to do."""
 
@@ -55,6 +55,6 @@ class TeamOverview:
     """What one caller sees of a team's index."""
 
     repositories: tuple[TeamRepository, ...]
-    """By name."""
+    """The repositories, sorted by name."""
     servers: tuple[TeamServer, ...] | None
-    """None while they are asked for the first time."""
+    """The servers; None until the first check ends."""

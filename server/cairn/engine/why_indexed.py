@@ -1,4 +1,4 @@
-"""Whether a path that somebody types is indexed, and the rule that decided, in each open folder or repository."""
+"""Explains for a typed path whether it is indexed, and by which rule, in each open folder or repository."""
 
 from __future__ import annotations
 
@@ -21,31 +21,27 @@ _MOST_CHARACTERS = 4_096
 
 @frozen
 class WhyIndexed:
-    """The answer about one path in one folder."""
+    """The decision about one path in one folder."""
 
     folder: str
-    """What people are told the folder is called."""
+    """The name of the folder for people."""
     path: str
-    """Relative to the folder; empty for the folder itself."""
+    """The path relative to the folder; "" for the folder itself."""
     exists: bool
-    """Whether there is such a file or directory."""
     indexed: bool
-    """For a directory, this says whether it is looked into."""
+    """Whether the file is indexed or, for a directory, scanned."""
     rule: str
-    """The rule that decided; empty where there is nothing to decide about."""
+    """The rule that decided; "" for a path that does not exist."""
     meaning: str
-    """The rule in a sentence; empty where the rule says it all."""
+    """The rule in a sentence; "" if the rule's name says everything."""
     detail: str
-    """What is particular to this path, such as file, line and pattern; may be empty."""
+    """Details of the decision, such as file, line and pattern; may be empty."""
     state: str
-    """What the index has of it, in words."""
+    """The state of the path in the index, in words."""
 
 
 def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
-    """The answer of each folder in which there is such a path, or else of all.
-
-    Raises InvalidRequestError for a path that no folder can have.
-    """
+    """Return the decisions of the folders with the path, or else of all. Raise InvalidRequestError."""
     given = path.strip().removeprefix("./")
     inside = [] if len(given) > _MOST_CHARACTERS else [
         (folder, place) for folder in engine.folders if (place := _place(folder, given)) is not None
@@ -57,7 +53,7 @@ def why_indexed(engine: Engine, path: str) -> tuple[WhyIndexed, ...]:
 
 
 def _place(folder: Folder, given: str) -> PurePosixPath | None:
-    """Where in the folder the path is, which may be given as a whole; None if elsewhere."""
+    """Return an absolute or relative path relative to the folder; None if it is outside."""
     if folder.revision is None and Path(given).is_absolute() and (place := folder.place_of(Path(given))):
         return PurePosixPath(place)
     return path_inside(given)
@@ -68,7 +64,12 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
         return _of_team(folder, path)
     try:
         found = why(folder.root / path, folder.root)
-    except (InvalidRequestError, OSError, RuntimeError, ValueError):  # too long a name, links in a circle
+    except (
+        InvalidRequestError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # a name that is too long, circular links
         return WhyIndexed(
             folder.label, str(path), False, False, "", "", "", "there is no such file or directory"
         )
@@ -79,7 +80,7 @@ def _answer(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 
 def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
-    """What a team's index has of the path at its commit. Of what is left out it does not say by which rule, but for names."""
+    """Explain a path in a team's index, which knows the rule of an excluded path only if its name decides."""
     revision, reader = folder.revision, folder.reader.saved
     assert revision is not None
     where = "" if path == PurePosixPath() else well_formed(path.as_posix())
@@ -104,7 +105,7 @@ def _of_team(folder: Folder, path: PurePosixPath) -> WhyIndexed:
 
 
 def _by_name(path: PurePosixPath) -> Decision | None:
-    """The rule that leaves the path out whatever else is said, by its name or that of a directory."""
+    """Return the built-in rule that excludes the path by its name or that of a parent directory."""
     for directory in path.parts[:-1]:
         if (decision := decide_directory_name(directory)) is not None:
             return decision

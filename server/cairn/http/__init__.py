@@ -1,4 +1,4 @@
 """The HTTP front: REST, its OpenAPI description, metrics and health.
 
-Who may ask, limits of connections and the shape of errors belong here. Requests are answered by `cairn.engine`.
+It contains access control, limits and the shape of errors. `cairn.engine` answers the requests.
 """

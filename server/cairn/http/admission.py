@@ -1,5 +1,4 @@
-"""Stands before the routes: looks at the head of each request, limits how many are answered at once, counts all of
-them, and leaves no refused request half read."""
+"""Middleware that checks, limits and counts requests, and drains the bodies of refused ones."""
 
 from __future__ import annotations
 
@@ -20,52 +19,52 @@ from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError, error_response, refusal_of
 from cairn.http.guard import Guard
 from cairn.http.team import TeamReads
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.settings.tree import ServeSettings
 
 logger = logging.getLogger(__name__)
 
 HEALTH = ("/healthz", "/readyz")
-"""Told without the token; whoever asks for them does not count as being there."""
+"""Addresses that need no token, and whose requests do not keep an idle server running."""
 PAGES = "/ui"
-"""Below it are the pages for browsers, which have sessions of their own instead of the token."""
+"""The pages for browsers are below this address; they use sessions instead of the token."""
 MAX_IN_FLIGHT = 64
-"""Requests that are read or answered at once; four threads answer, so the last waits for sixteen others."""
+"""Requests that are read or answered at once; with four query threads, the last waits for sixteen others."""
 _DISCARD_SECONDS = 2.0
-"""How long what is left of a refused body is read and thrown away: a client that is still sending would miss
-the answer."""
+"""Time to discard the rest of a refused body: a client that is still sending would miss the answer."""
 
 
 @frozen
 class Served:
-    """What the front is given."""
+    """The parts of the server that the HTTP front needs."""
 
     runner: Runner
     guard: Guard
     settings: ServeSettings
     ready: Callable[[], bool]
-    """Whether every folder can be searched; called on a thread."""
+    """Returns whether every folder can be searched; called on a thread."""
     openapi: Callable[[], bytes]
-    """The description in JSON; called on a thread."""
+    """Returns the OpenAPI description in JSON; called on a thread."""
     metrics: PrometheusMetrics
     presence: Presence
     mcp: ASGIApp | None = None
-    """MCP's streamable HTTP, behind the same guard; None without it."""
     pages: ASGIApp | None = None
-    """What browsers are shown; None without it."""
     team: TeamReads | None = None
-    """What other Cairns read here; None where no team's database is served."""
+    """The team's index that other Cairns read, if a team's database is served."""
 
 
 class Admission:
-    """ASGI middleware, the outermost one."""
+    """The outermost ASGI middleware."""
 
     def __init__(
         self, app: ASGIApp, served: Served, routes: frozenset[str], limited: tuple[str, ...]
     ) -> None:
-        """`routes` are the addresses that requests are counted by, so that nobody can make up new ones; `limited` are
-        the beginnings of those that count for `MAX_IN_FLIGHT`."""
+        """Create the middleware of `app`.
+
+        `routes` are the possible labels of the request counter; `limited` are the prefixes of addresses to
+        which `MAX_IN_FLIGHT` applies.
+        """
         self._app, self._routes, self._limited = app, routes, limited
         self._guard, self._presence = served.guard, served.presence
         self._has_pages = served.pages is not None
@@ -100,8 +99,8 @@ class Admission:
         except (RefusedError, CairnError) as problem:
             await error_response(refusal_of(problem))(scope, body, answer)
         except Exception:
-            logger.exception("a request failed that should not have")
-            if status != 500:  # the answer had begun, and stays half
+            logger.exception("a request failed unexpectedly")
+            if status != 500:  # The answer has begun and cannot be completed.
                 raise
         finally:
             if status:
@@ -117,10 +116,10 @@ class Admission:
         return path not in HEALTH and not is_page
 
     async def _caller(self, scope: Scope) -> str:
-        """Who asks. Raises RefusedError where there is to be no answer."""
+        """Return the name of the caller, "" where no token is needed. Raises RefusedError."""
         headers = Headers(scope=scope)
         self._guard.check_place(headers)
-        # h11 has a limit only for a head of which more is to come.
+        # h11 limits only a head that arrives in several pieces.
         head = sum(len(name) + len(value) for name, value in scope["headers"])
         if head + len(scope["raw_path"]) + len(scope["query_string"]) > HEAD_BYTES:
             raise RefusedError(
@@ -130,7 +129,7 @@ class Admission:
 
     @contextlib.contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
-        """Around an answer. Raises RefusedError where too many are being made."""
+        """Count the request as active within the context. Raises RefusedError if too many are."""
         path = scope["path"]
         if path in HEALTH:
             yield
@@ -150,7 +149,7 @@ class Admission:
 
 
 class _Body:
-    """Passes a request's body on, and knows whether all of it was read."""
+    """A `receive` callable that records whether the request's body was read completely."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive = receive
@@ -164,7 +163,7 @@ class _Body:
         return message
 
     async def discarded(self, most: int) -> bool:
-        """Throw away what is left, as far as it comes within `most` bytes and two seconds; whether that is all of it."""
+        """Discard up to `most` bytes of the rest for two seconds; return whether the body has ended."""
         if not self._waits_to_be_asked:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_DISCARD_SECONDS):

@@ -1,7 +1,6 @@
-"""The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, and MCP where it
-is mounted.
+"""The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, MCP and pages.
 
-The body is the method's params and the answer its result, as LSP has them.
+The body of a request contains the method's params as in LSP, and the answer is the method's result.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import HEALTH, PAGES, Admission, Served
-from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
+from cairn.http.disconnect import unless_disconnected
+from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers, plain_response
 from cairn.http.events import event_response, wants_events
-from cairn.http.leaving import unless_left
 from cairn.http.team import PATH as TEAM
 from cairn.http.team import team_routes
 from cairn.operations.prometheus import CONTENT_TYPE
@@ -35,32 +34,29 @@ from cairn.text.nearest import nearest
 API = "/api/v1/"
 MCP = "/mcp"
 _LARGE_BODY = 65_536
-"""Bytes from which a body is parsed beside the event loop; smaller ones take less than a millisecond."""
+"""Size in bytes from which a body is parsed on a thread; smaller ones take less than a millisecond."""
 
 ROUTES: Mapping[str, Method] = {snake_case(method.name): method for method in METHODS.values()}
-"""Every method by its name in addresses: `build_answer_plan`."""
+"""Every method by its name in addresses, such as `build_answer_plan`."""
 
 
-def is_plain_question(method: Method) -> bool:
-    """Whether GET will do: no params, and nothing changes."""
+def allows_get(method: Method) -> bool:
     return method.params == "NoParams" and not method.changes
 
 
 def http_app(served: Served) -> ASGIApp:
-    """The ASGI application."""
-
     async def health(_: Request) -> Response:
-        return _answer(strict_json.dumps({"ok": True}))
+        return plain_response(strict_json.dumps({"ok": True}))
 
     async def readiness(_: Request) -> Response:
         ready = await asyncio.to_thread(served.ready)
-        return _answer(strict_json.dumps({"ready": ready}), status=200 if ready else 503)
+        return plain_response(strict_json.dumps({"ready": ready}), status=200 if ready else 503)
 
     async def metrics(_: Request) -> Response:
-        return _answer(await asyncio.to_thread(served.metrics.text), CONTENT_TYPE)
+        return plain_response(await asyncio.to_thread(served.metrics.text), CONTENT_TYPE)
 
     async def openapi(_: Request) -> Response:
-        return _answer(await asyncio.to_thread(served.openapi))
+        return plain_response(await asyncio.to_thread(served.openapi))
 
     routes: list[BaseRoute] = [
         Route(HEALTH[0], health),
@@ -69,8 +65,8 @@ def http_app(served: Served) -> ASGIApp:
         Route("/openapi.json", openapi),
     ]
     for name, method in ROUTES.items():
-        verbs = ["GET", "POST"] if is_plain_question(method) else ["POST"]
-        routes.append(Route(f"{API}{name}", partial(_ask, served, method), methods=verbs))
+        verbs = ["GET", "POST"] if allows_get(method) else ["POST"]
+        routes.append(Route(f"{API}{name}", partial(_run_method, served, method), methods=verbs))
     if served.team is not None:
         routes += team_routes(served.team, lambda request: _body(request, served.settings))
     if served.mcp is not None:
@@ -90,14 +86,14 @@ async def _first_page(_: Request) -> Response:
     return RedirectResponse(f"{PAGES}/", headers=PLAIN_HEADERS)
 
 
-async def _ask(served: Served, method: Method, request: Request) -> Response:
-    """The answer of one method, whole or as events.
+async def _run_method(served: Served, method: Method, request: Request) -> Response:
+    """Return the method's answer, whole or as events.
 
-    What is wrong with the request itself is refused before; whatever comes of asking an engine is told by the events.
+    A malformed request is refused with a status; errors of the engine are events if events are requested.
     """
     settings, workspace = served.settings, _workspace(request)
     data = await _params(request, settings) if request.method == "POST" else {}
-    ask = partial(
+    run = partial(
         served.runner.answer,
         method.name,
         data,
@@ -106,12 +102,11 @@ async def _ask(served: Served, method: Method, request: Request) -> Response:
         seconds=settings.request_seconds,
     )
     if method.streams and wants_events(request.headers):
-        return event_response(lambda tell: ask(tell=tell))
-    return _answer(strict_json.dumps(await unless_left(request, ask())))
+        return event_response(lambda tell: run(tell=tell))
+    return plain_response(strict_json.dumps(await unless_disconnected(request, run())))
 
 
 def _not_found(path: str) -> str:
-    """Says that there is no such address, and what there is."""
     if not path.startswith(API):
         return f"There is no {path!r}; /openapi.json describes what there is."
     name = path.removeprefix(API)
@@ -124,13 +119,12 @@ def _not_found(path: str) -> str:
 
 
 def _workspace(request: Request) -> str:
-    """What `?workspace=` names; "" for all folders."""
+    """Return the query parameter `workspace`; "" for all folders."""
     given = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    unknown = next((name for name, _ in given if name != "workspace"), None)
+    unknown = next((name[:60] for name, _ in given if name != "workspace"), None)
     if unknown is not None:
-        raise RefusedError(
-            "invalidParams", f"{unknown[:60]}: there is only `workspace` in the address", field=unknown[:60]
-        )
+        problem = f"{unknown}: there is only `workspace` in the address"
+        raise RefusedError("invalidParams", problem, field=unknown)
     if len(given) > 1:
         raise RefusedError("invalidParams", "workspace: is given twice", field="workspace")
     return given[0][1] if given else ""
@@ -150,7 +144,7 @@ async def _params(request: Request, settings: ServeSettings) -> Any:
 
 
 def _check_media_type(headers: Headers) -> None:
-    """A web page can send other types without asking first, so they are not guessed at."""
+    """Refuse other media types: web pages of other origins can send them without a preflight request."""
     media_type, _, parameter = headers.get("content-type", "").lower().partition(";")
     charset = parameter.strip().replace('"', "").removeprefix("charset=")
     if media_type.strip() != "application/json" or charset not in ("", "utf-8"):
@@ -162,7 +156,7 @@ def _check_media_type(headers: Headers) -> None:
 
 
 async def _body(request: Request, settings: ServeSettings) -> bytes:
-    """All of it. Raises RefusedError as soon as it is too large, or late."""
+    """Return the whole body. Raises RefusedError as soon as it is too large, or late."""
     most, seconds = settings.max_body_bytes, settings.request_seconds
     too_large = RefusedError(
         "tooLarge", f"The body has more than {most:,} bytes; send less, or raise serve.max_body_bytes."
@@ -183,7 +177,7 @@ async def _body(request: Request, settings: ServeSettings) -> bytes:
 
 
 class _Buffered:
-    """Gives an application whole bodies, read under the same limits as those of methods."""
+    """Middleware that reads the whole body within the limits of methods before it calls the application."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app, self._settings = app, settings
@@ -202,10 +196,3 @@ class _Buffered:
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self._app(scope, replay, send)
-
-
-# --- answering -----------------------------------------------------------------------------------------
-
-
-def _answer(body: bytes, media_type: str = "application/json", status: int = 200) -> Response:
-    return Response(body, status, {**PLAIN_HEADERS, "content-type": media_type})

@@ -1,5 +1,4 @@
-"""uvicorn's HTTP connection, with what it leaves open closed: nobody holds one for ever by sending, or
-reading, nothing."""
+"""Closes HTTP connections of uvicorn whose clients send or read nothing, and limits their number."""
 
 from __future__ import annotations
 
@@ -16,22 +15,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cairn.http.errors import error_body
 
 HEAD_BYTES = 16_384
-"""Of a request's first line and headers; h11's own limit."""
+"""Largest size of a request's first line and headers; h11's own limit."""
 _HEAD_SECONDS = 10.0
-"""From the connection, or the first byte of a further request, until its headers are complete."""
+"""Timeout for a request's headers, from the connection or the first byte of a further request."""
 _UNREAD_SECONDS = 30.0
-"""A client that takes nothing of an answer for so long is left."""
-_KEPT_SECONDS = 30
-"""A connection without a request is kept for the next one."""
+"""Timeout for a client that does not read the answer."""
+_KEEP_ALIVE_SECONDS = 30
 _CONNECTIONS = 256
-"""Far below the 1,024 files that a process may have open on most systems."""
+"""Most connections: far below the 1,024 files that a process may have open on most systems."""
 
 
 class Web(uvicorn.Server):
-    """uvicorn's server as a part of this process, whose signals are another's business."""
+    """A server of uvicorn that does not handle signals, since it is only a part of the process."""
 
     def __init__(self, app: ASGIApp, end_seconds: int) -> None:
-        """`end_seconds` is how long answers may take when the server is to end."""
+        """Create a server that lets answers finish within `end_seconds` when it stops."""
         settings = uvicorn.Config(
             app,
             http=_Connection,
@@ -42,27 +40,24 @@ class Web(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            timeout_keep_alive=_KEPT_SECONDS,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=end_seconds,
             h11_max_incomplete_event_size=HEAD_BYTES,
         )
         super().__init__(settings)
         self.listens = asyncio.Event()
+        """Set once the server accepts connections."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """None of them."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does."""
         await super().startup(sockets)
         self.listens.set()
 
 
 class _Connection(H11Protocol):
-    """One connection."""
-
     _head_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
 
@@ -71,21 +66,21 @@ class _Connection(H11Protocol):
         if len(self.connections) > _CONNECTIONS:
             transport.abort()
         else:
-            self._look_at_head()
+            self._update_head_timer()
 
     def data_received(self, data: bytes) -> None:
         try:
             super().data_received(data)
-        except h11.LocalProtocolError:  # what came cannot be answered in the midst of another answer
+        except h11.LocalProtocolError:  # The data is malformed, and another answer has begun.
             self.transport.abort()
-        self._look_at_head()
+        self._update_head_timer()
 
-    def _look_at_head(self) -> None:
-        """Wait for a request's head, if none is being answered and what came of one is not all."""
+    def _update_head_timer(self) -> None:
+        """Start the timer for a request whose head is incomplete; stop it while a request is answered."""
         between = self.cycle is None or self.cycle.response_complete
-        # A client may still send the body of a request that is answered already.
-        is_sending_on = self.conn.their_state is h11.SEND_BODY
-        begun = self.cycle is None or bool(self.conn.trailing_data[0]) or is_sending_on
+        # A client may still send the body of a request that is answered.
+        sends_body = self.conn.their_state is h11.SEND_BODY
+        begun = self.cycle is None or bool(self.conn.trailing_data[0]) or sends_body
         if not between or self.transport.is_closing():
             _stop(self._head_timer)
             self._head_timer = None
@@ -93,7 +88,7 @@ class _Connection(H11Protocol):
             self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """As uvicorn does, but in JSON, and only where nothing else is being answered."""
+        """Answer like uvicorn, but in JSON, and only if no other answer has begun."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or (
             self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
         ):
@@ -114,7 +109,7 @@ class _Connection(H11Protocol):
         self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Also where the client has not taken the last answer."""
+        """Close the connection even if the client has not read the last answer."""
         super().timeout_keep_alive_handler()
         if self.transport.get_write_buffer_size():
             self.transport.abort()

@@ -1,7 +1,6 @@
-"""What is answered to a request that gets no answer: a status, and JSON that says why.
+"""Error responses: a status, and `{"error": {"code": …, "message": …, "field": …}}`.
 
-`{"error": {"code": …, "message": …, "field": …}}`; `field` is the dotted path in the params, "" where none is
-to blame.
+`field` is the dotted path of the wrong param, "" if none is wrong.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from cairn.schema import strict_json
 logger = logging.getLogger(__name__)
 
 PLAIN_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-"""Of every answer: it is about this moment, and it is what it says it is."""
+"""Headers of every answer: it must not be cached, and browsers must not guess its media type."""
 
 CODES: Mapping[str, tuple[int, str]] = {
     "invalidRequest": (400, "The request cannot be read"),
-    "invalidJson": (400, "The body is no strict JSON"),
+    "invalidJson": (400, "The body is not strict JSON"),
     "invalidParams": (400, "A param has a bad value; `field` says which"),
     "unauthorized": (401, "The token is missing or wrong"),
     "forbiddenOrigin": (403, "The request comes from a web page of another origin"),
@@ -36,19 +35,18 @@ CODES: Mapping[str, tuple[int, str]] = {
     "unsupportedMediaType": (415, "The body is not announced as plain application/json"),
     "wrongHost": (421, "The Host header does not name this server"),
     "headTooLarge": (431, "The address and the headers are too large together"),
-    "internal": (500, "Something went wrong that should not have"),
+    "internal": (500, "The server failed; its log says why"),
     "unavailable": (
         503,
-        "It cannot be answered as things stand, for want of an index, say, or because searching is switched off",
+        "It cannot be answered now; for example, there is no index, or search is switched off",
     ),
     "busy": (503, "Too many requests are being answered; ask again in a second"),
     "outOfTime": (504, "The answer took longer than serve.request_seconds"),
 }
-"""Every code, with its status and what it means."""
 
 
 class RefusedError(Exception):
-    """A request that is not answered; `code` is one of `CODES`."""
+    """A refused request; `code` is one of `CODES`."""
 
     def __init__(
         self, code: str, message: str, *, field: str = "", headers: Mapping[str, str] | None = None
@@ -59,37 +57,40 @@ class RefusedError(Exception):
 
 
 def error_body(code: str, message: str, field: str = "") -> bytes:
-    """The JSON of one error."""
     return strict_json.dumps({"error": {"code": code, "message": message, "field": field}})
 
 
+def plain_response(
+    body: bytes,
+    media_type: str = "application/json",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return a response with PLAIN_HEADERS."""
+    return Response(body, status, {**PLAIN_HEADERS, **(headers or {}), "content-type": media_type})
+
+
 def error_response(refusal: RefusedError) -> Response:
-    """The answer to a request that is refused."""
-    return Response(
-        error_body(refusal.code, refusal.message, refusal.field),
-        CODES[refusal.code][0],
-        {**PLAIN_HEADERS, **refusal.headers},
-        media_type="application/json",
-    )
+    body = error_body(refusal.code, refusal.message, refusal.field)
+    return plain_response(body, status=CODES[refusal.code][0], headers=refusal.headers)
 
 
 def refusal_of(problem: Exception) -> RefusedError:
-    """How a request is refused whose answer failed."""
+    """Convert any exception to the refusal that the client gets."""
     if isinstance(problem, RefusedError):
         return problem
     if isinstance(problem, InvalidRequestError):
         return RefusedError("invalidParams", str(problem), field=problem.field)
-    if isinstance(problem, CairnError):  # each says what stands in the way, and what to do about it
-        return RefusedError(
-            "outOfTime" if isinstance(problem, OutOfTimeError) else "unavailable", str(problem)
-        )
+    if isinstance(problem, CairnError):
+        code = "outOfTime" if isinstance(problem, OutOfTimeError) else "unavailable"
+        return RefusedError(code, str(problem))
     return RefusedError("internal", "Something went wrong; the log of `cairn serve` says what.")
 
 
 def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHandler]:
-    """How each kind of error is told; `not_found` says of an address that it leads nowhere."""
+    """Return Starlette's handlers of errors; `not_found(path)` returns the message for an unknown address."""
 
-    def told(refusal: Callable[[Request, Any], RefusedError]) -> ExceptionHandler:
+    def handler(refusal: Callable[[Request, Any], RefusedError]) -> ExceptionHandler:
         async def handle(request: Request, problem: Exception) -> Response:
             return error_response(refusal(request, problem))
 
@@ -100,14 +101,15 @@ def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHan
         message = f"Use {' or '.join(verbs)}."
         return RefusedError("methodNotAllowed", message, headers={"allow": ", ".join(verbs)})
 
-    async def left(_: Request, __: Exception) -> Any:
-        logger.debug("a client left before its answer")
+    async def disconnected(_: Request, __: Exception) -> Any:
+        logger.debug("a client disconnected before its answer")
 
+    refused = handler(lambda _, problem: refusal_of(problem))
     return {
-        RefusedError: told(lambda _, problem: refusal_of(problem)),
-        CairnError: told(lambda _, problem: refusal_of(problem)),
-        404: told(lambda request, _: RefusedError("notFound", not_found(request.scope["path"]))),
-        405: told(wrong_verb),
-        ClientDisconnect: left,
-        Exception: told(lambda _, problem: refusal_of(problem)),
+        RefusedError: refused,
+        CairnError: refused,
+        404: handler(lambda request, _: RefusedError("notFound", not_found(request.scope["path"]))),
+        405: handler(wrong_verb),
+        ClientDisconnect: disconnected,
+        Exception: refused,
     }

@@ -1,6 +1,6 @@
-"""Answers as server-sent events: each stage of a method that streams, when it has ended, and then the whole answer.
+"""Answers as server-sent events: one for each stage of a method that has ended, and then the whole answer.
 
-The name of an event is that of its stage, or `answer`, or `error`, which are the last; its data are JSON in one line.
+An event has the name of its stage; the last one is `answer` or `error`. Its data are JSON in one line.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "text/event-stream"
 ANSWER, ERROR = "answer", "error"
-"""Names of the event that is the last one."""
+"""Names of the last event."""
 _KEEP_ALIVE_SECONDS = 10.0
-"""A comment is sent where nothing else was for so long: proxies close what is silent for 30 to 60 seconds."""
+"""Interval of comments on an idle connection: proxies close it after 30 to 60 seconds."""
 
 
 def wants_events(headers: Headers) -> bool:
-    """Whether the client asks for server-sent events by name."""
+    """Return whether the client accepts server-sent events by name."""
     for accepted in ",".join(headers.getlist("accept")).lower().split(","):
         media_type, *parameters = (part.strip() for part in accepted.split(";"))
         if media_type == MEDIA_TYPE and not any(_refuses(each) for each in parameters):
@@ -40,16 +40,16 @@ def wants_events(headers: Headers) -> bool:
 
 
 @frozen
-class Telling:
-    """How a front tells what comes of a question: each stage, and at the end the answer or why there is none."""
+class EventFormat:
+    """Functions that return the data of events: of each stage, and of the answer or an error."""
 
     progress: Callable[[DiscoverProgress], str]
-    """The data of a stage's event; called on the thread that answers."""
+    """Formats a stage; called on the query thread."""
     answer: Callable[[Any], str]
     problem: Callable[[RefusedError], str]
 
 
-JSON_TELLING = Telling(
+JSON_FORMAT = EventFormat(
     progress=lambda progress: strict_json.dumps(progress_json(progress)).decode("utf-8"),
     answer=lambda answer: strict_json.dumps(answer).decode("utf-8"),
     problem=lambda refusal: error_body(refusal.code, refusal.message, refusal.field).decode("utf-8"),
@@ -57,11 +57,11 @@ JSON_TELLING = Telling(
 
 
 def event_response(
-    ask: Callable[[Tell], Coroutine[Any, Any, Any]], telling: Telling = JSON_TELLING
+    run: Callable[[Tell], Coroutine[Any, Any, Any]], event_format: EventFormat = JSON_FORMAT
 ) -> Response:
-    """What `ask` tells and answers, as events. The work is cancelled when the client leaves."""
+    """Return the stages and the answer of `run` as events; cancel it if the client disconnects."""
     return EventSourceResponse(
-        _events(ask, telling),
+        _events(run, event_format),
         headers=PLAIN_HEADERS,
         ping=_KEEP_ALIVE_SECONDS,
         ping_message_factory=lambda: ServerSentEvent(comment="still at work", sep="\n"),
@@ -69,36 +69,34 @@ def event_response(
 
 
 async def _events(
-    ask: Callable[[Tell], Coroutine[Any, Any, Any]], telling: Telling
+    run: Callable[[Tell], Coroutine[Any, Any, Any]], event_format: EventFormat
 ) -> AsyncIterator[ServerSentEvent]:
-    loop, told = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
+    loop, events = asyncio.get_running_loop(), asyncio.Queue[ServerSentEvent | None]()
 
     def tell(progress: DiscoverProgress) -> None:
-        """On the query thread."""
-        event = _event(progress.stage, telling.progress(progress))
-        loop.call_soon_threadsafe(told.put_nowait, event)
+        event = _event(progress.stage, event_format.progress(progress))
+        loop.call_soon_threadsafe(events.put_nowait, event)
 
-    answering = asyncio.ensure_future(ask(tell))
-    answering.add_done_callback(lambda _: told.put_nowait(None))
+    task = asyncio.ensure_future(run(tell))
+    task.add_done_callback(lambda _: events.put_nowait(None))
     try:
-        while (event := await told.get()) is not None:
+        while (event := await events.get()) is not None:
             yield event
-        yield _last(answering, telling)
+        yield _last(task, event_format)
     finally:
-        answering.cancel()
+        task.cancel()
 
 
-def _last(answering: asyncio.Future[Any], telling: Telling) -> ServerSentEvent:
-    """The answer, or why there is none."""
-    problem = answering.exception()
+def _last(task: asyncio.Future[Any], event_format: EventFormat) -> ServerSentEvent:
+    problem = task.exception()
     if problem is None:
-        return _event(ANSWER, telling.answer(answering.result()))
+        return _event(ANSWER, event_format.answer(task.result()))
     if not isinstance(problem, Exception):
         raise problem
     refusal = refusal_of(problem)
     if refusal.code == "internal":
-        logger.error("a request failed that should not have", exc_info=problem)
-    return _event(ERROR, telling.problem(refusal))
+        logger.error("a request failed unexpectedly", exc_info=problem)
+    return _event(ERROR, event_format.problem(refusal))
 
 
 def _event(name: str, data: str) -> ServerSentEvent:
@@ -106,6 +104,6 @@ def _event(name: str, data: str) -> ServerSentEvent:
 
 
 def _refuses(parameter: str) -> bool:
-    """Whether it is a quality of zero: "not this one"."""
+    """Return whether the parameter is a quality of zero, which means that the type is not acceptable."""
     name, _, value = parameter.partition("=")
     return name.strip() == "q" and not value.strip().strip("0.")

@@ -1,5 +1,4 @@
-"""The OpenAPI 3.1 description of the HTTP front, made from the one table of methods and the classes that it
-names."""
+"""The OpenAPI 3.1 description of the HTTP front, generated from the table of methods and their classes."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from typing import Any
 
 from cairn import __version__
 from cairn.engine.methods import STAGES, Method
-from cairn.http.app import API, ROUTES, is_plain_question
+from cairn.http.app import API, ROUTES, allows_get
 from cairn.http.errors import CODES
 from cairn.http.events import ANSWER, ERROR, MEDIA_TYPE
 from cairn.protocol import DiscoverProgress
@@ -18,47 +17,40 @@ from cairn.settings.tree import ServeSettings
 _JSON = "application/json"
 _ERROR = {"$ref": f"{COMPONENTS}Error"}
 _BODY_STATUSES = frozenset({408, 413, 415})
-"""Only of requests with a body."""
-_TEXT_STATUSES = frozenset({400, 504})
-"""Only of requests that are put to an engine."""
+"""Statuses of requests with a body only."""
+_ENGINE_STATUSES = frozenset({400, 504})
+"""Statuses of requests to an engine only."""
 _HEADERS = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
 _ABOUT = """Ranked passages, cited evidence and prompts from the local index of the workspace folders.
 
-Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and the same in
-camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
+Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and
+the same in camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
 
-_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. When a stage of discovery has ended, there is an event of \
-its name (`broad_discovery`), whose data are a `DiscoverProgress`; parts of the answer that the stage did not change are absent. \
-The last event is `{ANSWER}`, whose data are the whole answer, or `{ERROR}`, whose data are an `Error`. An answer that was kept from \
-before runs no stage. Lines that begin with a colon only keep the connection."""
+_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. Each stage of discovery that has \
+ended sends an event with its name, such as `broad_discovery`, and a `DiscoverProgress` as data, without the \
+parts of the answer that the stage did not change. The last event is `{ANSWER}` with the whole answer as \
+data, or `{ERROR}` with an `Error`. An answer from the cache has no stages. Lines that begin with a colon \
+only keep the connection open."""
 
 
 def description(url: str = "") -> bytes:
-    """The document in JSON, for a server at `url`; by default, at the address of the defaults."""
+    """Return the document in JSON, for a server at `url`; by default, at the default address."""
     defaults = ServeSettings()
     schemas: dict[str, Any] = {"Error": _error_schema()}
     paths: dict[str, Any] = {
         f"{API}{route}": _methods(route, method, schemas) for route, method in ROUTES.items()
     }
-    alive, ready = "Whether the server answers", "Whether every folder can be searched"
-    can_ask = _object({"ready": {"type": "boolean"}})
     counts, this = "Counts and times in Prometheus' text format", "This description"
-    text = {"type": "string"}
+    alive, ready = "Whether the server answers", "Whether every folder can be searched"
+    is_alive = {"200": _response(f"{alive}: yes.", _object({"ok": {"const": True}}))}
+    can_search = _object({"ready": {"type": "boolean"}})
+    is_ready = {status: _response(f"{ready}.", can_search) for status in ("200", "503")}
+    metrics = {"200": _response(f"{counts}.", {"type": "string"}, "text/plain")}
     paths |= {
-        "/metrics": _get("metrics", counts, {"200": _response(f"{counts}.", text, "text/plain")}),
+        "/metrics": _get("metrics", counts, metrics),
         "/openapi.json": _get("openapi", this, {"200": _response(f"{this}.", {"type": "object"})}),
-        "/healthz": _get(
-            "healthz",
-            alive,
-            {"200": _response(f"{alive}: yes.", _object({"ok": {"const": True}}))},
-            security=[],
-        ),
-        "/readyz": _get(
-            "readyz",
-            ready,
-            {"200": _response(f"{ready}: yes.", can_ask), "503": _response(f"{ready}: not yet.", can_ask)},
-            security=[],
-        ),
+        "/healthz": _get("healthz", alive, is_alive, security=[]),
+        "/readyz": _get("readyz", ready, is_ready, security=[]),
     }
     described = {
         "openapi": "3.1.0",
@@ -72,14 +64,14 @@ def description(url: str = "") -> bytes:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The text in the file `serve-token` of Cairn's data folder; `cairn serve` says where that is.",
+                    "description": "The text of the file whose path `cairn serve` prints.",
                 }
             },
             "parameters": {
                 "workspace": {
                     "name": "workspace",
                     "in": "query",
-                    "description": "Ask one of the open folders alone: its URI, its path, or its name where only one is called so.",
+                    "description": "One open folder: its URI, its path, or its name if that is unique.",
                     "schema": {"type": "string"},
                 }
             },
@@ -91,34 +83,26 @@ def description(url: str = "") -> bytes:
 def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
     answer = Describer(schemas, whole=True, prefix=COMPONENTS).type(method.answer_type())
     params = Describer(schemas, prefix=COMPONENTS).type(method.params_class())
-    common = {
-        "summary": f"{method.summary}.",
-        "tags": [
-            "stages of discovery" if method.name in STAGES else "changes" if method.changes else "questions"
-        ],
-        "parameters": [{"$ref": "#/components/parameters/workspace"}],
-    }
+    tag = "stages of discovery" if method.name in STAGES else "changes" if method.changes else "questions"
+    workspace = {"$ref": "#/components/parameters/workspace"}
+    common = {"summary": f"{method.summary}.", "tags": [tag], "parameters": [workspace]}
     answered = {"200": _response("The answer.", answer)}
     if method.streams:
         Describer(schemas, prefix=COMPONENTS).type(DiscoverProgress)
         answered["200"]["content"][MEDIA_TYPE] = {"schema": {"type": "string", "description": _EVENTS}}
-    described: dict[str, Any] = {
-        "post": {
-            "operationId": route,
-            **common,
-            "requestBody": {"required": method.params != "NoParams", "content": {_JSON: {"schema": params}}},
-            "responses": {**answered, **_errors()},
-        }
-    }
-    if is_plain_question(method):
+    body = {"required": method.params != "NoParams", "content": {_JSON: {"schema": params}}}
+    responses: dict[str, Any] = {**answered, **_errors()}
+    post = {"operationId": route, **common, "requestBody": body, "responses": responses}
+    described: dict[str, Any] = {"post": post}
+    if allows_get(method):
         responses = {**answered, **_errors(without=_BODY_STATUSES)}
         described["get"] = {"operationId": f"get_{route}", **common, "responses": responses}
     return described
 
 
 def _get(name: str, summary: str, responses: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An address that is put to no engine; `more` is `security` where it needs no token."""
-    without = _BODY_STATUSES | _TEXT_STATUSES | {503, *([401] if more else [])}
+    """Describe an address that needs no engine; `more` contains `security` if it needs no token either."""
+    without = _BODY_STATUSES | _ENGINE_STATUSES | {503, *([401] if more else [])}
     operation = {
         "operationId": name,
         "summary": f"{summary}.",
@@ -133,16 +117,12 @@ def _response(text: str, shape: dict[str, Any], media_type: str = _JSON) -> dict
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _errors(without: frozenset[int] = frozenset()) -> dict[str, Any]:
-    """The refusals, by status; each says with which codes it comes, and what they mean."""
+    """Describe the error responses by status, with the meanings of their codes."""
     meanings: dict[int, list[str]] = {}
     for code, (status, meaning) in CODES.items():
         if status not in without and status != 404:
@@ -162,7 +142,7 @@ def _error_schema() -> dict[str, Any]:
         "message": {"type": "string", "description": "What is wrong, and what to do about it."},
         "field": {
             "type": "string",
-            "description": 'The dotted path in the params that is to blame, or the query parameter; "" for none.',
+            "description": 'The dotted path of the wrong param, or the wrong query parameter; "" for none.',
         },
     }
     return _object({"error": _object(error)})

@@ -1,4 +1,4 @@
-"""What other Cairns read of a team's index here: where a commit is, the catalogue of a snapshot, and one read after the other."""
+"""The addresses at which other Cairns read a team's index: nearest snapshot, catalogue, and data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from cairn.engine.request import CALLER
 from cairn.errors import InvalidRequestError, WireError
-from cairn.http.errors import PLAIN_HEADERS, RefusedError
+from cairn.http.errors import RefusedError, plain_response
 from cairn.schema import strict_json
 
 PATH = "/team/v1/"
@@ -21,24 +21,24 @@ _MOST_COMMITS = 2_000
 _NO_SNAPSHOT = "There is no such snapshot that you may see."
 _HASH_LENGTHS = (40, 64)
 _THREADS = asyncio.Semaphore(8)
-"""Reads that are answered at once; they are short, and others wait."""
+"""Limits the concurrent reads; they are short, so the others wait."""
 
 
 class TeamReads(Protocol):
     """The engine over a team's database."""
 
     def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
-        """The fields of the snapshot that is nearest."""
+        """Return the fields of the snapshot that is nearest to the commits; None if there is none."""
 
     def catalogue(self, caller: str, snapshot: int) -> bytes | None:
-        """The catalogue of a snapshot; None where there is none that the caller may see."""
+        """Return the catalogue of a snapshot; None if the caller may not see such a snapshot."""
 
-    def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
-        """What a reader of the snapshot answers; None where there is none that the caller may see."""
+    def read(self, caller: str, snapshot: int, data: bytes) -> bytes | None:
+        """Return the snapshot's answer to a read request; None if the caller may not see such a snapshot."""
 
 
 def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
-    """The routes; `body` reads the body of a request, as far as it is not too large."""
+    """Return the routes; `body` reads the body of a request and refuses one that is too large."""
 
     async def locate(request: Request) -> Response:
         try:
@@ -49,19 +49,19 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
         if not isinstance(commits, list) or not all(map(_is_hash, commits)):
             raise InvalidRequestError("commits", "must be a list of full commit hashes")
         found = await _on_thread(team.locate, CALLER.get(), commits[:_MOST_COMMITS])
-        return _answer(strict_json.dumps(found))
+        return plain_response(strict_json.dumps(found))
 
     async def catalogue(request: Request) -> Response:
         found = await _on_thread(team.catalogue, CALLER.get(), _snapshot(request))
-        return _answer(_present(found), "application/octet-stream")
+        return plain_response(_present(found), "application/octet-stream")
 
     async def read(request: Request) -> Response:
-        asked = await body(request)
+        data = await body(request)
         try:
-            found = await _on_thread(team.read, CALLER.get(), _snapshot(request), asked)
+            found = await _on_thread(team.read, CALLER.get(), _snapshot(request), data)
         except WireError as problem:
             raise RefusedError("invalidParams", str(problem)) from None
-        return _answer(_present(found))
+        return plain_response(_present(found))
 
     return [
         Route(f"{PATH}locate", locate, methods=["POST"]),
@@ -77,7 +77,7 @@ async def _on_thread(ask: Callable[..., Any], *given: object) -> Any:
 
 def _snapshot(request: Request) -> int:
     given = request.path_params["snapshot"]
-    if not re.fullmatch(r"[0-9]{1,18}", given):  # as many digits as fit into the database's numbers
+    if not re.fullmatch(r"[0-9]{1,18}", given):  # 18 digits fit into the database's numbers.
         raise RefusedError("notFound", _NO_SNAPSHOT)
     return int(given)
 
@@ -90,7 +90,3 @@ def _present(found: bytes | None) -> bytes:
 
 def _is_hash(given: object) -> bool:
     return isinstance(given, str) and len(given) in _HASH_LENGTHS and set(given) <= set("0123456789abcdef")
-
-
-def _answer(body: bytes, media_type: str = "application/json") -> Response:
-    return Response(body, media_type=media_type, headers=dict(PLAIN_HEADERS))

@@ -1,11 +1,11 @@
-"""The index of one workspace folder: one SQLite file, one writer, many readers. How results rank is decided elsewhere.
+"""The index of one workspace folder: one SQLite file, one writer, many readers. It does not rank results.
 
 Each package imports only those before it:
 
-- `store`: the file. Its tables, the one writer, its lock and upkeep, what other processes ask of the writer.
-- `text` and `vectors`: what one database says of words and of vectors. Neither imports the other.
+- `store`: the SQLite file: its tables, its one writer, its lock, its maintenance, and requests to the writer.
+- `text` and `vectors`: keyword and vector search in one database. Neither imports the other.
 - `reader`: `IndexReader`, through which all threads read one index.
-- `queries`: questions to a reader about files, names, words and relations. `overlay`: unsaved text over an index,
-  read by the same interface.
+- `queries`: lookups of files, names, words and relations. `overlay`: unsaved text over an index, read by the
+  same interface.
 - `indexing`: the thread that keeps the index equal to the folder.
 """

@@ -1,4 +1,4 @@
-"""The language server: it reads an editor's messages, asks the engine and writes the answers.
+"""The language server: reads an editor's messages, queries the engine and writes the answers.
 
-Framing, handlers, progress and streaming of LSP belong here. What other fronts could need as well does not.
+It contains LSP's framing, handlers, progress and streaming, and nothing that other fronts could use as well.
 """

@@ -1,8 +1,8 @@
-"""One editor's connection: its engine, its requests and notifications, and what is told to it.
+"""One editor's connection: its engine, its requests, and notifications in both directions.
 
-The event loop only routes. `initialize` is answered by `cairn.lsp.early`; the engine, with everything heavy it
-imports, is made after `initialized`, and requests that come earlier wait for it. Notifications are applied on a thread of
-their own, in the order in which they came.
+The event loop only routes. `cairn.lsp.early` answers `initialize`. The engine, with its heavy imports, is
+made after `initialized`; earlier requests wait for it. A thread applies the editor's notifications in order
+of arrival.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -21,40 +22,37 @@ from pygls.lsp.server import LanguageServer
 from cairn import __version__
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
-from cairn.lsp.kept_bytecode import kept_bytecode
+from cairn.lsp.bytecode_cache import cached_bytecode
 from cairn.lsp.progress import show_progress
 from cairn.lsp.wire import WireProtocol, raw_params_converter
-from cairn.startup.interpreter import made_to_last
+from cairn.startup.interpreter import exempt_from_collection
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
-    from cairn.engine.status import IndexingProgress
     from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
 
 MakeEngine = Callable[[Mapping[str, Any], Callable[[], None]], "Engine"]
-"""Makes an engine of the editor's settings and of what is to be called when the status may have changed."""
+"""Makes an engine from the editor's settings and a callback for when the status may have changed."""
 
 _STATUS_SECONDS = 0.5
-"""Status changes are told at most this often; counting them all would cost more than it tells."""
+"""Shortest interval between two status notifications, since computing the status takes time."""
 _VOLATILE = frozenset({"memory", "latency", "retrieval"})
-"""Status fields that every question changes; a change in these alone sends no notification."""
+"""Status fields that every query changes; a change in these alone sends no notification."""
 _APPLY_SECONDS = 0.5
-"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a folder is being
-removed."""
+"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a
+folder is being removed."""
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
 
 
 class Connection(LanguageServer):
-    """One editor's connection."""
-
     protocol: WireProtocol
     navigation: Navigation
-    """Made by `initialize`."""
+    """Set by the handler of `initialize`."""
 
     def __init__(
         self,
@@ -62,13 +60,16 @@ class Connection(LanguageServer):
         make: MakeEngine | None = None,
         share: Callable[[Engine], Callable[[], None]] | None = None,
     ) -> None:
-        """`host` is what this connection shares with others of the process, where it is one of several; `make` makes its engine,
-        where that is another one than usual; `share` lets other processes ask the engine, and gives what ends that."""
+        """Create a connection that makes its engine with `make`, by default an engine over folders.
+
+        `host` is shared with other connections of the process, if there are any. `share` opens the engine to
+        other processes and returns a function that ends this.
+        """
         super().__init__(
             "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
         )
         self.host = host
-        self._make = make or self._usual_engine
+        self._make = make or self._default_engine
         self._share = share
         self._stop_sharing: Callable[[], None] = lambda: None
         self.editor_settings: dict[str, Any] = {}
@@ -84,11 +85,10 @@ class Connection(LanguageServer):
 
     @property
     def is_started(self) -> bool:
-        """Whether `start_engine` was called."""
         return self._runner is not None
 
     def start_engine(self, folders: Sequence[Callable[[Engine], None]]) -> None:
-        """Make the engine in the background and open `folders` in it; once."""
+        """Make the engine in the background and open `folders` in it. Call this once."""
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:
@@ -105,32 +105,33 @@ class Connection(LanguageServer):
             self.in_background(self._share_engine(self._share))
         window = self.client_capabilities.window
         if window and window.work_done_progress:
-            self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))
+            progress = partial(self.runner.run, lambda engine: engine.progress())
+            self.in_background(show_progress(self.protocol.progress, progress, self._progress_changed))
 
     async def _share_engine(self, share: Callable[[Engine], Callable[[], None]]) -> None:
-        """Let other processes ask the engine, once it is made: the editor's own questions come first."""
+        """Open the engine to other processes once it is made: the editor's own requests come first."""
         engine = await self.runner.made()
         self._stop_sharing = await asyncio.to_thread(share, engine)
 
-    def _usual_engine(self, editor_settings: Mapping[str, Any], on_change: Callable[[], None]) -> Engine:
-        # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
+    def _default_engine(self, editor_settings: Mapping[str, Any], on_change: Callable[[], None]) -> Engine:
+        # A process with a host has imported the engine already, and these two are not thread-safe.
         with contextlib.ExitStack() as starting:
             if self.host is None:
-                starting.enter_context(made_to_last())
-                starting.enter_context(kept_bytecode("engine"))
+                starting.enter_context(exempt_from_collection())
+                starting.enter_context(cached_bytecode("engine"))
             from cairn.engine.engine import Engine
 
         return Engine(editor_settings, on_change, self.host)
 
     @property
     def runner(self) -> Runner:
-        """Runs the requests. Raises JsonRpcException before `initialized`."""
+        """Return the runner of requests. Raises JsonRpcException before `initialized`."""
         if self._runner is None:
             raise JsonRpcException("send `initialized` first", _NOT_INITIALIZED)
         return self._runner
 
     def in_order(self, work: Callable[[Engine], None]) -> None:
-        """Run `work(engine)` after everything that was put here before, and before requests that come later."""
+        """Run `work(engine)` on the thread of notifications, before requests that arrive later."""
         runner = self.runner
 
         def apply() -> None:
@@ -146,13 +147,13 @@ class Connection(LanguageServer):
         self._latest_notification = self._in_order.submit(apply)
 
     async def notifications_applied(self) -> None:
-        """Wait until the engine is made and the notifications that came before are applied, the latter for half a second."""
+        """Wait for the engine, and at most half a second for earlier notifications to be applied."""
         await self.runner.made()
         if self._latest_notification is not None and not self._latest_notification.done():
             await asyncio.wait([asyncio.wrap_future(self._latest_notification)], timeout=_APPLY_SECONDS)
 
     def in_background(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run `work` on the loop and log how it failed, if it did."""
+        """Run `work` on the loop and log its expected errors."""
 
         async def logged() -> None:
             try:
@@ -163,27 +164,27 @@ class Connection(LanguageServer):
         task = asyncio.get_running_loop().create_task(logged())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: work.close())  # which never began, if the task was cancelled before
+        task.add_done_callback(lambda _: work.close())  # A task that was cancelled early never began `work`.
 
     def soon(self, call: Callable[[], None]) -> None:
-        """`call()` on the loop, in order; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
+        """Schedule `call()` on the loop, from any thread."""
+        with contextlib.suppress(RuntimeError):  # The loop has ended.
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(call)
 
     def log(self, kind: types.MessageType, message: str) -> None:
-        """Write a line into the editor's log for Cairn; from any thread."""
+        """Write a line to the editor's log of Cairn, from any thread."""
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
     def cancel(self) -> None:
-        """Break off requests and notifications that run: the client is gone. On the loop, before `close`."""
+        """Cancel the requests and tasks of a client that is gone. Call this on the loop, before `close`."""
         self._client_is_gone = True
         self.protocol.cancel_requests()
         for task in tuple(self._tasks):
             task.cancel()
 
     def close(self) -> None:
-        """Stop everything the server started, an engine that is just being made included."""
+        """Stop everything that the connection started, including an engine that is still being made."""
         self._stop_sharing()
         if self._runner is not None:
             self._runner.close()
@@ -195,23 +196,20 @@ class Connection(LanguageServer):
         shown = types.ShowMessageParams(types.MessageType.Error, f"Cairn: {problem}")
         self.soon(lambda: self.window_show_message(shown))
 
-    async def _progress(self) -> IndexingProgress:
-        return await self.runner.run(lambda engine: engine.progress())
-
     def _status_changed(self) -> None:
-        """Tell the editor soon; what changes until then is told with it."""
+        """Schedule a notification, which includes later changes up to its sending."""
         self._progress_changed.set()
         if not self._status_pending and not self._client_is_gone:
             self._status_pending = True
-            self.in_background(self._tell_status())
+            self.in_background(self._send_status())
 
-    async def _tell_status(self) -> None:
+    async def _send_status(self) -> None:
         await asyncio.sleep(_STATUS_SECONDS)
         self._status_pending = False
         status = await self.runner.run(_status)
-        told = {key: value for key, value in status.items() if key not in _VOLATILE}
-        if told != self._status_sent:
-            self._status_sent = told
+        lasting = {key: value for key, value in status.items() if key not in _VOLATILE}
+        if lasting != self._status_sent:
+            self._status_sent = lasting
             self.protocol.notify("cairn/statusChanged", status)
 
 
@@ -224,7 +222,6 @@ def _status(engine: Engine) -> Any:
 
 @contextlib.contextmanager
 def error_responses() -> Iterator[None]:
-    """Raises an error of the engine as the error response that LSP has for it."""
     try:
         yield
     except InvalidRequestError as problem:

@@ -1,8 +1,8 @@
 """Answers `initialize` before the language server's libraries are imported.
 
-Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. What the server can
-do does not depend on the workspace, and on the editor only where it asks for navigation, so the answer is nearly a constant;
-the server proper then takes the request as well, and keeps its own answer to itself. A test compares the two.
+Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. The capabilities depend
+only on whether the editor asks for navigation, so the answer is nearly a constant. The language server
+handles the request later as well, but does not send its answer. A test compares the two answers.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ INITIALIZE_RESULT: dict[str, Any] = {
 }
 
 NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
-"""What the setting `lsp.navigation` is about, as LSP calls it; with `Provider` after it, as a server announces it."""
+"""LSP's names of the capabilities that the setting `lsp.navigation` enables."""
 
 
 def announced_navigation(options: Any, is_dynamic: Callable[[str], bool]) -> list[str]:
-    """What of NAVIGATION the answer announces: where the editor's `options` ask for it, what `is_dynamic` says that the client
-    does not let the server register later, language by language."""
+    """Return the capabilities of NAVIGATION that the answer to `initialize` announces.
+
+    If the editor's `options` ask for navigation, these are the ones that the server cannot register later for
+    single languages, which `is_dynamic(name)` tells.
+    """
     section = options.get("lsp") if isinstance(options, dict) else None
     wanted = isinstance(section, dict) and bool(section.get("navigation"))
     return [name for name in NAVIGATION if not is_dynamic(name)] if wanted else []
@@ -56,9 +59,10 @@ def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:
-    """Read the first message and answer it if it is `initialize`. Any other is left to the server.
+    """Read the first message and answer it if it is `initialize`.
 
-    Returns the message's body for the server, empty where there is none, and the id of the request that is answered.
+    Returns the message's body for the server, empty at the end of the stream, and the id of the answered
+    request.
     """
     body = _read_message(stdin)
     try:
@@ -70,23 +74,21 @@ def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | s
         request_id = None
     if request_id is None:
         return body, None
-    stdout.write(
-        framed({"jsonrpc": "2.0", "id": request_id, "result": _initialize_result(message["params"])})
-    )
+    result = _initialize_result(message["params"])
+    stdout.write(framed({"jsonrpc": "2.0", "id": request_id, "result": result}))
     stdout.flush()
-    # Every client supports UTF-16; the server must not choose another encoding than the answer named.
+    # The server must use the encoding that the answer named; every client supports UTF-16.
     capabilities.pop("general", None)
     return json.dumps(message).encode(), request_id
 
 
 def framed(message: dict[str, Any]) -> bytes:
-    """The message as it is sent, with its header."""
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 def _read_message(stdin: BinaryIO) -> bytes:
-    """The body of a message; empty where the stream ends before it does."""
+    """Return the body of a message; b"" if the stream ends before it is complete."""
     length = 0
     while line := stdin.readline():
         if line.lower().startswith(b"content-length:") and line[15:].strip().isdigit():

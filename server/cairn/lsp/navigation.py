@@ -1,7 +1,8 @@
-"""Go to definition, find references, implementations and the call hierarchy, for editors that have no server for a language.
+"""Go to definition, find references, find implementations and the call hierarchy, for languages without a
+server.
 
-The setting `lsp.navigation` names the languages. Where it is empty, nothing of this is announced: an editor asks whoever
-announced it, and a second answer beside that of a language's own server would only be in the way.
+The setting `lsp.navigation` names the languages. If it is empty, the server announces none of this: editors
+query every server that does, and would show the answers beside those of a language's own server.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _ALL = "*"
 _LIMIT = 1_000
-"""References of one answer; nobody reads on."""
 
 _AtPlace = (
     types.DefinitionParams
@@ -40,40 +40,46 @@ Handler = Callable[[Connection, Any], Coroutine[Any, Any, Any]]
 
 
 class Navigation:
-    """What of it the client is offered. What the answer to `initialize` announced cannot be taken back; the rest is registered
-    for the languages of the settings, as they change."""
+    """The navigation capabilities that the server offers to its client.
+
+    The answer to `initialize` announces some of them for good; the others are registered for the languages of
+    the settings, as these change.
+    """
 
     def __init__(self, server: Connection, options: Any) -> None:
-        """Have pygls announce what a client with these `initializationOptions` is offered; call it during `initialize`."""
+        """Have pygls announce the capabilities for these `initializationOptions`, during `initialize`."""
         self._server = server
         is_dynamic = partial(_is_dynamic, server.client_capabilities)
         announced = announced_navigation(options, is_dynamic)
         self._later = [name for name in NAVIGATION if name not in announced]
         self._dynamic = list(filter(is_dynamic, self._later))
-        self._told: tuple[str, ...] = ()
-        """The languages that the client was told of."""
-        self._answer(announced)
+        self._registered: tuple[str, ...] = ()
+        """The languages for which the capabilities are registered."""
+        self._add_handlers(announced)
 
     async def offer(self) -> None:
-        """Answer all of it, and tell the client of what was not announced; call it once, after `initialized`."""
-        self._answer(self._later)
+        """Add all handlers and register the remaining capabilities; call this once, after `initialized`."""
+        self._add_handlers(self._later)
         await self.renew()
 
     async def renew(self) -> None:
-        """Register what can be registered for the languages of the settings, and for no others."""
+        """Register the dynamic capabilities for exactly the languages of the settings."""
         languages = _languages(await self._server.runner.made())
-        if languages == self._told or not self._dynamic:
+        if languages == self._registered or not self._dynamic:
             return
-        told, self._told = self._told, languages
-        if told:
-            gone = [types.Unregistration(_identity(name), _method(name)) for name in self._dynamic]
+        earlier, self._registered = self._registered, languages
+        if earlier:
+            gone = [types.Unregistration(f"cairn-{name}", _method(name)) for name in self._dynamic]
             await self._server.client_unregister_capability_async(types.UnregistrationParams(gone))
         if languages:
-            options = {"documentSelector": _selector(languages)}
-            new = [types.Registration(_identity(name), _method(name), options) for name in self._dynamic]
+            selector = [
+                {"scheme": "file"} | ({} if each == _ALL else {"language": each}) for each in languages
+            ]
+            options = {"documentSelector": selector}
+            new = [types.Registration(f"cairn-{name}", _method(name), options) for name in self._dynamic]
             await self._server.client_register_capability_async(types.RegistrationParams(new))
 
-    def _answer(self, names: Sequence[str]) -> None:
+    def _add_handlers(self, names: Sequence[str]) -> None:
         for name in names:
             for method, handler in _HANDLERS[name].items():
                 _register(self._server, method, handler)
@@ -87,23 +93,12 @@ def _register(server: Connection, method: str, handler: Handler) -> None:
 
 
 def _is_dynamic(capabilities: types.ClientCapabilities, name: str) -> bool:
-    """Whether the client lets the server register this one of NAVIGATION later."""
     capability = getattr(capabilities.text_document, snake_case(name), None)
     return getattr(capability, "dynamic_registration", None) is True
 
 
-def _identity(name: str) -> str:
-    return f"cairn-{name}"
-
-
 def _method(name: str) -> str:
     return next(iter(_HANDLERS[name]))
-
-
-def _selector(languages: Sequence[str]) -> list[dict[str, str]]:
-    return [
-        {"scheme": "file"} if name == _ALL else {"scheme": "file", "language": name} for name in languages
-    ]
 
 
 def _languages(engine: Engine) -> tuple[str, ...]:
@@ -113,36 +108,43 @@ def _languages(engine: Engine) -> tuple[str, ...]:
 # --- requests ------------------------------------------------------------------------------------------
 
 
-async def _ask(
-    server: Connection, uri: str, position: types.Position, **asked: Any
+async def _query(
+    server: Connection, uri: str, position: types.Position, **params: Any
 ) -> ReferencesAnswer | None:
-    """What is known of the name at a place; None for a document that is not indexed."""
+    """Query the references of the symbol at a position; None for a document that is not indexed."""
     await server.notifications_applied()
     at = {"line": position.line, "character": position.character}
-    data = {"textDocument": {"uri": uri}, "position": at, **asked}
+    data = {"textDocument": {"uri": uri}, "position": at, **params}
     with suppress(InvalidRequestError):
         answer: ReferencesAnswer = await server.runner.answer("references", data, front=LSP, as_json=False)
         return answer
     return None
 
 
-async def _ask_here(server: Connection, params: _AtPlace, **asked: Any) -> ReferencesAnswer | None:
-    """As `_ask`; None also for a document in a language that the settings do not name."""
+async def _query_enabled(server: Connection, params: _AtPlace, **more: Any) -> ReferencesAnswer | None:
+    """Query like `_query`; None also for a document in a language that the settings do not name."""
     uri, languages = params.text_document.uri, _languages(await server.runner.made())
     document = server.workspace.text_documents.get(uri)
     named = {_ALL, detect_language(uri), document.language_id if document is not None else ""}
     if not named.intersection(languages):
         return None
-    return await _ask(server, uri, params.position, **asked)
+    return await _query(server, uri, params.position, **more)
+
+
+async def _query_calls(
+    server: Connection, item: types.CallHierarchyItem, direction: str
+) -> Sequence[FoundReference]:
+    answer = await _query(server, item.uri, item.selection_range.start, direction=direction, limit=_LIMIT)
+    return () if answer is None else answer.references
 
 
 async def _definition(server: Connection, params: types.DefinitionParams) -> list[types.Location]:
-    answer = await _ask_here(server, params, limit=0)
+    answer = await _query_enabled(server, params, limit=0)
     return [] if answer is None else list(map(_location, answer.definitions))
 
 
 async def _references(server: Connection, params: types.ReferenceParams) -> list[types.Location]:
-    answer = await _ask_here(server, params, direction="uses", limit=_LIMIT)
+    answer = await _query_enabled(server, params, direction="uses", limit=_LIMIT)
     if answer is None:
         return []
     declared = answer.definitions if params.context.include_declaration else ()
@@ -151,7 +153,7 @@ async def _references(server: Connection, params: types.ReferenceParams) -> list
 
 
 async def _implementation(server: Connection, params: types.ImplementationParams) -> list[types.Location]:
-    answer = await _ask_here(server, params, direction="implementations", limit=_LIMIT)
+    answer = await _query_enabled(server, params, direction="implementations", limit=_LIMIT)
     references = () if answer is None else answer.references
     return [types.Location(each.uri, lsp_range(each.range)) for each in references]
 
@@ -159,7 +161,7 @@ async def _implementation(server: Connection, params: types.ImplementationParams
 async def _prepare(
     server: Connection, params: types.CallHierarchyPrepareParams
 ) -> list[types.CallHierarchyItem]:
-    answer = await _ask_here(server, params, limit=0)
+    answer = await _query_enabled(server, params, limit=0)
     definitions = () if answer is None else answer.definitions
     return [_item(each, each.uri, each.path) for each in definitions]
 
@@ -167,11 +169,8 @@ async def _prepare(
 async def _incoming(
     server: Connection, params: types.CallHierarchyIncomingCallsParams
 ) -> list[types.CallHierarchyIncomingCall]:
-    answer = await _ask(
-        server, params.item.uri, params.item.selection_range.start, direction="callers", limit=_LIMIT
-    )
     calls: dict[Any, types.CallHierarchyIncomingCall] = {}
-    for call in answer.references if answer is not None else ():
+    for call in await _query_calls(server, params.item, "callers"):
         found = calls.setdefault(
             (call.uri, call.enclosing), types.CallHierarchyIncomingCall(_caller(call), [])
         )
@@ -182,11 +181,8 @@ async def _incoming(
 async def _outgoing(
     server: Connection, params: types.CallHierarchyOutgoingCallsParams
 ) -> list[types.CallHierarchyOutgoingCall]:
-    answer = await _ask(
-        server, params.item.uri, params.item.selection_range.start, direction="callees", limit=_LIMIT
-    )
     calls: dict[Any, types.CallHierarchyOutgoingCall] = {}
-    for call in answer.references if answer is not None else ():
+    for call in await _query_calls(server, params.item, "callees"):
         if (target := call.target) is not None:
             item = _item(target, target.uri, target.path)
             found = calls.setdefault(target, types.CallHierarchyOutgoingCall(item, []))
@@ -204,14 +200,14 @@ _HANDLERS: Mapping[str, Mapping[str, Handler]] = {
         types.CALL_HIERARCHY_OUTGOING_CALLS: _outgoing,
     },
 }
-"""The methods of each, first the one that it is registered by."""
+"""The methods of each capability; the first is the one that is registered."""
 
 
 # --- in LSP's terms ------------------------------------------------------------------------------------
 
 
 def _caller(call: FoundReference) -> types.CallHierarchyItem:
-    """The function around a call; at the top level the file, which is called nowhere."""
+    """Return the function around a call; for a call at the top level, the file."""
     if call.enclosing is not None:
         return _item(call.enclosing, call.uri, call.path)
     place, name = lsp_range(call.range), PurePosixPath(call.path).name

@@ -1,4 +1,4 @@
-"""Shows the editor how far indexing is (LSP's work-done progress), where it takes long enough to be noticed."""
+"""Reports indexing as LSP's work-done progress if it takes long enough to be noticed."""
 
 from __future__ import annotations
 
@@ -21,32 +21,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 1.0
-"""Work that is over sooner, such as that of a save, is not worth a sign on the screen."""
+"""Shorter work, such as indexing a saved file, is not shown."""
 _REPORT_SECONDS = 0.5
-"""At most two reports a second."""
 _READING_PERCENT = 5
-"""Share of the bar for reading where vectors follow: it took 2, 3 and 5 % of the time for express, flask, cobra."""
+"""Share of the bar for reading before vectors: it took 2, 3 and 5 % of the time for express, flask, cobra."""
 
 Ask = Callable[[], Awaitable["IndexingProgress"]]
 
 
 async def show_progress(client: ClientProgress, ask: Ask, changed: asyncio.Event) -> None:
-    """Show every long stretch of work from its begin to its end; returns only when the client declines.
+    """Report every long run of indexing work; return only if the client declines.
 
-    `changed` is set when the progress may have changed; while nothing does, this sleeps.
+    `ask` returns the progress; `changed` is set when it may have changed.
     """
     for number in itertools.count(1):
-        await _lasting_work(ask, changed)
+        await _wait_for_work(ask, changed)
         token = f"cairn-indexing-{number}"
         try:
             await client.create_async(token)
         except JsonRpcException as refusal:
-            logger.info("the client shows no progress: %s", refusal)
+            logger.info("the client does not show progress: %s", refusal)
             return
-        await _show_until_done(client, token, ask)
+        await _report_work(client, token, ask)
 
 
-async def _lasting_work(ask: Ask, changed: asyncio.Event) -> None:
+async def _wait_for_work(ask: Ask, changed: asyncio.Event) -> None:
     while True:
         await changed.wait()
         changed.clear()
@@ -56,9 +55,9 @@ async def _lasting_work(ask: Ask, changed: asyncio.Event) -> None:
                 return
 
 
-async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None:
+async def _report_work(client: ClientProgress, token: str, ask: Ask) -> None:
     progress, bar, shown = await ask(), _Bar(), None
-    while progress.is_at_work:  # a slow client may have answered after the end
+    while progress.is_at_work:  # The work may have ended while the client created the token.
         now = (describe(progress), bar.percentage(progress))
         if shown is None:
             begin = types.WorkDoneProgressBegin("Cairn", cancellable=False, message=now[0], percentage=now[1])
@@ -75,13 +74,12 @@ async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None
 
 @define
 class _Bar:
-    """One bar for reading and vectors together, which never goes back."""
+    """One bar for reading and vectors together, which never decreases."""
 
     _most_queued: int = 0
     _percentage: int = 0
 
     def percentage(self, progress: IndexingProgress) -> int:
-        """0 to 100."""
         self._most_queued = max(self._most_queued, progress.texts_queued)
         reading = _READING_PERCENT if self._most_queued else 100
         if progress.scanned:
@@ -89,7 +87,7 @@ class _Bar:
             percentage = reading + (100 - reading) * embedded
         elif progress.files_total:
             percentage = reading * progress.files_done / progress.files_total
-        else:  # the first files are read before all are counted
+        else:  # The indexer reads the first files before all are counted.
             percentage = 0.0
         self._percentage = max(self._percentage, min(100, int(percentage)))
         return self._percentage

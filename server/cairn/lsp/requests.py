@@ -1,8 +1,8 @@
-"""Cairn's own requests, and the commands through which any client reaches those that act.
+"""Cairn's own requests, and commands for those that change something, which any client can execute.
 
-`cairn/discover` streams what it knows while it runs: LSP's partial results and work-done progress. Its stages run on a
-query thread, which hands each message to the event loop and goes on; the loop sends them in order, and nothing once the
-request is cancelled or about to be answered.
+`cairn/discover` streams its stages as LSP's partial results and work-done progress. The stages run on a query
+thread, which passes each message to the event loop and continues. The loop sends the messages in order, and
+none after the request is cancelled or answered.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from cairn.lsp.connection import Connection, error_responses
 from cairn.protocol import DiscoverProgress, Range, Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
-"""Methods that are commands, too, for `workspace/executeCommand` in any client: each takes the method's params as its only
-argument, or none. `cairn.lsp.early` announces them."""
+"""Methods that `workspace/executeCommand` can run, too, with the method's params as the only argument, or
+none. `cairn.lsp.early` announces them."""
 _REFRESH = "cairn.refresh"
-"""A client sends this when its window comes to the front."""
 
 
 def register_requests(server: Connection) -> None:
-    """Answer all of them on `server`."""
     for name in METHODS:
         _register(server, name)
     for name in _COMMANDS:
@@ -59,7 +57,9 @@ def _register(server: Connection, name: str) -> None:
             error_responses(),
         ):
             await server.notifications_applied()
-            data = _with_text(server, name, _without_tokens(params))
+            data = _without_tokens(params)
+            if name == "context":
+                data = _with_unsaved_text(server, data)
             return await server.runner.answer(name, data, front=LSP, tell=tell)
 
 
@@ -78,14 +78,14 @@ def _only(name: str, arguments: tuple[Any, ...]) -> Any:
     return arguments[0] if arguments else None
 
 
-def _with_text(server: Connection, name: str, data: Any) -> Any:
-    """The params of a context with the document's unsaved text: of one that is not indexed (untitled, ignored, elsewhere),
-    that is all there is."""
-    if name != "context":
-        return data
+def _with_unsaved_text(server: Connection, data: Any) -> Any:
+    """Add the document's unsaved text to the params of a context request.
+
+    For a document that is not indexed (untitled, ignored or outside of the folders), this is the only text.
+    """
     try:
         document = server.workspace.text_documents.get(data["textDocument"]["uri"])
-    except (KeyError, TypeError):  # its conversion will say so
+    except (KeyError, TypeError):  # The conversion of the params will report it.
         return data
     if document is None or data.get("text") is not None:
         return data
@@ -93,7 +93,7 @@ def _with_text(server: Connection, name: str, data: Any) -> Any:
 
 
 def _without_tokens(params: Any) -> Any:
-    """LSP allows them in the params of any request."""
+    """Return the params without progress tokens, which LSP allows in the params of any request."""
     if params is None:
         return {}
     if not isinstance(params, dict):
@@ -111,13 +111,11 @@ def _symbol_information(symbol: Symbol) -> types.SymbolInformation:
 
 
 def lsp_range(given: Range) -> types.Range:
-    """The range as lsprotocol has it."""
     start, end = given.start, given.end
     return types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
 
 
 def symbol_kind(kind: str) -> types.SymbolKind:
-    """LSP's kind for one of Cairn's."""
     name = _OTHER_KINDS.get(kind, kind.capitalize())
     return types.SymbolKind.__members__.get(name, types.SymbolKind.Variable)
 
@@ -133,7 +131,7 @@ _OTHER_KINDS = {
     "type": "Class",
     "union": "Struct",
 }
-"""Kinds of `Chunk.symbol_kind` that LSP has by another name, or not at all."""
+"""Kinds of `Chunk.symbol_kind` for which LSP has another name, or only a similar kind."""
 
 
 # --- streaming -------------------------------------------------------------------------------------
@@ -152,14 +150,15 @@ STAGES_IN_WORDS = {
     "build_answer_plan": "arranging the evidence",
     "render_llm_prompt": "writing the prompt",
 }
-"""What is shown while each stage runs, in the order in which they do."""
+"""The progress messages of the stages, in the order in which they run."""
 
 
 @contextmanager
 def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
-    """Around one request, on the event loop: what hears of its stages, or None where no token asks for that.
+    """Yield a callback for the stages of one request, or None if its params contain no token.
 
-    Raises JsonRpcInvalidParams for a token that LSP does not know.
+    Use it on the event loop. Raises JsonRpcInvalidParams for a token that is neither a string nor a whole
+    number.
     """
     partial, work = (_token(params, name) for name in (_PARTIAL_RESULT, _WORK_DONE))
     if partial is None and work is None:
@@ -173,7 +172,7 @@ def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverPr
             server.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
 
     def tell(progress: DiscoverProgress) -> None:
-        """Take in what a stage changed; on the query thread."""
+        """Send what a stage changed; called on the query thread."""
         ended = stages.index(progress.stage) + 1
         if work is not None and ended < len(stages):
             report = types.WorkDoneProgressReport(
@@ -190,7 +189,7 @@ def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverPr
         yield tell
     finally:
         send(work, types.WorkDoneProgressEnd())
-        is_open = False  # a token is valid until its request is answered
+        is_open = False  # The token is invalid once the request is answered.
 
 
 def _token(params: Any, name: str) -> int | str | None:

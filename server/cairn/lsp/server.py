@@ -1,4 +1,4 @@
-"""The language server: a connection with all its features, and the one over stdin and stdout."""
+"""Builds the language server of a connection, and runs the one over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cairn.lsp.requests import register_requests
 from cairn.lsp.wire import speak
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
-from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
+from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -33,7 +33,7 @@ def build_server(
     make: MakeEngine | None = None,
     share: Callable[[Engine], Callable[[], None]] | None = None,
 ) -> Connection:
-    """A server with all features registered; the arguments are those of `Connection`."""
+    """Return a server with all features registered; the arguments are those of `Connection`."""
     server = Connection(host, make, share)
 
     @server.feature(types.INITIALIZE)
@@ -62,7 +62,7 @@ async def _exit_with_parent(server: Connection, process_id: int) -> None:
     await ended(process_id)
     logger.warning("the editor (process %d) is gone; exiting", process_id)
     await asyncio.get_running_loop().run_in_executor(None, server.close)
-    os._exit(1)  # the reader of the pipe cannot be woken otherwise
+    os._exit(1)  # The thread that reads from the pipe cannot be woken.
 
 
 def serve_stdio(
@@ -71,18 +71,18 @@ def serve_stdio(
     stdout: BinaryIO,
     share: Callable[[Engine], Callable[[], None]] | None = None,
 ) -> int:
-    """Speak LSP over stdin and stdout until told to exit; the process's exit code.
+    """Speak LSP over stdin and stdout until the client sends `exit`; return the process's exit code.
 
-    `first` is the message that was read already, and `answered` the id of the request that has its answer. `share` lets other processes
-    ask the engine, and gives what ends that.
+    `first` is the message that `cairn.lsp.early` has read, and `answered` the id of the request that it has
+    answered. `share` is as for `Connection`.
     """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
-    # pygls logs whole message bodies at INFO, and a traceback for each request it declines.
+    # pygls logs whole message bodies at INFO, and a traceback for each request that it refuses.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    let_queries_in()
-    keep_no_freed_memory()
+    shorten_switch_interval()
+    release_freed_memory()
     server = build_server(share=share)
     server.protocol.answered = answered
     server.protocol.set_writer(StdoutWriter(stdout))

@@ -1,8 +1,8 @@
-"""LSP for several editors at once over one socket: each connection has a server and an engine of its own,
-with its own unsaved documents and settings, over the host that all of the process share.
+"""LSP for several editors at once over one socket.
 
-Any program of the machine can connect, and a web page can have a browser send it bytes; so nothing is done,
-or answered, before an `initialize` whose `initializationOptions.token` is right.
+Each connection has a server and an engine of its own, with its own unsaved documents and settings, over the
+process's shared host. Any program of the machine can connect, and a web page can make a browser send bytes,
+so the first message must be an `initialize` with the right `initializationOptions.token`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ from cairn.lsp.connection import MakeEngine
 from cairn.lsp.early import framed
 from cairn.lsp.server import build_server
 from cairn.lsp.wire import FramingError, read_message, speak
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.tokens import Callers
 
 logger = logging.getLogger(__name__)
 
 _LINE_BYTES = 16_384
-"""Of a header; asyncio reads no further ahead than twice that."""
+"""Longest header line; asyncio reads ahead at most twice as much."""
 _UNAUTHORIZED, _SERVER_ERROR = -32001, -32603
 _CONNECTIONS = 64
 _FIRST_SECONDS = 10.0
-"""Until `initialize` is there."""
 _FIRST_BYTES = 1_000_000
-"""Of `initialize`; VS Code's has 10,000."""
+"""Largest `initialize`; VS Code's has 10,000 bytes."""
 _MESSAGE_BYTES = 64_000_000
 _UNREAD_BYTES = 64_000_000
-"""Answers that a client has not taken, before it is left."""
+"""Size of unread answers from which the server disconnects the client."""
 
 
 class LspSocket:
-    """Listens, and serves whoever has the token. Use it on one event loop."""
+    """Serves the clients that have the token. Use it on one event loop."""
 
     def __init__(
         self,
@@ -47,21 +46,23 @@ class LspSocket:
         presence: Presence,
         engine_for: Callable[[str, str], MakeEngine] | None = None,
     ) -> None:
-        """`engine_for` gives what makes the engine of a client, from the name of who it is and the token; without, each has one
-        over folders."""
+        """Create a socket whose clients get the engines that `engine_for(caller, token)` makes.
+
+        By default, each client has an engine over folders.
+        """
         self._host, self._callers, self._presence = host, callers, presence
         self._engine_for = engine_for
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.editors = 0
-        """Clients that are being served."""
+        """Number of connected clients."""
 
     async def listen(self, listening: socket.socket) -> None:
-        """Serve the connections of a socket that is bound; it is closed with this."""
+        """Serve the connections of a bound socket; `close` closes it."""
         self._server = await asyncio.start_server(self._connected, sock=listening, limit=_LINE_BYTES)
 
     async def close(self) -> None:
-        """Leave all clients; returns when everything they needed is stopped."""
+        """Disconnect all clients, and return when their engines are stopped."""
         if self._server is not None:
             self._server.close()
         for connection in tuple(self._connections):
@@ -83,7 +84,7 @@ class LspSocket:
             if first is not None:
                 with self._presence.here():
                     await self._speak(*first, reader, writer)
-        # Longer lines than `_LINE_BYTES` are a ValueError.
+        # A line longer than `_LINE_BYTES` is a ValueError.
         except (TimeoutError, FramingError, ValueError, RecursionError, ConnectionError) as problem:
             logger.debug("a connection was closed: %s", problem)
         finally:
@@ -92,8 +93,10 @@ class LspSocket:
     async def _initialize(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> tuple[bytes, MakeEngine | None] | None:
-        """The first message without its token, and what makes the client's engine; None where it is not right, which is answered
-        if it is a request."""
+        """Return the first message without its token, and the function that makes the client's engine.
+
+        Returns None for a wrong message, after an error response if it is a request.
+        """
         body = await read_message(reader, most=_FIRST_BYTES)
         message = json.loads(body) if body else None
         if not isinstance(message, dict) or not isinstance(message.get("id"), int | str):
@@ -103,10 +106,11 @@ class LspSocket:
         given = options.pop("token", None) if isinstance(options, dict) else None
         token = given if isinstance(given, str) and message.get("method") == "initialize" else ""
         code = _UNAUTHORIZED
-        reason = f"the first message must be `initialize`; as initializationOptions.token give {self._callers.remedy}"
+        remedy = self._callers.remedy
+        reason = f"the first message must be `initialize`; as initializationOptions.token give {remedy}"
         try:
             caller = await self._callers.caller(token)
-        except CairnError as problem:  # who has which token cannot be told now
+        except CairnError as problem:  # The database of tokens cannot be reached.
             caller, code, reason = None, _SERVER_ERROR, str(problem)
         if caller is not None:
             make = self._engine_for(caller, token) if self._engine_for else None
@@ -137,13 +141,12 @@ class LspSocket:
 
 
 class _Writer:
-    """Writes without waiting, and leaves a client that takes nothing."""
+    """Writes without waiting, and disconnects a client that does not read."""
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         self._transport = transport
 
     def write(self, data: bytes) -> None:
-        """Send the data, unless the connection is closing."""
         if self._transport.is_closing():
             return
         self._transport.write(data)
@@ -151,4 +154,4 @@ class _Writer:
             self._transport.abort()
 
     def close(self) -> None:
-        """As pygls wants it; the connection is closed by whoever accepted it."""
+        """Do nothing: pygls requires the method, but LspSocket closes the connection."""

@@ -1,4 +1,4 @@
-"""How messages are read and written: pygls's protocol, with its gaps closed."""
+"""Reads and writes messages with pygls's protocol, and handles the malformed ones that pygls does not."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ from pygls.protocol.language_server import lsp_method
 
 logger = logging.getLogger(__name__)
 
-TOLD = " (told)"
-"""Ends the feature that takes a method in as a notification, where one of the same name answers it as a
-request."""
+NOTIFICATION_SUFFIX = " (notification)"
+"""Suffix of the feature that handles a method as a notification, beside one that handles requests."""
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
-"""Requests of one client that wait at once; an editor has a dozen."""
+"""Most waiting requests of one client; an editor has about a dozen."""
 _LARGE_BYTES = 1_000_000
-"""Messages from this size on are parsed beside the event loop; that of 1 MB takes 10 ms."""
+"""Size from which a message is parsed on a thread; 1 MB takes 10 ms."""
 _HEADER_LINES = 10
-"""LSP knows two headers."""
+"""Most header lines of a message; LSP defines two."""
 _CONTENT_LENGTH = re.compile(rb"content-length: *(\d{1,10}) *\r?\n", re.IGNORECASE)
 _CONTENT_TYPE = re.compile(rb"content-type: *[ -~]{0,200}\r?\n", re.IGNORECASE)
 
@@ -40,18 +39,19 @@ Reader = asyncio.StreamReader | StdinAsyncReader
 
 
 class FramingError(Exception):
-    """What was read is no LSP."""
+    """The data is not LSP."""
 
 
 class WireProtocol(LanguageServerProtocol):
-    """Leaves out the answer that `cairn.lsp.early` gave, and answers every request, however it is made."""
+    """The protocol of pygls, without the answer that `cairn.lsp.early` gave; it answers malformed
+    requests."""
 
     answered: int | str | None = None
-    """The request that `cairn.lsp.early` has answered already."""
+    """The id of the request that `cairn.lsp.early` has answered."""
     ends_process = True
-    """Whether `exit` ends the process, or, where that serves others, too, only this connection."""
+    """Whether `exit` ends the process, or only this connection."""
     left = False
-    """The client said `exit`."""
+    """Whether the client has sent `exit`."""
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         if msg_id == self.answered and self.answered is not None:
@@ -60,8 +60,8 @@ class WireProtocol(LanguageServerProtocol):
             super()._send_response(msg_id, result, error)
 
     def _handle_notification(self, method_name: str, params: Any) -> None:
-        told = f"{method_name}{TOLD}"
-        super()._handle_notification(told if told in self.fm.features else method_name, params)
+        feature = f"{method_name}{NOTIFICATION_SUFFIX}"
+        super()._handle_notification(feature if feature in self.fm.features else method_name, params)
 
     def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
         if method_name == types.INITIALIZE and self._workspace is not None:
@@ -72,17 +72,16 @@ class WireProtocol(LanguageServerProtocol):
             super()._handle_request(msg_id, method_name, params)
 
     def refuse(self, msg_id: Any, code: int, reason: str) -> None:
-        """Answer a message that is not handled."""
-        if msg_id is None:  # which lsprotocol would leave out
+        if msg_id is None:  # lsprotocol would omit it.
             self._send_data({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
         else:
             self._send_response(msg_id, None, types.ResponseError(code, reason))
 
     def take(self, data: Any) -> None:
-        """Handle one message, given as JSON data. Raises nothing, whatever it is."""
+        """Handle one message, given as JSON data. Never raises."""
         problem = _envelope_problem(data)
         if problem is None and self._shutdown and "method" in data and "id" in data:
-            problem = "the server was told to shut down"
+            problem = "the server was asked to shut down"
         if problem is not None:
             msg_id = data.get("id") if isinstance(data, dict) else None
             self.refuse(msg_id if _is_id(msg_id) else None, _INVALID_REQUEST, problem)
@@ -95,7 +94,6 @@ class WireProtocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
-        """End the process, or only this connection."""
         self.left = True
         if self.ends_process:
             yield from super().lsp_exit(*args)
@@ -104,20 +102,19 @@ class WireProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(
         self, params: types.DidChangeTextDocumentParams
     ) -> Generator[Any, Any, None]:
-        """Leave out a document that was never opened: pygls would read whatever its URI names, a pipe for
-        ever."""
+        """Ignore a document that is not open: pygls would read the file of its URI, even an endless pipe."""
         if params.text_document.uri in self.workspace.text_documents:
             yield from super().lsp_text_document__did_change(params)
         else:
             logger.warning("a document changed that is not open: %s", params.text_document.uri[:200])
 
     def cancel_requests(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Cancel all requests in both directions."""
         for future in tuple(self._request_futures.values()):
             future.cancel()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Answer requests whose params cannot be read at all; pygls leaves their client waiting."""
+        """Convert a message, and answer a request with unreadable params, which pygls would not answer."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -127,31 +124,31 @@ class WireProtocol(LanguageServerProtocol):
                 self._send_response(
                     data["id"], None, JsonRpcInvalidParams(reason or None).to_response_error()
                 )
-            elif (asked := self._request_futures.pop(data.get("id", ""), None)) is not None:
-                asked.set_exception(JsonRpcException("the client's answer cannot be read"))
+            elif (future := self._request_futures.pop(data.get("id", ""), None)) is not None:
+                future.set_exception(JsonRpcException("the client's answer cannot be read"))
             raise
 
 
 async def speak(protocol: WireProtocol, reader: Reader, first: bytes, *, most: int | None = None) -> None:
-    """Handle the message `first`, and those that follow until they end. With `most`, raises FramingError for what is no LSP, or larger than so
-    many bytes; without it, as on stdin, what is no header is skipped.
+    """Handle the message `first` and all further messages of the reader.
 
-    pygls's own loop takes objects in params that look like messages for messages, and leaves a client that
-    sent no JSON waiting.
+    With `most`, a message of more bytes, or data that is not LSP, raises FramingError. Without it, as on
+    stdin, lines that are not headers are skipped. pygls's own loop mistakes objects in params for messages,
+    and does not answer malformed JSON.
     """
     body: bytes | None = first
     while body:
         try:
             data = json.loads(body) if len(body) < _LARGE_BYTES else await asyncio.to_thread(json.loads, body)
         except (ValueError, RecursionError) as problem:
-            protocol.refuse(None, _PARSE_ERROR, f"the message is no JSON: {problem}"[:200])
+            protocol.refuse(None, _PARSE_ERROR, f"the message is not JSON: {problem}"[:200])
         else:
             protocol.take(data)
         body = None if protocol.left else await read_message(reader, most=most)
 
 
 async def read_message(reader: Reader, *, most: int | None = None) -> bytes | None:
-    """The body of the next message; None at the end. `most` is as for `speak`."""
+    """Return the body of the next message; None at the end. `most` is as for `speak`."""
     length, lines = None, 0
     while line := await reader.readline():
         lines += 1
@@ -165,7 +162,7 @@ async def read_message(reader: Reader, *, most: int | None = None) -> bytes | No
             if most is not None:
                 raise FramingError("no Content-Length")
         elif most is not None and not _CONTENT_TYPE.fullmatch(line):
-            raise FramingError("no header of LSP")
+            raise FramingError("not a header of LSP")
     if not line or not length:
         return None
     if most is not None and length > most:
@@ -177,7 +174,7 @@ async def read_message(reader: Reader, *, most: int | None = None) -> bytes | No
 
 
 def _envelope_problem(data: Any) -> str | None:
-    """Why it is no message of JSON-RPC; None if it is one."""
+    """Return why the data is not a message of JSON-RPC; None if it is one."""
     if not isinstance(data, dict):
         return "a message is an object"
     if data.get("jsonrpc") != "2.0":
@@ -197,7 +194,7 @@ def _envelope_problem(data: Any) -> str | None:
 
 
 def _is_notification(method: str) -> bool:
-    """Whether LSP has no answer to it; pygls would drop the id of a request of that name, and leave its client waiting."""
+    """Return whether the method is a notification; pygls would not answer a request with this name."""
     return method in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method][1] is None
 
 
@@ -206,9 +203,9 @@ def _is_id(value: Any) -> bool:
 
 
 def raw_params_converter() -> cattrs.Converter:
-    """pygls's converter, but with the params of Cairn's own methods left as the JSON they are.
+    """Return a converter like pygls's that keeps the params of Cairn's own methods as JSON data.
 
-    It would make them nested named tuples, which drop keys that are no Python names.
+    pygls would convert them to named tuples, without the keys that are not Python names.
     """
     converter: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(

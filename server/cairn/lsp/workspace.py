@@ -1,4 +1,4 @@
-"""What the editor tells about its workspace: documents, files, folders and settings, handed on in order."""
+"""Applies the editor's notifications about documents, files, folders and settings to the engine, in order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ from pygls.uris import to_fs_path
 from cairn.engine.methods import LSP
 from cairn.engine.runner import answer
 from cairn.errors import CairnError
-from cairn.lsp.wire import TOLD
+from cairn.lsp.wire import NOTIFICATION_SUFFIX
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.lsp.connection import Connection
 
 SECTION = "cairn"
-"""The editor's settings for Cairn."""
 
 
 def register_workspace(server: Connection) -> None:
-    """Take all of it in on `server`."""
-
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         _show(server, params.text_document.uri, params.text_document.text)
@@ -58,11 +55,11 @@ def register_workspace(server: Connection) -> None:
         added = params.event.added
         for folder in added:
             server.in_order(partial(_add_folder, uri=folder.uri))
-        # Documents of the new folders may have been open before.
+        # The editor may have opened documents of the new folders before.
         for document in list(server.workspace.text_documents.values()) if added else ():
             _show(server, document.uri, document.source)
 
-    @server.feature(f"cairn/feedback{TOLD}")
+    @server.feature(f"cairn/feedback{NOTIFICATION_SUFFIX}")
     def feedback(params: Any) -> None:
         server.in_order(lambda engine: _feedback(server, engine, params))
 
@@ -76,9 +73,9 @@ def register_workspace(server: Connection) -> None:
 
 
 async def register_with_client(server: Connection) -> None:
-    """Have the editor report files and settings that change, where it wants to be asked for that.
+    """Register for changes of files and settings, if the editor supports that.
 
-    On remote and network file systems the system's watcher may not see what the editor sees.
+    The editor may see changes on remote and network file systems that the system's watcher does not see.
     """
     workspace = server.client_capabilities.workspace
     if workspace is None:
@@ -96,71 +93,72 @@ async def register_with_client(server: Connection) -> None:
 
 
 def open_folders(server: Connection) -> list[Callable[[Engine], None]]:
-    """Opens each of the folders that the editor has open; one without folder support has a root alone."""
+    """Return functions that open the editor's folders, or its root if it does not support folders."""
     workspace = server.workspace
     uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
     return [partial(_add_folder, uri=uri) for uri in uris]
 
 
 def _add_folder(engine: Engine, uri: str) -> None:
-    """Search a folder of the editor. Raises InvalidRequestError for one that cannot be."""
-    for path in _paths([uri]):
+    """Open a folder of the editor. Raises InvalidRequestError if it cannot be searched."""
+    if (path := _path(uri)) is not None:
         engine.add_folder(path)
-        return
-    engine.add_elsewhere(uri)
+    else:
+        engine.add_elsewhere(uri)
 
 
 def _remove_folder(engine: Engine, uri: str) -> None:
-    for path in _paths([uri]):
+    if (path := _path(uri)) is not None:
         engine.remove_folder(path)
-        return
-    engine.remove_elsewhere(uri)
+    else:
+        engine.remove_elsewhere(uri)
 
 
-def _paths(uris: list[str]) -> list[Path]:
-    """The local files among `uris`; documents of other schemes have no file to index."""
-    found = []
-    for uri in uris:
-        with suppress(ValueError):  # no URI: one such folder must not keep the others from being opened
-            if uri.startswith("file:") and (path := to_fs_path(uri)):
-                found.append(Path(path))
-    return found
+def _path(uri: str) -> Path | None:
+    """Return the path of a local file; None for other schemes and malformed URIs."""
+    with suppress(ValueError):
+        if uri.startswith("file:") and (path := to_fs_path(uri)):
+            return Path(path)
+    return None
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
-    """Show the document's text in answers. An editor restores unsaved text by opening the document with it."""
+    """Use the document's text in answers: an editor that restores unsaved text opens the document with it."""
     _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
     _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
 
 def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
-    """`work(engine, path)` for each local file, after all that was told before."""
-    files = _paths(uris)
+    """Run `work(engine, path)` for each local file, after all earlier notifications."""
+    files = list(filter(None, map(_path, uris)))
 
-    def take_in(engine: Engine) -> None:
+    def apply(engine: Engine) -> None:
         for path in files:
             work(engine, path)
 
     if files:
-        server.in_order(take_in)
+        server.in_order(apply)
 
 
-async def _settings(server: Connection, told: Any) -> Any:
-    """The editor's settings for Cairn as they are now; None where it has none, and where others changed."""
+async def _settings(server: Connection, sent: Any) -> Any:
+    """Return the editor's current settings for Cairn; None if it has none, or only others have changed.
+
+    `sent` are the settings of the notification, for editors that cannot be asked.
+    """
     workspace = server.client_capabilities.workspace
     if workspace is None or not workspace.configuration:
-        return told.get(SECTION) if isinstance(told, Mapping) else None
-    asked = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
+        return sent.get(SECTION) if isinstance(sent, Mapping) else None
+    request = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
     try:
-        answer = await server.workspace_configuration_async(asked)
+        answer = await server.workspace_configuration_async(request)
     except JsonRpcException as refusal:
-        server.log(types.MessageType.Warning, f"the editor did not tell its settings: {refusal}")
+        server.log(types.MessageType.Warning, f"the editor did not send its settings: {refusal}")
         return None
     return answer[0] if answer else None
 
 
 def _feedback(server: Connection, engine: Engine, params: Any) -> None:
-    """Nobody waits for an answer, so what is wrong with it stands in the editor's log."""
+    """Apply feedback, and log its errors in the editor, since a notification has no answer."""
     try:
         answer(engine, "feedback", {} if params is None else params, front=LSP)
     except CairnError as problem:

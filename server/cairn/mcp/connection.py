@@ -1,7 +1,7 @@
 """One client's connection to the MCP server: one JSON message a line, over a pair of streams.
 
-The SDK has a transport for stdio alone. This one answers lines that are no message, where that one leaves their sender waiting, and
-bounds the length of a line.
+The SDK has such a transport only for stdio. This one also answers malformed lines and limits the length of a
+line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic_core import from_json
 from cairn.attach.relay import MAX_LINE_BYTES
 
 _LAST_WRITE_SECONDS = 1.0
-"""How long the end waits for a client that does not read."""
+"""Timeout for the last messages to a client that does not read."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -30,7 +30,10 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 async def message_streams(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """The messages that come from the reader, and where those for the writer go. The reader's limit is `MAX_LINE_BYTES`, or nearly."""
+    """Yield a stream of the reader's messages and a stream for messages to the writer.
+
+    The reader's limit should be `MAX_LINE_BYTES`.
+    """
     read_in, read_out = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_in, write_out = anyio.create_memory_object_stream[SessionMessage](0)
     errors_in = write_in.clone()
@@ -54,7 +57,7 @@ async def message_streams(
                 await writer.drain()
 
     reading, writing = asyncio.create_task(read()), asyncio.create_task(write())
-    writing.add_done_callback(lambda _: read_in.close())  # A client that does not read asks for nothing.
+    writing.add_done_callback(lambda _: read_in.close())  # The client is gone.
     try:
         yield read_out, write_in
     finally:
@@ -69,7 +72,7 @@ async def message_streams(
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | None]:
-    """The lines that come, the last one also without its end; None for one that is longer than the reader's limit."""
+    """Yield the reader's lines without their ends; None for a line longer than the reader's limit."""
     too_long = False
     while True:
         try:
@@ -87,7 +90,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes | None]:
 
 
 def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
-    """The message of a line; the error that answers it where it is none; None where nothing is to be done."""
+    """Return the message of a line, the error to answer a malformed line with, or None to ignore the line."""
     if line is None:
         return _error(None, types.INVALID_REQUEST, f"a message has more than {MAX_LINE_BYTES:,} bytes")
     if not line.strip():
@@ -95,9 +98,9 @@ def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
     try:
         data = from_json(line)
     except ValueError as problem:
-        return _error(None, types.PARSE_ERROR, f"that is no JSON: {problem}")
+        return _error(None, types.PARSE_ERROR, f"that is not JSON: {problem}")
     if isinstance(data, list):
-        return _error(None, types.INVALID_REQUEST, "batches are not taken; send one message a line")
+        return _error(None, types.INVALID_REQUEST, "batches are not supported; send one message a line")
     if not isinstance(data, dict):
         return _error(None, types.INVALID_REQUEST, "a message is a JSON object")
     request_id = data.get("id")
@@ -107,12 +110,11 @@ def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
     try:
         return types.jsonrpc_message_adapter.validate_python(data, by_name=False)
     except ValidationError:
-        if "method" not in data and ("result" in data or "error" in data):
-            return None  # an answer that cannot be read answers nothing
-        if "method" in data and "id" not in data:
-            return None  # nobody waits for an answer
-        shape = 'expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
-        return _error(request_id if known else None, types.INVALID_REQUEST, f"no JSON-RPC message: {shape}")
+        is_answer = "method" not in data and ("result" in data or "error" in data)
+        if is_answer or ("method" in data and "id" not in data):
+            return None  # The client does not wait for a response to an answer or a notification.
+        reason = 'not JSON-RPC: expected "jsonrpc": "2.0", "method" and, if any, "params" as an object'
+        return _error(request_id if known else None, types.INVALID_REQUEST, reason)
 
 
 def _error(request_id: int | str | None, code: int, message: str) -> types.JSONRPCError:

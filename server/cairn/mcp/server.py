@@ -21,11 +21,11 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.agents.arguments import WORKSPACE, workspace_of
-from cairn.agents.state import for_agents
+from cairn.agents.state import without_index_advice
 from cairn.agents.tools import INSTRUCTIONS, STATUS, Tool, ToolAnswer, listed, tool_named
-from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
+from cairn.engine.startup_wait import StartupWait
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.connection import message_streams
 from cairn.mcp.workspaces import Workspaces
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 Context = ServerRequestContext[Any, Any]
 
 _STAGES = 9
-_OF_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
-"""Tools that have nothing to answer before the first files are indexed."""
+_NEED_FILES = frozenset({"search", "discover", "read", "references", "related", "broad_discovery"})
+"""Tools that wait until the first files are indexed."""
 _STRUCTURED_META = "cairn/structured"
-"""What a call's `_meta` has, as true, to ask for data instead of text."""
+"""The key of a call's `_meta` that requests data instead of text with the value true."""
 
 
 def build_server(
@@ -54,15 +54,16 @@ def build_server(
     tools: Sequence[str] = (),
     structured: bool = False,
 ) -> Server[Any]:
-    """A server with the tools of `cairn.agents`.
+    """Return a server with the tools of `cairn.agents`.
 
-    `runner_of` gives where to ask for a client, or what the client has to tell first; `seconds` is the time for an answer;
-    `problems` is what `status` tells besides. `tools` are those that clients are shown, as `listed` takes them; all can be
-    called. Answers are data instead of text where they are `structured`, or where a call asks for that.
+    `runner_of` returns the runner for a client, or the input that the client has to send first. `seconds` is
+    the timeout of an answer. `status` appends the lines of `problems`. `tools` selects the listed tools, as
+    for `listed`; all can be called. Answers are data instead of text if `structured` is set, or the call
+    requests it.
 
-    Raises InvalidRequestError for the name of a tool that there is not.
+    Raises InvalidRequestError for an unknown tool.
     """
-    first_files = FirstFiles()
+    first_files = StartupWait()
     shown = [_shown(tool, structured=structured) for tool in listed(tools)]
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -79,15 +80,18 @@ def build_server(
             found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            as_data = structured or _asked_for_data(context)
+            # Where tools are listed with schemas of their data, clients accept nothing else.
+            as_data = structured or dict(context.meta or {}).get(_STRUCTURED_META) is True
             answer = await _answer(found, tool, params, context, seconds, first_files, structured=as_data)
         except InvalidRequestError as problem:
-            return _failed(str(problem))  # which repeats what the client wrote, and is not advice for people
+            return _failed(
+                str(problem)
+            )  # It quotes the client, which `without_index_advice` must not reword.
         except CairnError as problem:
-            return _failed(for_agents(str(problem)))
+            return _failed(without_index_advice(str(problem)))
         texts = answer.texts
         if tool.name == STATUS and texts:
-            texts = (*texts, *map(for_agents, problems()))
+            texts = (*texts, *map(without_index_advice, problems()))
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
         return types.CallToolResult(content=content, structured_content=answer.data)
 
@@ -101,28 +105,23 @@ def build_server(
     )
 
 
-def _asked_for_data(context: Context) -> bool:
-    """Whether the call's `_meta` asks for data. Where tools are listed with schemas of their data, clients want nothing else."""
-    return dict(context.meta or {}).get(_STRUCTURED_META) is True
-
-
 async def _answer(
     runner: Runner,
     tool: Tool,
     params: types.CallToolRequestParams,
     context: Context,
     seconds: float | None,
-    first_files: FirstFiles,
+    first_files: StartupWait,
     *,
     structured: bool,
 ) -> ToolAnswer:
-    """The tool's answer. Raises what `Runner.work` and `Tool.answer` raise."""
+    """Return the tool's answer. Raises the errors of `Runner.work` and `Tool.answer`."""
     arguments = dict(params.arguments or {})
     workspace = workspace_of(arguments)
     arguments.pop(WORKSPACE, None)
-    telling: list[Future[None]] = []
+    reports: list[Future[None]] = []
     wants_progress = tool.streams and (context.meta or {}).get("progress_token") is not None
-    tell = _progress(context.session, telling) if wants_progress else None
+    tell = _progress(context.session, reports) if wants_progress else None
 
     def answer(engine: Engine, cancelled: Callable[[], bool]) -> ToolAnswer:
         return tool.answer(
@@ -130,32 +129,32 @@ async def _answer(
         )
 
     try:
-        if tool.name in _OF_FILES:
+        if tool.name in _NEED_FILES:
             await first_files.wait(runner, workspace)
         return await runner.work(answer, workspace=workspace, seconds=seconds)
     finally:
-        await asyncio.gather(*map(asyncio.wrap_future, telling), return_exceptions=True)  # before the answer
+        # All reports must be sent before the answer.
+        await asyncio.gather(*map(asyncio.wrap_future, reports), return_exceptions=True)
 
 
-def _progress(session: ServerSession, telling: list[Future[None]]) -> Tell:
-    """Tells the client of each stage that ended; it is called on a thread of the engine."""
+def _progress(session: ServerSession, reports: list[Future[None]]) -> Tell:
+    """Return a callback, for a thread of the engine, that reports each ended stage to the client."""
     loop = asyncio.get_running_loop()
 
     def tell(progress: DiscoverProgress) -> None:
-        report = session.report_progress(len(telling) + 1, _STAGES, progress.stage)
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
-            telling.append(asyncio.run_coroutine_threadsafe(report, loop))
+        report = session.report_progress(len(reports) + 1, _STAGES, progress.stage)
+        with contextlib.suppress(RuntimeError):  # The loop has ended.
+            reports.append(asyncio.run_coroutine_threadsafe(report, loop))
 
     return tell
 
 
 def _failed(text: str) -> types.CallToolResult:
-    """A result that says what is wrong to the model, which can do better."""
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
 def _shown(tool: Tool, *, structured: bool) -> types.Tool:
-    """The tool as clients are shown it; what its data looks like only where answers are data."""
+    """Describe the tool to clients, with a schema of its data only if answers are data."""
     return types.Tool(
         name=tool.name,
         description=tool.description,
@@ -176,7 +175,10 @@ async def serve_connection(
     *,
     structured: bool = False,
 ) -> None:
-    """Speak MCP with one client until it ends; the workspaces are closed then. `tools` and `structured` are those of `build_server`."""
+    """Speak MCP with one client until it disconnects, then close `workspaces`.
+
+    `tools` and `structured` are as for `build_server`.
+    """
     server = build_server(
         workspaces.runner, problems=lambda: workspaces.problems, tools=tools, structured=structured
     )
@@ -202,12 +204,12 @@ async def serve_connection(
 
 
 class McpApp:
-    """MCP over streamable HTTP, as an ASGI application for one path. It serves only inside of `run()`, once.
+    """MCP over streamable HTTP, as an ASGI application for one path. It serves only within `run()`, once.
 
-    It keeps no sessions. A client that goes away without saying so, as most do, leaves nothing behind; a server that
-    restarts is not noticed; and the newest revision of the protocol has no sessions anyway. What sessions are for, asking
-    the client back, no tool needs: the folders are those of `cairn serve`. Closing a request cancels it; a notification
-    that cancels does not, since nothing says whose it is.
+    It has no sessions: most clients disconnect without ending theirs, a restart of the server goes unnoticed,
+    and the newest revision of the protocol has none. No tool sends requests to the client, which would need a
+    session; the folders are those of `cairn serve`. Closing a request cancels it. A notification of
+    cancellation does not, since without sessions its sender is unknown.
     """
 
     def __init__(
@@ -219,29 +221,29 @@ class McpApp:
         tools: Sequence[str] = (),
         structured: bool = False,
     ) -> None:
-        """`runner` answers, within `seconds`; `tools` and `structured` are those of `build_server`.
+        """Create an application to mount behind a guard that checks hosts, origins and tokens.
 
-        Mount it behind a guard of hosts, origins and tokens.
+        `runner` answers within `seconds`; `tools` and `structured` are as for `build_server`.
         """
 
-        async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
+        async def runner_of(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
             return runner
 
         self._sessions = StreamableHTTPSessionManager(
-            build_server(given, seconds=seconds, tools=tools, structured=structured),
+            build_server(runner_of, seconds=seconds, tools=tools, structured=structured),
             stateless=True,
-            # Whoever mounts this guards it: two lists of hosts would only come to differ.
+            # `cairn.http.guard` checks the host.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=max_body_bytes,
         )
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """Around the time in which requests are served: from the lifespan of the application that mounts this."""
+        """Return a context within which requests are served."""
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "POST":
-            # A stream for what the server has to tell by itself, which is nothing, or the end of a session.
+            # GET is for the server's own requests and DELETE for sessions, and there are none of either.
             refused = PlainTextResponse("use POST\n", status_code=405, headers={"Allow": "POST"})
             await refused(scope, receive, send)
             return

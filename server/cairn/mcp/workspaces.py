@@ -1,5 +1,7 @@
-"""Which folders an agent works in: those that `cairn mcp` was given, else the client's roots, else the directory that it was started
-in. The engine is made on a thread meanwhile; the tools wait for it.
+"""The folders in which an agent works, and their engine.
+
+They are the arguments of `cairn mcp`, or else the client's roots, or else the current directory. A thread
+makes the engine; the tools wait for it.
 """
 
 from __future__ import annotations
@@ -15,20 +17,19 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cairn.engine.folders import path_of_uri
-from cairn.engine.pool import EnginePool, Lent
+from cairn.engine.pool import EnginePool, PooledEngine
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 
 logger = logging.getLogger(__name__)
 
 _ROOTS = "roots"
-"""What the question for them is called."""
 _ROOTS_SECONDS = 10.0
-"""For a client to tell its roots; the directory of the command serves after that."""
+"""Timeout for a client to send its roots; the default is the current directory."""
 
 
 class NoWorkspaceError(CairnError):
-    """There is no folder to ask."""
+    """No folder is open."""
 
 
 class Workspaces:
@@ -41,77 +42,82 @@ class Workspaces:
         here: Path,
         move: Callable[[Sequence[Path]], Awaitable[bool]],
     ) -> None:
-        """`pool` lends the engine. `named` are the folders of the command line, which count whatever the client's roots are. `here` is the
-        directory of the command. `move` hears which folders the client's roots are, and says whether another process answers from then on.
+        """Create the workspaces of a client whose engine `pool` lends.
+
+        `named` are the folders of the command line, which override the client's roots; `here` is its current
+        directory. `move(folders)` returns whether another process answers the client from then on.
         """
         self._pool = pool
         self._named = tuple(named)
         self._here = here
         self._move = move
-        self._lent: Lent | None = None
+        self._lent: PooledEngine | None = None
         self._opening: asyncio.Task[None] | None = None
         self.problems: tuple[str, ...] = ()
-        """Why folders that were asked for are not open."""
+        """The reasons why wanted folders are not open."""
 
     async def runner(
         self, session: ServerSession, params: types.CallToolRequestParams
     ) -> Runner | types.InputRequiredResult:
-        """Where to ask, once the folders are open; what the client has to tell before. Raises NoWorkspaceError if there is none."""
-        told = (params.input_responses or {}).get(_ROOTS)
-        if self._opening is None and not self._named and not told and _tells_when_asked_by_answer(session):
+        """Return the runner once the folders are open, or a request for the client's roots.
+
+        Raises NoWorkspaceError if no folder can be opened.
+        """
+        roots = (params.input_responses or {}).get(_ROOTS)
+        # Since the revision 2026-07-28, a client sends its roots only if the answer to its own request asks
+        # for them.
+        is_modern = _has_roots(session) and session.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if self._opening is None and not self._named and not roots and is_modern:
             return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
-        self.begin(session, told if isinstance(told, types.ListRootsResult) else None)
+        self.begin(session, roots if isinstance(roots, types.ListRootsResult) else None)
         assert self._opening is not None
         await asyncio.shield(self._opening)
         if self._lent is None or not self._lent.open:
             raise NoWorkspaceError("\n".join(["No workspace folder is open.", *self.problems]))
         return self._lent.runner
 
-    def begin(self, session: ServerSession, told: types.ListRootsResult | None = None) -> None:
-        """Open the folders in the background, unless that has begun already; `told` are roots that the client gave."""
+    def begin(self, session: ServerSession, roots: types.ListRootsResult | None = None) -> None:
+        """Open the folders in the background, unless this has begun; `roots` are the client's, if known."""
         if self._opening is None:
-            self._opening = asyncio.create_task(self._show(session, told, None))
+            self._opening = asyncio.create_task(self._open(session, roots, None))
 
     def roots_changed(self, session: ServerSession) -> None:
-        """Ask the client anew, and open and close folders accordingly; whoever asks meanwhile waits for it."""
+        """Request the roots again, and open and close folders accordingly; the tools wait for this."""
         if not self._named:
-            self._opening = asyncio.create_task(self._show(session, None, self._opening))
+            self._opening = asyncio.create_task(self._open(session, None, self._opening))
 
     async def close(self) -> None:
-        """Give the engine back."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
         if self._lent is not None:
             self._pool.give_back(self._lent)
 
-    async def _show(
-        self, session: ServerSession, told: types.ListRootsResult | None, earlier: asyncio.Task[None] | None
+    async def _open(
+        self, session: ServerSession, roots: types.ListRootsResult | None, earlier: asyncio.Task[None] | None
     ) -> None:
         if earlier is not None:
             await asyncio.wait([earlier])
-        wanted, problems = await self._wanted(session, told)
+        wanted, problems = await self._wanted(session, roots)
         if not self._named and await self._move(wanted):
-            await asyncio.Event().wait()  # The client asks elsewhere, and this connection ends.
+            await asyncio.Event().wait()  # The relay attaches to another process, and this connection ends.
         before, self._lent = self._lent, await self._pool.lend(wanted)
         if before is not None:
             self._pool.give_back(before)
         self.problems = (*problems, *self._lent.problems)
 
     async def _wanted(
-        self, session: ServerSession, told: types.ListRootsResult | None
+        self, session: ServerSession, roots: types.ListRootsResult | None
     ) -> tuple[list[Path], list[str]]:
-        """The folders to open, and why others are not."""
+        """Return the folders to open, and the reasons why others are not opened."""
         if self._named:
             return list(self._named), []
-        folders, problems = _folders(told or await _roots(session))
-        if not folders and not problems:
-            folders = [self._here]
+        paths = {str(root.uri): path_of_uri(str(root.uri)) for root in (roots or await _roots(session)).roots}
+        problems = [f"{uri} is not a folder of this machine." for uri, path in paths.items() if path is None]
+        folders = list(filter(None, paths.values())) or ([] if problems else [self._here])
         refusals = {folder: refusal(folder) for folder in folders}
-        return (
-            [folder for folder, why in refusals.items() if not why],
-            [*problems, *filter(None, refusals.values())],
-        )
+        wanted = [folder for folder, reason in refusals.items() if not reason]
+        return wanted, [*problems, *filter(None, refusals.values())]
 
 
 def _has_roots(session: ServerSession) -> bool:
@@ -119,45 +125,32 @@ def _has_roots(session: ServerSession) -> bool:
     return capabilities is not None and capabilities.roots is not None
 
 
-def _tells_when_asked_by_answer(session: ServerSession) -> bool:
-    """Whether the client has roots, and tells them only when the answer to its own request asks for them (2026-07-28)."""
-    return _has_roots(session) and session.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
 async def _roots(session: ServerSession) -> types.ListRootsResult:
-    """The client's roots; none where it has none or cannot be asked."""
+    """Request the client's roots; return none if it has none or does not answer."""
     none = types.ListRootsResult(roots=[])
     if not _has_roots(session):
         return none
     try:
         return await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
     except (MCPError, ValueError) as problem:
-        logger.warning("the client told no roots, the directory of the command serves: %s", problem)
+        logger.warning("the client sent no roots, so the current directory is used: %s", problem)
         return none
 
 
-def _folders(listed: types.ListRootsResult) -> tuple[list[Path], list[str]]:
-    """The folders that roots name, and which of them are none."""
-    paths = [(str(root.uri), path_of_uri(str(root.uri))) for root in listed.roots]
-    unusable = [f"{uri} is no folder of this machine." for uri, path in paths if path is None]
-    return [path for _, path in paths if path is not None], unusable
-
-
 def refusal(folder: Path, command: str = "cairn mcp") -> str:
-    """Why a folder that nobody named is not opened: the home folder, and what holds it; "" for any other. `command` takes
-    folders by name.
+    """Return why `folder` is not opened unless it is named, which `command` can do; "" if it can be opened.
 
-    To index those by accident would take hours, and hold much that is nobody's project.
+    Indexing the home folder, or one that contains it, by accident would take hours.
     """
     real = folder.resolve()
     try:
         home = Path.home().resolve()
-    except RuntimeError:  # nobody's
+    except RuntimeError:  # The user has no home folder.
         home = (real.anchor and Path(real.anchor)) or real
     if real != Path(real.anchor) and real != home and real not in home.parents:
         return ""
-    what = "is your home folder" if real == home else "holds more than a project"
+    what = "is your home folder" if real == home else "contains more than a project"
     return (
-        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, open a project in "
-        f"your client, or name folders: `{command} FOLDER`."
+        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, "
+        f"open a project in your client, or name folders: `{command} FOLDER`."
     )

@@ -1,1 +1,1 @@
-"""What people who run Cairn look at and steer: metrics, kill switch, query log, doctor, feedback, control."""
+"""Tools for operating Cairn: metrics, kill switch, query log, doctor, feedback and control."""

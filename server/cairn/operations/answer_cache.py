@@ -1,7 +1,7 @@
-"""Remembers the latest answers, so that the same question twice is free.
+"""Caches the latest answers, so that a repeated request is free.
 
-An answer is found only under everything that it depends on; whoever makes the key answers for that. So nothing is ever
-invalidated: what is out of date is asked for no more, and falls out.
+The caller's key must include everything that the answer depends on. So nothing is ever invalidated: stale
+keys are no longer requested, and their answers are evicted.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ from typing import Any, Generic, TypeVar
 
 _MOST_ANSWERS = 256
 _MOST_CHARACTERS = 8_000_000
-"""Of text in all answers together; an answer of ten results with what stands around them has some 30,000."""
+"""The limit for all answers together. An answer of ten results with context has some 30,000 characters."""
 
 T = TypeVar("T")
 
 
 class AnswerCache(Generic[T]):
-    """The answers used last, within bounds of number and size. Methods may be called from several threads at once."""
+    """A least-recently-used cache of answers, bounded in number and size. Thread-safe."""
 
     def __init__(self, most_answers: int = _MOST_ANSWERS, most_characters: int = _MOST_CHARACTERS) -> None:
         self._most_answers = most_answers
         self._most_characters = most_characters
         self._answers: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        """With the characters of each; the one used last at the end."""
+        """The answers with their numbers of characters, most recently used last."""
         self._characters = 0
         self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
 
-    def get(self, key: Hashable, stands: Callable[[T], bool] = lambda _: True) -> T | None:
-        """The answer kept under `key`, None if there is none, or it `stands` no more; counts which of the two it was."""
+    def get(self, key: Hashable, is_current: Callable[[T], bool] = lambda _: True) -> T | None:
+        """Return the answer if it is cached and `is_current`, else None. Count a hit or a miss."""
         with self._lock:
-            kept = self._answers.get(key)
-        found = kept is not None and stands(kept[0])  # which may read files
+            cached = self._answers.get(key)
+        hit = cached is not None and is_current(cached[0])  # outside the lock, because it may read files
         with self._lock:
-            if not found:
+            if not hit:
                 self.misses += 1
                 return None
             self.hits += 1
             if key in self._answers:
                 self._answers.move_to_end(key)
-        return kept[0] if kept else None
+        return cached[0] if cached else None
 
-    def kept(self, key: Hashable, make: Callable[[], T], characters: Callable[[T], int]) -> T:
-        """The answer kept under `key`; where there is none, it is made, and kept with its number of characters."""
+    def get_or_make(self, key: Hashable, make: Callable[[], T], characters: Callable[[T], int]) -> T:
+        """Return the cached answer, or make and cache it with its number of characters."""
         answer = self.get(key)
         if answer is None:
             answer = make()
@@ -54,12 +54,14 @@ class AnswerCache(Generic[T]):
         return answer
 
     def latest(self, is_wanted: Callable[[Any], bool]) -> T | None:
-        """The answer used last whose key is wanted, None if there is none; it counts as neither hit nor miss."""
+        """Return the most recently used answer with a wanted key, else None. Count no hit or miss."""
         with self._lock:
-            return next((kept for key, (kept, _) in reversed(self._answers.items()) if is_wanted(key)), None)
+            return next(
+                (answer for key, (answer, _) in reversed(self._answers.items()) if is_wanted(key)), None
+            )
 
     def put(self, key: Hashable, answer: T, characters: int) -> None:
-        """Keep an answer of so many characters; one that is larger than all room is not kept."""
+        """Cache an answer of this many characters, unless it is larger than the whole cache."""
         if characters > self._most_characters:
             return
         with self._lock:
@@ -71,7 +73,7 @@ class AnswerCache(Generic[T]):
                 self._characters -= gone
 
     def clear(self) -> None:
-        """Forget all answers, not how often there were any."""
+        """Drop all answers, but not the counts of hits and misses."""
         with self._lock:
             self._answers.clear()
             self._characters = 0

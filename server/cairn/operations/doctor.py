@@ -1,6 +1,6 @@
-"""Answers whose Cairn does not do what they expect: is the installation sound, and what is with this folder?
+"""Examines the installation and the index of a folder for `cairn doctor`.
 
-Nothing is changed, but that the data folder is made where there is none, and the grammars are unpacked.
+It changes nothing, except that it creates a missing data folder and unpacks the grammars.
 """
 
 from __future__ import annotations
@@ -13,28 +13,31 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cairn
 from cairn.errors import ModelError
-from cairn.operations.examination import REINSTALL, Check, Examination, look_at, megabytes, note, problem
+from cairn.operations.examination import REINSTALL, Check, Examination, megabytes, note, problem, run_checks
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
 from cairn.settings.layers import Layers
 from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
-"""Bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""
+"""Limits in bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90 MB, and its vectors
+for as many chunks 61 MB."""
 _EXTRAS = {
     "serve": ("`cairn serve` and `cairn mcp` need it", "mcp", "starlette", "uvicorn", "prometheus_client"),
     "model": ("`cairn model install` needs it", "onnx", "safetensors"),
 }
-"""As in `pyproject.toml`: what an installation may lack, by the extra that brings it, after what that is for."""
+"""The optional packages by extra, as in `pyproject.toml`. The first text of each says what needs them."""
 _SENTENCE = "where are ships assigned to berths"
 
 
 def examine(folder: Path) -> Examination:
-    """Check what Cairn needs from this machine, and the index of `folder`. Raises nothing: what fails is a line."""
+    """Check this machine, the installation and the index of `folder`. Report failures as checks."""
     installation = (
         ("Python", _python),
         ("Cairn", _cairn),
@@ -49,9 +52,9 @@ def examine(folder: Path) -> Examination:
         ("extras", _extras),
     )
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # what the checks log stands in their lines
+    logging.disable(logging.CRITICAL)  # the checks' messages already contain what they log
     try:
-        return Examination((*look_at(installation), *look_at(folder_checks(folder))))
+        return Examination((*run_checks(installation), *run_checks(folder_checks(folder))))
     finally:
         logging.disable(before)
 
@@ -112,19 +115,12 @@ def _sqlite() -> Check | str:
 def _code_model() -> Check | str:
     if not _embeds():
         return note("switched off by the settings (`embedding.enabled`); answers use keywords only")
-    import numpy  # noqa: F401 - its own time is none of the model's
+    import numpy  # noqa: F401 - so that its import does not count as loading the model
 
     from cairn.embedding.packaged import load_packaged
 
-    began = time.perf_counter()
-    table = load_packaged()
-    loaded = time.perf_counter()
-    table.embed_queries([_SENTENCE])
-    ended = time.perf_counter()
-    return (
-        f"{table.id}, {table.dimension} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
-        f" a sentence in {(ended - loaded) * 1000:.1f} ms"
-    )
+    table, text = _timed(load_packaged)
+    return f"{table.id}, {text}"
 
 
 def _model() -> Check | str | None:
@@ -142,15 +138,20 @@ def _model() -> Check | str | None:
 
     if fingerprint(model) != model.sha256:
         return problem(f"{model.folder} is not as it was installed", remedy(model.name))
+    _, text = _timed(lambda: load_embedder(model, EmbeddingSettings()))
+    return f"{model.id}, {text}"
+
+
+def _timed(load: Callable[[], Any]) -> tuple[Any, str]:
+    """Load a model and embed a sentence. Return the model, and a text with dimensions and durations."""
     began = time.perf_counter()
-    embedder = load_embedder(model, EmbeddingSettings())
+    model = load()
     loaded = time.perf_counter()
-    vector = embedder.embed_queries([_SENTENCE])[0]
+    vector = model.embed_queries([_SENTENCE])[0]
     ended = time.perf_counter()
-    return (
-        f"{model.id}, {len(vector)} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
-        f" a sentence in {(ended - loaded) * 1000:.0f} ms"
-    )
+    load_ms, sentence_ms = (loaded - began) * 1000, (ended - loaded) * 1000
+    text = f"{len(vector)} dimensions, intact, loaded in {load_ms:.0f} ms, a sentence in {sentence_ms:.1f} ms"
+    return model, text
 
 
 def _tokenizer() -> Check | str | None:
@@ -159,7 +160,7 @@ def _tokenizer() -> Check | str | None:
 
     try:
         model = find_model() if _embeds() else None
-    except ModelError:  # which the line of the model says
+    except ModelError:  # the check of the model reports it
         return None
     if model is None:
         return None
@@ -194,4 +195,4 @@ def _extras() -> Check | str:
         if missing := ", ".join(name for name in names if importlib.util.find_spec(name) is None):
             lines[extra] = f'{missing} not installed; {need}: `pip install "cairn-ls[{extra}]"`'
     found = "; ".join(lines.values())
-    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # few want a larger model
+    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # few users need the others

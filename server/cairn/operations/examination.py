@@ -1,4 +1,4 @@
-"""What an examination by `cairn doctor` is made of."""
+"""The checks of `cairn doctor`, and how to run them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ REINSTALL = "Install Cairn anew: one of the libraries it needs is missing, or ma
 
 
 class Level(enum.StrEnum):
-    """How it is with one thing."""
-
     OK = "ok"
     NOTE = "note"
-    """Worth knowing; Cairn does what it is for all the same."""
+    """Something worth knowing that does not stop Cairn from working."""
     PROBLEM = "problem"
 
 
 @frozen
 class Check:
-    """What a check found: one line of the examination."""
-
     name: str
     level: Level
     message: str
@@ -33,7 +29,7 @@ class Check:
 
 @frozen
 class Examination:
-    """All checks, in the order in which a remedy of one may mend the next."""
+    """All results, ordered so that the remedy of one may also fix the next."""
 
     checks: tuple[Check, ...]
     problems: int = field()
@@ -44,24 +40,24 @@ class Examination:
 
 
 def note(message: str, remedy: str = "") -> Check:
-    """Something worth knowing; `look_at` names it."""
+    """Return a note; `run_checks` sets its name."""
     return Check("", Level.NOTE, message, remedy)
 
 
 def problem(message: str, remedy: str) -> Check:
-    """Something wrong; `look_at` names it."""
+    """Return a problem; `run_checks` sets its name."""
     return Check("", Level.PROBLEM, message, remedy)
 
 
-Look = Callable[[], Check | str | None]
-"""A check: what it found, as a string where all is well; None where there is nothing to look at."""
+CheckFunction = Callable[[], Check | str | None]
+"""A check. It returns a string if everything is well, and None if there is nothing to check."""
 
 
-def look_at(looks: Iterable[tuple[str, Look]]) -> Iterator[Check]:
-    """Each check's line. Nothing is raised: what fails is a problem."""
-    for name, look in looks:
+def run_checks(checks: Iterable[tuple[str, CheckFunction]]) -> Iterator[Check]:
+    """Yield the result of each named check. Yield errors as problems; raise nothing."""
+    for name, check in checks:
         try:
-            found = look()
+            found = check()
         except CairnError as error:
             found = problem(str(error), "")
         except ImportError as error:
@@ -75,7 +71,7 @@ def look_at(looks: Iterable[tuple[str, Look]]) -> Iterator[Check]:
 
 
 def megabytes(size: int) -> str:
-    """A size in bytes for people: `0.4 MB`, `38 MB`, `2.1 GB`."""
+    """Format a size in bytes, such as `0.4 MB`, `38 MB` or `2.1 GB`."""
     if size >= 1_000_000_000:
         return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.0f} MB" if size >= 10_000_000 else f"{size / 1e6:.1f} MB"

@@ -1,9 +1,10 @@
-"""Remembers which results were opened, copied, found helpful or not, in a file of its own beside the index.
+"""Stores which results were opened, copied, or rated as helpful or not, in a file beside the index.
 
-The file cannot be made again from the workspace, so nothing that happens to the index touches it. It never leaves the
-machine, and the text of a question is not in it: only the stems of its words, with the path and the hash of what was chosen.
+The file cannot be rebuilt from the workspace, so nothing that happens to the index touches it. It never
+leaves the machine. It contains the stems of a query's words, but not the query, with the path and hash of the
+chosen passage.
 
-Every process that has the folder open may write it at any time, in one short transaction each.
+Every process that has the folder open may write the file at any time, in one short transaction.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import DAY_S, Choice, Learned, learn
+from cairn.retrieval.feedback_values import DAY_S, Choice, Learned, learn
 
 logger = logging.getLogger(__name__)
 
@@ -36,14 +37,14 @@ T = TypeVar("T")
 
 FEEDBACK_NAME = "feedback.db"
 MOST_CHOICES = 4_000
-"""Rows kept, about a year of ten choices a day; the oldest leave. Those count nothing long before: 0.5 ** 12."""
+"""The number of stored rows, about a year of ten choices a day. The oldest then weigh 0.5 ** 12."""
 
 _VERSION = 1
 _WRITE_MS = 5_000
 _READ_MS = 50
-"""A search waits no longer for another process's write; it goes by what was read before."""
+"""How long a search waits for another process's write, before it uses the choices read earlier."""
 _SETTLED_NS = 2_000_000_000
-"""File systems tell times in steps, of 2 s at most."""
+"""The coarsest resolution of file times among file systems, 2 s."""
 
 _SCHEMA = f"""
 CREATE TABLE choices(
@@ -57,73 +58,68 @@ CREATE TABLE choices(
 CREATE TABLE state(generation INTEGER NOT NULL) STRICT;
 PRAGMA user_version = {_VERSION};
 """
-# `at` is in Unix seconds, `stems` are sorted and parted by spaces. The generation starts at the time at which the file was
-# made, in nanoseconds: one that takes the place of another never has a generation that the other had.
+# `at` is in Unix seconds; `stems` are sorted and separated by spaces. The generation starts at the time when
+# the file was created, in nanoseconds, so a replacement never repeats a generation of the earlier file.
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _Identity = tuple[int, int, int, int]
 
 
 class FeedbackUnavailableError(CairnError):
-    """What was chosen cannot be kept or read."""
+    """The feedback file cannot be written or read."""
 
 
 @frozen
 class FileChoices:
-    """What was done with the results of one file."""
-
     path: str
     counts: dict[FeedbackAction, int]
     latest: datetime.datetime
-    """UTC."""
+    """The time of the latest action, in UTC."""
 
 
 class FeedbackStore:
-    """The choices of one workspace folder. Methods may be called from several threads at once."""
+    """The choices of one workspace folder. Thread-safe."""
 
     def __init__(self, data: Path, clock: Callable[[], float] = time.time) -> None:
-        """`data` is the folder's data folder; `clock` tells Unix seconds."""
+        """Use the file in the data folder `data`. `clock` returns Unix seconds."""
         self.path = data / FEEDBACK_NAME
         self._damaged: str | None = None
-        """What became of a damaged file."""
+        """What happened to a damaged file."""
         self._problem: str | None = None
-        """Why the file could not be read the last time."""
+        """Why the latest read failed."""
         self._clock = clock
         self._reading = threading.Lock()
         self._learned: Learned | None = None
-        """As it was last read."""
+        """The result of the latest read."""
         self._read: tuple[_Identity | None, int] | None = None
-        """Which file that was, and on which day."""
+        """The file's identity and the day of the latest read; None if the file must be read again."""
 
     @property
     def remark(self) -> str | None:
-        """Why the file is not used now, or what became of a damaged one."""
+        """Why the file is not used, or what happened to a damaged one."""
         return self._problem or self._damaged
 
     def add(
         self, stems: Collection[str], paths: Iterable[str], content_hash: str, action: FeedbackAction
     ) -> None:
-        """Remember what was done with the result that each of `paths` holds, when asked for `stems`.
-
-        Raises FeedbackUnavailableError where the file cannot be written.
-        """
+        """Store the action on a passage in `paths`. Raise FeedbackUnavailableError if that fails."""
         now = int(self._clock())
-        asked = " ".join(sorted(stems))
+        query = " ".join(sorted(stems))
 
         def insert(db: apsw.Connection) -> None:
             db.executemany(
                 "INSERT INTO choices(at, stems, path, content_hash, action) VALUES (?, ?, ?, ?, ?)",
-                [(now, asked, path, content_hash, action.value) for path in paths],
+                [(now, query, path, content_hash, action.value) for path in paths],
             )
-            # Ids have no gaps: only the oldest ever leave.
+            # Ids have no gaps, because only the oldest rows are deleted.
             db.execute("DELETE FROM choices WHERE id <= (SELECT max(id) FROM choices) - ?", (MOST_CHOICES,))
 
         self._write(insert)
 
     def learned(self) -> Learned | None:
-        """What the choices of all processes say now; None where there were none yet. Costs a look at the file.
+        """Return what the choices of all processes teach; None without any. It costs a stat of the file.
 
-        What cannot be read says nothing: `remark` tells why, and searches go on without it.
+        If the file cannot be read, return None, so that searches go on; `remark` says why.
         """
         today = int(self._clock()) // DAY_S
         with self._reading:
@@ -133,7 +129,7 @@ class FeedbackStore:
                     self._learned = self._learn(today) if file else None
                     self._read = (file, today) if file is None or _is_settled(file) else None
                 self._problem = None
-            except apsw.BusyError as problem:  # what was read before will do until the next time
+            except apsw.BusyError as problem:  # use the earlier result for now
                 logger.debug("%s", problem)
             except _DAMAGE as problem:
                 self._learned = self._read = None
@@ -144,7 +140,7 @@ class FeedbackStore:
             return self._learned
 
     def files(self) -> tuple[FileChoices, ...]:
-        """What was done with each file, most often chosen first. Raises FeedbackUnavailableError."""
+        """Return the choices by file, most chosen first. Raise FeedbackUnavailableError if that fails."""
         choices: list[Choice] = []
         try:
             if self.path.exists():
@@ -155,26 +151,20 @@ class FeedbackStore:
                 self._set_aside(problem)
         except (apsw.Error, OSError) as problem:
             raise _unavailable(self.path, problem) from problem
-        counts: defaultdict[str, Counter[FeedbackAction]] = defaultdict(Counter)
-        latest: defaultdict[str, int] = defaultdict(int)
+        by_path: defaultdict[str, list[Choice]] = defaultdict(list)
         for choice in choices:
-            counts[choice.path][choice.action] += 1
-            latest[choice.path] = max(choice.at, latest[choice.path])
-        every = [
-            FileChoices(
-                path,
-                {action: counted[action] for action in FeedbackAction if action in counted},
-                datetime.datetime.fromtimestamp(latest[path], datetime.UTC),
+            by_path[choice.path].append(choice)
+        every = []
+        for path, chosen in by_path.items():
+            counts = Counter(choice.action for choice in chosen)
+            latest = datetime.datetime.fromtimestamp(max(choice.at for choice in chosen), datetime.UTC)
+            every.append(
+                FileChoices(path, {each: counts[each] for each in FeedbackAction if counts[each]}, latest)
             )
-            for path, counted in counts.items()
-        ]
         return tuple(sorted(every, key=lambda file: (-sum(file.counts.values()), file.path)))
 
     def reset(self) -> int:
-        """Forget everything, what was set aside included; how many choices there were.
-
-        Raises FeedbackUnavailableError where the file cannot be written.
-        """
+        """Delete everything, and return how many choices there were. Raise FeedbackUnavailableError."""
 
         def delete(db: apsw.Connection) -> int:
             db.execute("DELETE FROM choices")
@@ -187,7 +177,7 @@ class FeedbackStore:
 
     def _learn(self, today: int) -> Learned | None:
         with _opened(self.path, _READ_MS) as db:
-            if not _is_usable(db):  # another process is just making it
+            if not _is_usable(db):  # another process is just creating it
                 return None
             generation = int(db.execute("SELECT generation FROM state").get)
             if self._learned is not None and self._learned.version == (generation, today):
@@ -195,7 +185,6 @@ class FeedbackStore:
             return learn(_choices(db), generation, today)
 
     def _write(self, change: Callable[[apsw.Connection], T]) -> T:
-        """`change` the file in a transaction; a damaged one is set aside before."""
         try:
             try:
                 return self._change(change)
@@ -217,41 +206,43 @@ class FeedbackStore:
             return changed
 
     def _set_aside(self, problem: Exception) -> None:
-        """Move the damaged file out of the way, unless another process has done so. Nobody may read it here now."""
+        """Rename a damaged file, unless another process did. The caller must have the lock `_reading`."""
         try:
             with filelock.FileLock(self.path.with_suffix(".lock"), timeout=_WRITE_MS / 1000):
                 if not _is_damaged(self.path):
                     return
-                kept = set_aside(self.path)
-        except OSError as failure:  # a lock that others hold is one, too
+                copy = set_aside(self.path)
+        except OSError as failure:  # filelock.Timeout is also an OSError
             self._cannot_be_read(failure)
             return
-        self._damaged = f"What was learned from choices was damaged ({problem}); it was set aside as {kept}, and a new file begun."
+        self._damaged = (
+            f"The feedback file was damaged ({problem}); it was set aside as {copy}, and a new one started."
+        )
         logger.warning(self._damaged)
 
     def _cannot_be_read(self, problem: Exception) -> None:
-        told, self._problem = self._problem, str(_unavailable(self.path, problem))
-        if told is None:  # once, not with every search
+        before, self._problem = self._problem, str(_unavailable(self.path, problem))
+        if before is None:  # once, not with every search
             logger.warning(self._problem)
 
 
 def store_of(folder: Path) -> FeedbackStore:
-    """The store of a workspace folder, whether or not anything is in it. Raises InvalidRequestError if it is no directory."""
+    """Return the store of a workspace folder. Raise InvalidRequestError if it is not a directory."""
     require_directory(folder)
     return FeedbackStore(workspace_dir(folder))
 
 
 @contextlib.contextmanager
 def _opened(path: Path, busy_ms: int, *, create: bool = False) -> Iterator[apsw.Connection]:
-    """A transaction on the file. Raises one of _DAMAGE if the file contradicts itself: 1 ms for 4,000 choices."""
-    # A rollback journal, not a log: one file is all there is between two writes, and it can be read where nothing may be
-    # written. Without permission to write, SQLite opens it to read.
+    """Open a transaction. Raise one of _DAMAGE if a check, 1 ms for 4,000 choices, finds damage."""
+    # With a rollback journal there is only one file between two writes, and it can be read in a read-only
+    # folder. Without permission to write, SQLite opens it read-only.
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     with contextlib.closing(apsw.Connection(str(path), flags=flags)) as db:
         db.set_busy_timeout(busy_ms)
         if create:
             db.transaction_mode = "IMMEDIATE"
-        db.pragma("secure_delete", True)  # what is forgotten is not left in free pages
+        db.pragma("secure_delete", True)  # free pages do not keep deleted choices
         verdict = db.execute("PRAGMA quick_check(1)").get
         if verdict != "ok":
             raise apsw.CorruptError(str(verdict))
@@ -260,7 +251,7 @@ def _opened(path: Path, busy_ms: int, *, create: bool = False) -> Iterator[apsw.
 
 
 def _is_usable(db: apsw.Connection) -> bool:
-    """Whether the tables are there. Raises FeedbackUnavailableError for those of another version."""
+    """Return whether the tables exist. Raise FeedbackUnavailableError for those of another version."""
     version = db.pragma("user_version")
     if version not in (0, _VERSION):
         raise FeedbackUnavailableError(
@@ -271,7 +262,7 @@ def _is_usable(db: apsw.Connection) -> bool:
 
 
 def _choices(db: apsw.Connection) -> Iterator[Choice]:
-    """The choices, the oldest first, without actions that only a newer Cairn knows."""
+    """Yield the choices, oldest first, without actions that only a newer Cairn knows."""
     known = set(FeedbackAction)
     for stems, path, action, at in db.execute("SELECT stems, path, action, at FROM choices ORDER BY id"):
         if action in known:
@@ -289,7 +280,7 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """What differs once the file was changed, or another file has this path; None without a file. One system call, 2 µs."""
+    """Return a value that changes with the file; None without a file. It costs one system call, 2 µs."""
     try:
         status = os.stat(path)  # noqa: PTH116 - half the time of Path.stat
     except OSError:
@@ -298,7 +289,7 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def _is_settled(file: _Identity) -> bool:
-    """Whether the next change will show: two soon after each other may leave the file with one time."""
+    """Return whether the next change will show. Two changes within 2 s may leave the same file time."""
     return time.time_ns() - file[-1] > _SETTLED_NS
 
 
@@ -306,6 +297,6 @@ def _unavailable(path: Path, problem: Exception) -> FeedbackUnavailableError:
     if isinstance(problem, FeedbackUnavailableError):
         return problem
     return FeedbackUnavailableError(
-        f"What was chosen cannot be kept in {path} ({problem}). "
+        f"Feedback cannot be stored in {path} ({problem}). "
         "Free space there, or set CAIRN_DATA_DIR to a writable folder."
     )

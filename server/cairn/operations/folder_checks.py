@@ -1,7 +1,7 @@
-"""What `cairn doctor` says about one folder: who indexes it, and how its index is.
+"""The checks of `cairn doctor` for one folder: its settings, watching, its writer and its index.
 
-It may look while another process writes: connections are read-only, and the lock is held for a moment only, to see
-whether it is free.
+They may run while another process writes. Connections are read-only, and the lock is taken only for a moment,
+to see whether it is free.
 """
 
 from __future__ import annotations
@@ -17,74 +17,73 @@ import apsw
 
 from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
-from cairn.index.store.lock import holder, is_held
+from cairn.index.store.lock import holder, is_locked
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
-from cairn.operations.examination import Check, Look, megabytes, note, problem
+from cairn.operations.examination import Check, CheckFunction, megabytes, note, problem
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
 
 _ENOUGH_WATCHES = 65_536
-"""Linux grants one watch per directory; a checkout with its dependencies can have tens of thousands."""
+"""The number of watches that suffices. Each directory needs one; a checkout may have tens of thousands."""
 _FEW_INSTANCES_LEFT = 5
 _INOTIFY = Path("/proc/sys/fs/inotify")
 _PROCESSES = Path("/proc")
 _COUNT_SECONDS = 2.0
-"""Directories are counted for so long at most: 8,700 take 0.12 s."""
+"""The time limit for counting directories: 8,700 take 0.12 s."""
 _CHECK_SECONDS = 5.0
-"""A file is checked for so long at most: 49 MB take 0.2 s. Its writer goes on meanwhile, and only its log grows."""
+"""The time limit for checking the file: 49 MB take 0.2 s. The writer's log grows meanwhile."""
 _CHECK_EVERY = 1_000
-"""SQLite instructions between two looks at the clock."""
+"""The number of SQLite instructions between two looks at the clock."""
 _LARGE_LOG = 100_000_000
-"""Bytes. SQLite begins the log anew at 4 MB, unless somebody reads without end."""
+"""A suspicious size in bytes. SQLite restarts the log at 4 MB, unless some process reads without end."""
 
-_WRITES_IT = "an editor that has the folder open does, and `cairn index`"
-_MADE_ANEW = "Run `cairn index`: what is damaged is set aside and made anew."
+_DO_INDEX = "open the folder in an editor, or run `cairn index`"
+_REBUILD = "Run `cairn index`: it sets the damaged index aside and makes a new one."
 
 
-def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, Look]]:
-    """The checks of one workspace folder, each with its name."""
+def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, CheckFunction]]:
     data = workspace_dir(folder)
 
-    def of_index(look: Callable[[apsw.Connection], Check | str | None]) -> Look:
-        return lambda: _told(lambda: _inside(data / DATABASE_NAME, look))
+    def of_index(check: Callable[[apsw.Connection], Check | str | None]) -> CheckFunction:
+        return lambda: _with_errors(lambda: _inside(data / DATABASE_NAME, check))
 
     return (
         ("folder's settings", lambda: _settings(folder)),
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
-        ("index", lambda: _told(lambda: _index(data))),
+        ("index", lambda: _with_errors(lambda: _index(data))),
         ("index is sound", of_index(lambda db: _soundness(db, check_seconds))),
         ("index is in step", of_index(_steps)),
         ("vectors", of_index(_vectors)),
     )
 
 
-def _told(look: Look) -> Check | str | None:
-    """What the look at an index found; what SQLite cannot read is found, too."""
+def _with_errors(check: CheckFunction) -> Check | str | None:
+    """Run a check of an index, and return SQLite's errors as problems."""
     try:
-        return look()
+        return check()
     except DAMAGE as error:
-        return problem(f"damaged: {error}", _MADE_ANEW)
+        return problem(f"damaged: {error}", _REBUILD)
     except apsw.Error as error:
         return problem(f"cannot be read: {error}", "Try again; if it stays so, restart your editor.")
 
 
-def _inside(path: Path, look: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
-    """What is found inside an index; where none can be read, the line of the index says why."""
+def _inside(path: Path, check: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
+    """Run a check on an open index. Return None if it cannot be opened; the check `index` says why."""
     db = open_reader(path)
     if db is None:
         return None
     with contextlib.closing(db):
-        return look(db)
+        return check(db)
 
 
 def _settings(folder: Path) -> Check | str:
     laid = Layers().of(folder)
     settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
     if settings.search.weights:
-        from cairn.retrieval.signals import weight_warnings  # which imports all that ranks
+        from cairn.retrieval.signals import weight_warnings  # this imports all of ranking
 
         warnings.extend(weight_warnings(settings.search.weights))
     if warnings:
@@ -98,9 +97,9 @@ def _settings(folder: Path) -> Check | str:
 
 
 def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PROCESSES) -> Check | str:
-    """Whether the system lets us watch all directories of `folder`.
+    """Check whether the system allows watching all directories of `folder`.
 
-    `limits` is where Linux says how many, `processes` where it says what is watched already.
+    Linux shows the limits in `limits`, and the current watches in `processes`.
     """
     if not limits.is_dir():
         return "the system sets no limit"
@@ -112,8 +111,8 @@ def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PRO
     directories, counted = _count_directories(folder)
     used_instances, used_watches = _inotify_use(processes)
     found = (
-        f"{directories}{'' if counted else ' or more'} directories here; {used_watches} of {watches} watches and"
-        f" {used_instances} of {instances} watchers are in use"
+        f"{directories}{'' if counted else ' or more'} directories here; {used_watches} of {watches} watches"
+        f" and {used_instances} of {instances} watchers are in use"
     )
     more = "Without enough watches Cairn polls. Run: sudo sysctl fs.inotify.max_user_watches=524288"
     if directories > watches:
@@ -126,21 +125,21 @@ def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PRO
 
 
 def _count_directories(folder: Path) -> tuple[int, bool]:
-    """How many there are, the folder itself included, and whether that is all of them."""
-    until = time.monotonic() + _COUNT_SECONDS
+    """Return the number of directories, with the folder itself, and whether all were counted in time."""
+    deadline = time.monotonic() + _COUNT_SECONDS
     count = 0
     for count, _ in enumerate(os.walk(folder), 1):
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return count, False
     return count, True
 
 
 def _inotify_use(processes: Path) -> tuple[int, int]:
-    """Watchers and watches of those processes that we may look at: this user's."""
+    """Return the watchers and watches of this user's processes, which are the only readable ones."""
     watchers = watches = 0
     for descriptor in processes.glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):  # somebody else's, or it has ended meanwhile
-            if os.readlink(descriptor) == "anon_inode:inotify":  # noqa: PTH115 - no path, and Path would make one of it
+        with contextlib.suppress(OSError):  # another user's process, or one that has ended
+            if os.readlink(descriptor) == "anon_inode:inotify":  # noqa: PTH115 - the target is not a path
                 watchers += 1
                 info = descriptor.parents[1] / "fdinfo" / descriptor.name
                 watches += sum(line.startswith("inotify ") for line in info.read_text().splitlines())
@@ -151,8 +150,8 @@ def _inotify_use(processes: Path) -> tuple[int, int]:
 
 
 def _writer(data: Path) -> Check | str:
-    if not is_held(data):
-        return note(f"nobody keeps the index up to date now; {_WRITES_IT}")
+    if not is_locked(data):
+        return note(f"no process keeps the index up to date; {_DO_INDEX}")
     who = holder(data)
     if who is None:
         return "some process keeps the index up to date"
@@ -173,10 +172,10 @@ def _index(data: Path) -> Check | str:
         facts = read_facts(db)
         files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
-        f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of {megabytes(log_size)},"
-        f" generation {facts.generation}, the latest file read at {latest}, {data}"
+        f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of"
+        f" {megabytes(log_size)}, generation {facts.generation}, the latest file read at {latest}, {data}"
     )
-    if facts.writing and not is_held(data):
+    if facts.writing and not is_locked(data):
         return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
     if log_size > _LARGE_LOG:
         return note(found, "Some process reads the index without end: close editors, and open them again.")
@@ -190,7 +189,7 @@ def _why_unreadable(path: Path) -> Check:
         with contextlib.closing(connect_read_only(path)) as db:
             version = db.pragma("user_version")
     except DAMAGE as error:
-        return problem(f"{path} is damaged: {error}", _MADE_ANEW)
+        return problem(f"{path} is damaged: {error}", _REBUILD)
     except apsw.Error as error:
         return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
     if version != SCHEMA_VERSION:
@@ -207,12 +206,12 @@ def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
         size = megabytes(Path(db.filename).stat().st_size)
         return note(f"{size} are more than can be checked in {seconds:.0f} s; nothing was found until then")
     if verdict != "ok":
-        return problem(f"damaged: {verdict}", _MADE_ANEW)
+        return problem(f"damaged: {verdict}", _REBUILD)
     return f"quick_check took {time.monotonic() - began:.1f} s"
 
 
 def _steps(db: apsw.Connection) -> Check | str:
-    with db:  # one moment for all counts
+    with db:  # one snapshot for all counts
         differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
     if differ:
         return problem("; ".join(differ), "Run `cairn reindex`.")
@@ -220,7 +219,7 @@ def _steps(db: apsw.Connection) -> Check | str:
 
 
 def _pairs(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
-    """What must be equal, with its name."""
+    """Yield pairs of numbers that must be equal, each with its name."""
     facts = read_facts(db)
 
     def count(sql: str, *values: int) -> int:
@@ -251,7 +250,7 @@ def _vectors(db: apsw.Connection) -> Check | str:
 
     try:
         installed = find_model()
-    except ModelError:  # which the line of the model says
+    except ModelError:  # the check of the model reports it
         installed = None
     facts = read_facts(db)
     used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
@@ -262,7 +261,7 @@ def _vectors(db: apsw.Connection) -> Check | str:
         if not facts.has_static:
             return note("none; answers use keywords only")
         return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
-    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # how much is embedded follows
+    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # the token limits follow
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )
@@ -273,4 +272,4 @@ def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
     made = f"{facts.chunks - queued} of {facts.chunks} chunks, {model}"
     if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")
-    return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if queued else made
+    return note(made, f"They are made during indexing: {_DO_INDEX}.") if queued else made

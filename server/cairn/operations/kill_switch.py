@@ -1,8 +1,7 @@
-"""Steps retrieval down a phase when it is slow or fails, and up again when it is well (S2's kill switch).
+"""Lowers the phase of retrieval when searches are slow or fail, and raises it again when they recover.
 
-The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing
-else, and in 0 retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody
-asks for the phase.
+Phase 3 compares vectors, 2 uses keywords without vectors, 1 only looks up names and keywords, and 0 is off.
+There is no timer: a change that is due happens with the next call.
 """
 
 from __future__ import annotations
@@ -28,34 +27,29 @@ logger = logging.getLogger(__name__)
 
 OFF, NAMES, KEYWORDS, VECTORS = range(4)
 _WATCHED_SHARE = 0.95
-"""S2 watches the 95th percentile."""
 _BY_HAND = "Phase {} was set by hand."
 _MOST_ENTRIES = 10_000
-"""Searches remembered: in S2's five minutes, 33 a second. Of more, the latest count."""
+"""The most searches in the window: 33 a second for five minutes. Of more, the latest count."""
 _MOST_WAITS = 16
-"""The longest wait, in times of `recovery_seconds`: 80 minutes by default."""
+"""The longest wait as a multiple of `recovery_seconds`: 80 minutes by default."""
 
 
 @frozen
 class PhaseChange:
-    """One step of the phase."""
-
     at: str
-    """UTC (ISO 8601)."""
+    """The UTC time (ISO 8601)."""
     before: int
     after: int
     reason: str
-    """A sentence, with the figures that decided."""
-    until: float | None
-    """Seconds until the next higher phase is tried; None where the phase is the one that is wanted."""
+    next_try_seconds: float | None = field(metadata={"json": "until"})
+    """The seconds until a higher phase is tried; None if the phase is the wanted one."""
 
 
 class KillSwitch:
-    """The phase of one engine.
+    """The phase of one engine. Thread-safe; calls take microseconds.
 
-    Methods may be called from several threads at once, and cost microseconds.
-    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here searches
-    that a lower phase could answer drop their own phase only: off would take away answers that there are.
+    Searches that fail without an answer switch retrieval off. Searches that a lower phase can answer only
+    lower the phase, because off would take away answers that are still possible.
     """
 
     def __init__(
@@ -67,9 +61,13 @@ class KillSwitch:
         most: Callable[[], int] = lambda: VECTORS,
         others: Callable[[float], float] = lambda _: 0.0,
     ) -> None:
-        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader`), `most` the highest that
-        there can be; they and `settings` are asked at each call. `on_change` is called on the thread that noticed. `others` tells
-        the share of all cores that other programs took during the last so many seconds (`OtherPrograms.share`)."""
+        """Make a switch. Each call reads `settings`, `override` and `most`.
+
+        `clock` returns seconds. `override` returns the phase set by hand, if any (`OverrideReader`), and
+        `most` the highest possible phase. `on_change` is called on the thread that notices a change. `others`
+        returns the share of all cores that other programs took during the last seconds
+        (`OtherPrograms.share`).
+        """
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
@@ -81,45 +79,43 @@ class KillSwitch:
         self._by_hand = override()
         self._phase = self._wanted = wanted_phase(settings(), self._by_hand, most())
         self._lowered = False
-        """Whether the phase is this switch's own decision; else it is the one that is wanted."""
+        """Whether this switch lowered the phase. Otherwise it is the wanted phase."""
         self._on_trial = False
         """Whether the phase was raised less than a window ago."""
         self._waits = 1
-        """How many times `recovery_seconds` until the next try."""
+        """The wait until the next try as a multiple of `recovery_seconds`."""
         self._began = clock()
-        """When this phase did."""
+        """The time of the latest change."""
         self._since = _now()
-        self._untold: list[PhaseChange] = []
+        self._unreported: list[PhaseChange] = []
         self._slowed = ""
-        """Why searches are slow though nothing is wrong with them; "" where they are not."""
+        """A sentence about other programs that make searches slow; "" if they do not."""
         self.reason = "" if self._by_hand is None else _BY_HAND.format(self._by_hand)
-        """Of the last change; "" before the first."""
+        """The reason of the latest change; "" before the first."""
 
     def phase(self) -> int:
-        """The phase to answer the next search in, 0 to 3; 0 is off."""
-        with self._looked():
+        """Return the phase for the next search, 0 to 3; 0 is off."""
+        with self._updated():
             return self._phase
 
     def record(
         self, ms: float, *, failed: bool, fell_back: bool, phase: int, while_indexing: bool = False
     ) -> None:
-        """Take in a search that took `ms`; leave out those that were answered from the cache.
+        """Record a search that took `ms` and was not answered from the cache.
 
-        How long it took says nothing `while_indexing`: files that are taken in slow every search for as long.
-
-        `failed`: there was no answer, for a reason that is not the question's. `fell_back`: something of
-        the phase failed and less answered; not that there is no model, or that there are no vectors yet.
-        `phase` is the one that the search began in: a search of another phase than now says nothing about it.
+        `failed` means no answer, for a reason other than the query. `fell_back` means that part of the phase
+        failed and the rest answered; a missing model or missing vectors do not count. `phase` is the one that
+        the search started in: only searches of the current phase count. Durations `while_indexing` do not
+        count, because indexing slows every search.
         """
-        with self._looked() as (switch, now):
+        with self._updated() as (switch, now):
             if phase == self._phase != OFF:
                 self._window.add(now, ms, failed, fell_back, timed=not (failed or while_indexing))
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
 
     def state(self) -> PhaseState:
-        """How the switch stands now."""
-        with self._looked() as (switch, now):
+        with self._updated() as (switch, now):
             window = self._window
             return PhaseState(
                 phase=self._phase,
@@ -136,27 +132,28 @@ class KillSwitch:
             )
 
     @contextmanager
-    def _looked(self) -> Iterator[tuple[KillSwitchSettings, float]]:
-        """Under the lock, after all that is due was done; with the limits and the time. Changes are told when it is free
-        again: whoever is told may ask for the state."""
+    def _updated(self) -> Iterator[tuple[KillSwitchSettings, float]]:
+        """Apply due changes, and yield the settings and the time under the lock.
+
+        Changes are reported after the lock is released, because a listener may read the state.
+        """
         with self._lock:
             settings, now = self._settings(), self._clock()
-            self._look(settings, now)
+            self._update(settings, now)
             yield settings.kill_switch, now
-            changes, self._untold = self._untold, []
+            changes, self._unreported = self._unreported, []
         for change in changes:
-            # What somebody decided, they know.
-            lowered = change.after < change.before and change.until is not None
+            # A change that the user asked for needs no warning.
+            lowered = change.after < change.before and change.next_try_seconds is not None
             level = logging.WARNING if lowered else logging.INFO
             logger.log(
                 level, "Retrieval went from phase %d to %d: %s", change.before, change.after, change.reason
             )
             self._on_change(change)
 
-    # --- what is due; the lock is held --------------------------------------------------------------
+    # --- these run under the lock -------------------------------------------------------------------
 
-    def _look(self, settings: RetrievalSettings, now: float) -> None:
-        """Follow what people decided, and try a higher phase where its time has come."""
+    def _update(self, settings: RetrievalSettings, now: float) -> None:
         switch = settings.kill_switch
         self._window.forget_before(now - switch.window_seconds)
         self._follow(settings, now)
@@ -166,7 +163,6 @@ class KillSwitch:
             self._raise(switch, now)
 
     def _follow(self, settings: RetrievalSettings, now: float) -> None:
-        """Whoever changes what is wanted, or sets a phase by hand, is obeyed at once."""
         before, by_hand = self._by_hand, self._override()
         self._by_hand, self._wanted = by_hand, wanted_phase(settings, by_hand, self._most())
         is_own = self._lowered and settings.kill_switch.automatic and by_hand == before
@@ -187,7 +183,6 @@ class KillSwitch:
         self._change(self._wanted, reason, settings.kill_switch, now)
 
     def _judge(self, switch: KillSwitchSettings, now: float) -> None:
-        """S2's triggers, over the window."""
         window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
         most, is_last = _percent(switch.error_rate), self._phase == 1
         over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
@@ -199,7 +194,7 @@ class KillSwitch:
             window.answered >= enough
             and p95 > switch.p95_ms
             and window.later_p95() > switch.p95_ms
-            # The last phase is given up only when a whole window brought nothing better (S2).
+            # Phase 1 must stay slow for a whole window before retrieval is switched off.
             and (not is_last or now - self._began >= switch.window_seconds)
             and not self._is_slowed(switch, p95)
         ):
@@ -216,18 +211,19 @@ class KillSwitch:
         self._change(after, reason, switch, now)
 
     def _is_slowed(self, switch: KillSwitchSettings, p95: float) -> bool:
-        """Whether other programs are why searches are slow: less would be answered, and no sooner."""
+        """Return whether other programs slow searches down. A lower phase would not be faster then."""
         share = self._others(switch.window_seconds)
         busy = share > switch.busy_share
         self._slowed = (
-            f"Searches are slow, 95th percentile {p95:.6g} ms, while other programs take {_percent(share)} of the processor."
+            f"Searches are slow, 95th percentile {p95:.6g} ms, while other programs take {_percent(share)} of"
+            " the processor."
             if busy
             else ""
         )
         return busy
 
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
-        """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
+        """Return whether the next higher phase may be tried. Without searches, it may."""
         p95 = self._window.p95()
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
 
@@ -251,7 +247,7 @@ class KillSwitch:
         before, self._phase, self._began = self._phase, after, now
         self._since, self.reason = _now(), reason
         self._window = _Window()
-        self._untold.append(PhaseChange(self._since, before, after, reason, self._next_try(switch, now)))
+        self._unreported.append(PhaseChange(self._since, before, after, reason, self._next_try(switch, now)))
 
     def _wait(self, switch: KillSwitchSettings) -> float:
         return switch.recovery_seconds * self._waits
@@ -262,12 +258,12 @@ class KillSwitch:
 
 @define
 class _Window:
-    """The latest searches. The durations of those that were answered are kept in order: nothing is sorted to decide."""
+    """The latest searches. The durations are kept sorted, so that a percentile needs no sorting."""
 
     _entries: deque[tuple[float, float, bool, bool, bool]] = field(factory=deque)
-    """When, ms, failed, without vectors, timed; the oldest first."""
+    """The time, ms, failed, fell back and timed of each search, oldest first."""
     _durations: list[float] = field(factory=list)
-    """Of those that are timed. How soon a search failed says nothing."""
+    """The sorted durations of timed searches. The duration of a failed search means nothing."""
     failed: int = 0
     fell_back: int = 0
 
@@ -277,7 +273,7 @@ class _Window:
 
     @property
     def answered(self) -> int:
-        """Searches that count for the percentile."""
+        """The number of searches that count for the percentile."""
         return len(self._durations)
 
     def add(self, at: float, ms: float, failed: bool, fell_back: bool, *, timed: bool) -> None:
@@ -301,14 +297,13 @@ class _Window:
             del self._durations[bisect.bisect_left(self._durations, ms)]
 
     def p95(self) -> float | None:
-        """In ms; None of no answers."""
         return _p95(self._durations) if self._durations else None
 
     def later_p95(self) -> float:
-        """In ms, of the later half of the answers, without the slowest one, where there are several.
+        """Return the percentile in ms of the later half of the answers, without the slowest of several.
 
-        The first ones of an index wait for what is read into memory once, and one question that takes long, such as for a text
-        in a million chunks, does not make searches slow.
+        The first searches of an index wait until it is in memory, and a single slow query, such as one for a
+        text in a million chunks, does not make searches slow.
         """
         timed = (ms for _, ms, _, _, is_timed in reversed(self._entries) if is_timed)
         later = sorted(islice(timed, (self.answered + 1) // 2))
@@ -316,14 +311,13 @@ class _Window:
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
-    """What people ask for. By hand beats the phase of the settings; what is not enabled stays off."""
+    """Return 0 if retrieval is disabled, else the override or the settings' phase, but at most `most`."""
     if not settings.enabled:
         return OFF
     return min(most, settings.phase if by_hand is None else by_hand)
 
 
 def _p95(durations: Sequence[float]) -> float:
-    """Of durations in ascending order."""
     return durations[rank_of(_WATCHED_SHARE, len(durations)) - 1]
 
 

@@ -1,4 +1,4 @@
-"""Reads from the logs of questions how long the latest took, one by one."""
+"""Reads the timings of the latest queries from the query logs."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cairn.operations.kill_switch import OFF
-from cairn.operations.recent_queries import moment_of, read_log
+from cairn.operations.recent_queries import QueryLine, moment_of, read_log
 from cairn.operations.timings import MOST_STEPS, MOST_TIMINGS, PhaseStep, Timing, Timings
 
 _SAME_SECONDS = 2.0
-"""A question about several folders is in the log of each, written one after the other."""
+"""A query over several folders is in the log of each, with times that differ by less than this."""
 
 
 def logged_timings(folders: Iterable[Path]) -> Timings:
-    """The latest questions in the logs of these data folders, in all processes: 10 ms for each. One that is in several logs counts once."""
+    """Return the latest queries in the logs of these data folders, each query once, in 10 ms per folder."""
     questions: list[Timing] = []
     steps: list[PhaseStep] = []
     for data in folders:
         logged, changes = read_log(data, MOST_TIMINGS, MOST_STEPS)
         here = [
-            Timing(at, line.method, line.ms, line.phase, line.cached, bool(line.error) or line.phase == OFF, line.pid)
+            _timing(at, line)
             for line in reversed(logged)
             if (at := moment_of(line.at)) is not None and 0 <= line.ms < math.inf
-        ]  # fmt: skip
+        ]
         known = {_same(each): each.at for each in questions}
         questions += [each for each in here if not _is_near(known.get(_same(each)), each.at)]
         stepped = [
@@ -37,6 +37,11 @@ def logged_timings(folders: Iterable[Path]) -> Timings:
     questions.sort(key=lambda each: each.at)
     steps.sort(key=lambda each: each.at)
     return Timings(tuple(questions[-MOST_TIMINGS:]), tuple(steps[-MOST_STEPS:]))
+
+
+def _timing(at: datetime.datetime, line: QueryLine) -> Timing:
+    failed = bool(line.error) or line.phase == OFF
+    return Timing(at, line.method, line.ms, line.phase, line.cached, failed, line.pid)
 
 
 def _same(timing: Timing) -> tuple[int, str, float]:

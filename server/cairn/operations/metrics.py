@@ -1,7 +1,7 @@
-"""What is counted about requests.
+"""The interface for counting requests.
 
-Only `cairn serve` shows metrics, so only it counts them (`cairn.operations.prometheus`); every other process has the
-`Metrics` of this module, which counts nothing and imports no library.
+Only `cairn serve` shows metrics, so only it counts them (`cairn.operations.prometheus`). Other processes use
+the `Metrics` of this module, which counts nothing and imports no library.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ def _gauge(description: str) -> Any:
 
 @frozen
 class IndexFigures:
-    """The state of retrieval in numbers, over all folders, at the time somebody asks for the metrics.
-
-    Each is shown as `cairn_<its name>`.
-    """
+    """The current state of retrieval in numbers, over all folders. Each is shown as `cairn_<name>`."""
 
     phase: int = _gauge("The phase that searches are answered in; 0 is off")
     phase_wanted: int = _gauge("The phase that is asked for, by the settings or by hand")
@@ -35,28 +32,28 @@ class IndexFigures:
     index_generation: int = _gauge("How often the index was changed")
     index_complete: bool = _gauge("Whether every file is indexed and embedded")
     query_log_failures: int = 0
-    """Lines the log of questions lost, since the start."""
+    """The number of lines that the query log lost since the start."""
 
 
 class Metrics:
-    """Where the engine reports what happened. Methods may be called from several threads at once."""
+    """The counters that engines report to. Thread-safe. These do nothing."""
 
     def request(self, method: str, front: str, seconds: float, outcome: str, error: str = "") -> None:
-        """Count a request that has ended, however it did.
+        """Count a finished request.
 
-        `method` is the protocol's, without `cairn/`; `front` is `lsp`, `http`, `mcp` or `cli`; `outcome` is
-        `ok`, `cancelled`, `invalid` or `error`; `error` is the name of the exception's class, if there was
-        one.
+        `method` is the protocol's name without `cairn/`; `front` is `lsp`, `http`, `mcp`, `web` or `cli`;
+        `outcome` is `ok`, `cancelled`, `invalid` or `error`; `error` is the name of the exception's class, or
+        "".
         """
 
     def search(self, answer: SearchAnswer, *, cached: bool) -> None:
-        """Count a search that was answered; `cached` says that its answer was there already."""
+        """Count an answered search."""
 
     def discovery(self, answer: DiscoverAnswer, *, cached: bool) -> None:
-        """Take in the metrics of a discovery that was answered, as `search`; that it was asked for, `request` counts."""
+        """Count an answered discovery and its figures."""
 
     def feedback(self, action: str) -> None:
-        """Count something that was done with a result."""
+        """Count an action on a result."""
 
     def phase_change(self, before: int, after: int) -> None:
-        """Count a step of the phase."""
+        """Count a change of the phase."""

@@ -1,4 +1,4 @@
-"""How much of the machine other programs take, so that what is slow because of them is not taken for a fault of ours."""
+"""Measures the processor time of other programs, so that the kill switch does not react to their load."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _KEPT_SECONDS = 600.0
 
 
 Sample = tuple[float, float, float]
-"""Seconds of `time.monotonic`, those that all cores together were busy, and those of this process among them."""
+"""The time of `time.monotonic`, the busy seconds of all cores, and this process's seconds among them."""
 
 
 def _sample() -> Sample:
     times = psutil.cpu_times()
-    # Which there are depends on the system. Time of guests is counted in that of users as well.
+    # The names depend on the system. The time of guests is also counted as that of users.
     names = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
     busy = sum(getattr(times, name, 0.0) for name in names)
     return time.monotonic(), busy, time.process_time()
 
 
 class OtherPrograms:
-    """Samples of the machine's and this process's time. Methods may be called from several threads at once."""
+    """Samples of the processor time of the machine and of this process. Thread-safe."""
 
     def __init__(
         self,
@@ -39,23 +39,23 @@ class OtherPrograms:
         self._cores = cores
         self._every_seconds = every_seconds
         self._samples: deque[Sample] = deque()
-        self._looked = float("-inf")
+        self._sampled = float("-inf")
         self._lock = threading.Lock()
 
-    def look(self) -> None:
-        """Take a sample, unless that was done just now; 50 µs."""
+    def sample(self) -> None:
+        """Take a sample, which takes 50 µs, unless the latest one is recent."""
         with self._lock:
             now = time.monotonic()
-            if now - self._looked < self._every_seconds:
+            if now - self._sampled < self._every_seconds:
                 return
-            self._looked = now
+            self._sampled = now
             self._samples.append(self._read())
             while self._samples[-1][0] - self._samples[0][0] > _KEPT_SECONDS:
                 self._samples.popleft()
 
     def share(self, seconds: float) -> float:
-        """The share of all cores that other programs took during the last `seconds`, 0 to 1; 0 where that is not known."""
-        self.look()
+        """Return the share (0 to 1) of all cores that others took in the last `seconds`; 0 if unknown."""
+        self.sample()
         with self._lock:
             now, busy, own = self._samples[-1]
             then, busy_then, own_then = next(each for each in self._samples if now - each[0] <= seconds)

@@ -1,6 +1,6 @@
-"""The phase that somebody set by hand, for all processes of a workspace at once (S2's manual override).
+"""Reads and writes the phase that was set by hand, for all processes of a workspace at once.
 
-It is one small file in the workspace's data folder. Whoever searches looks at it before each search.
+It is one small file in the workspace's data folder. Each process checks it before each search.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cairn.operations.kill_switch import OFF, VECTORS
 
 OVERRIDE_NAME = "retrieval.json"
 _MOST_BYTES = 10_000
-"""What was written by `write_override` has about 80; of anything larger there is nothing to read."""
+"""The most bytes to read. A file that `write_override` wrote has about 80."""
 _REPLACE_TRIES = 20
 _REPLACE_PAUSE_S = 0.01
-"""On Windows a file that another process has open for reading cannot be replaced; it soon closes it."""
+"""On Windows, a file cannot be replaced while another process reads it. Reading ends soon."""
 
 
 class OverrideUnavailableError(CairnError):
@@ -33,30 +33,27 @@ class OverrideUnavailableError(CairnError):
 
 @frozen
 class PhaseOverride:
-    """What was set by hand; nothing where `phase` is None."""
-
     phase: int | None = None
-    """0 to 3; 0 switches retrieval off."""
+    """The phase, 0 to 3, of which 0 switches retrieval off; None if none is set."""
     problem: str | None = None
-    """Why the file counts for nothing, if it is damaged."""
 
 
 class OverrideReader:
-    """Looks at the file of one data folder. Methods may be called from several threads at once."""
+    """Reads the override of one data folder. Thread-safe."""
 
     def __init__(self, data: Path) -> None:
         self._path = data / OVERRIDE_NAME
         self._known: tuple[tuple[int, int, int] | None, PhaseOverride] = (None, PhaseOverride())
-        """What tells the file that was read from others, and what it said. One value, and so no lock."""
+        """The identity of the file that was read, and its content. A single value needs no lock."""
 
     def read(self) -> PhaseOverride:
-        """What is set now; a damaged file sets nothing, and says why. Costs one system call, 2 µs, while nothing changes."""
+        """Return the override, or a file's problem. It costs one system call, 2 µs, while nothing changes."""
         try:
             status = os.stat(self._path)  # noqa: PTH116 - half the time of Path.stat
             file = (status.st_mtime_ns, status.st_size, status.st_ino)
             known, override = self._known
             if file != known:
-                # A file that replaces this one before it is read is read now, and once more the next time.
+                # If another file replaces this one just now, it is read now and again the next time.
                 override = self._read_file()
                 self._known = (file, override)
             return override
@@ -71,22 +68,24 @@ class OverrideReader:
         try:
             values = json.loads(content)
         except (ValueError, RecursionError):
-            return self._unused("it is no JSON")
+            return self._unused("it is not JSON")
         phase = values.get("phase") if isinstance(values, dict) else ""
         if phase is None or _is_phase(phase):
             return PhaseOverride(phase)
         return self._unused("its phase is none of 0, 1, 2, 3 and null")
 
     def _unused(self, why: str) -> PhaseOverride:
-        told = f"The phase set by hand in {self._path} is not used: {why}. Set it anew with `cairn phase`."
-        return PhaseOverride(problem=told)
+        return PhaseOverride(
+            problem=f"The phase set by hand in {self._path} is not used: {why}."
+            " Set it anew with `cairn phase`."
+        )
 
 
 def write_override(data: Path, phase: int | None, by: str) -> None:
-    """Set the phase for every process that uses the data folder `data`; None lets the settings decide again.
+    """Set the phase for all processes that use the data folder `data`; None lets the settings decide again.
 
-    `by` says who did, for people who look into the file. Raises InvalidRequestError for what is no phase, and
-    OverrideUnavailableError where the file cannot be written.
+    `by` tells people who read the file who set it. Raise InvalidRequestError for an invalid phase, and
+    OverrideUnavailableError if the file cannot be written.
     """
     if phase is not None and not _is_phase(phase):
         raise InvalidRequestError("phase", f"expected 0, 1, 2 or 3, got {phase!r}")
@@ -103,13 +102,13 @@ def write_override(data: Path, phase: int | None, by: str) -> None:
 
 
 def _put_in_place(data: Path, content: bytes) -> None:
-    """Whoever reads meanwhile finds the old file or the new one, whole."""
+    """Replace the file atomically: a reader finds either the old or the new content."""
     handle, name = tempfile.mkstemp(prefix=f"{OVERRIDE_NAME}.", dir=data)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        # The file system's own clock goes in steps of milliseconds, in which two files of one size would be
-        # taken for one.
+        # The file system's clock has steps of milliseconds. Two files of one size within a step would look
+        # the same.
         now = time.time_ns()
         os.utime(name, ns=(now, now))
         for tries_left in reversed(range(_REPLACE_TRIES)):

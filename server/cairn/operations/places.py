@@ -1,4 +1,4 @@
-"""Paths that people type, as the workspace folder knows them."""
+"""Validates paths that people type on the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from cairn.errors import InvalidRequestError
 
 
 def require_directory(folder: Path) -> None:
-    """Raises InvalidRequestError, with what to do, for a workspace folder that is none."""
     if not folder.is_dir():
         what = "is a file, not a" if folder.is_file() else "is not a"
         remedy = "name a project's folder, or run this in it"
@@ -17,10 +16,9 @@ def require_directory(folder: Path) -> None:
 
 
 def path_in(folder: Path, path: Path) -> str:
-    """`path`, absolute or relative to the current directory, relative to the workspace `folder`; "" for itself.
+    """Return `path` relative to `folder`; "" for `folder` itself. Raise InvalidRequestError if it is outside.
 
-    A link in the folder is itself, wherever it leads. Raises InvalidRequestError if the path is not in the folder. It
-    need not exist.
+    The path need not exist. A link inside the folder is not resolved.
     """
     require_directory(folder)
     absolute, root = Path(os.path.abspath(path)), folder.resolve()  # noqa: PTH100 - links are not followed

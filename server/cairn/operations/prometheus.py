@@ -1,6 +1,6 @@
-"""The metrics of `cairn serve`, counted and written by prometheus_client: S1's under S1's names, others as `cairn_…`.
+"""Counts and formats the metrics of `cairn serve` with prometheus_client.
 
-Nothing else imports this module: the library takes 50 ms to import.
+Only `cairn serve` imports this module, because importing the library takes 50 ms.
 """
 
 from __future__ import annotations
@@ -31,27 +31,24 @@ if TYPE_CHECKING:
 __all__ = ["CONTENT_TYPE", "PrometheusMetrics"]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Prometheus' own, and milliseconds below them; S2's 0.5 s is among them, and the 30 s after which a request
-is broken off."""
+"""Prometheus' default buckets and smaller ones, with the kill switch's 0.5 s and the 30 s timeout."""
 _COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0)
-"""S1 expands into 8 queries, and asks for 15 chunks, 20 bullets and 50 chunks."""
 
 
 class PrometheusMetrics(Metrics):
-    """The counts of this process since its start; one costs 2 to 5 µs. No label has a value that a client makes up."""
+    """The counts of this process; counting takes 2 to 5 µs. Clients cannot choose the values of labels."""
 
     def __init__(self) -> None:
-        # Else each metric has a second series, which says when it was first counted.
+        # Otherwise each metric has a second series with the time when it was first counted.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=False)
-        """Fronts register what they count by themselves."""
+        """The registry, to which fronts add their own counters."""
         PlatformCollector(self.registry)
 
         counter = partial(Counter, registry=self.registry)
         counts = partial(Histogram, registry=self.registry, buckets=_COUNTS)
         seconds = partial(Histogram, registry=self.registry, buckets=_SECONDS)
 
-        # S1's three, as S1 spells them.
         self._discoveries = counter("cursor_discovery_requests", "Total cursor discovery requests")
         self._discovery_seconds = seconds(
             "cursor_discovery_duration_seconds", "Cursor discovery request duration"
@@ -59,7 +56,6 @@ class PrometheusMetrics(Metrics):
         self._collections = counts(
             "cursor_discovery_collections_searched", "Number of collections searched per request"
         )
-        # The rest of S1's list.
         self._queries = counts(
             "cairn_discovery_queries_generated", "Queries that a question was expanded into"
         )
@@ -74,7 +70,6 @@ class PrometheusMetrics(Metrics):
             "cairn_cache_misses", "Searches and discoveries whose answer had to be made"
         )
         self._errors = counter("cairn_errors", "Requests that failed, by the kind of error", ["kind"])
-        # S2's list.
         self._verdicts = counter(
             "cairn_verdicts", "Searches by what was done: answer, clarify or noMatch", ["action"]
         )
@@ -87,18 +82,17 @@ class PrometheusMetrics(Metrics):
         self._broken_off = counter("cairn_legs_broken_off", "Legs of a search whose time was over", ["leg"])
         self._feedback = counter("cairn_feedback", "What was done with results", ["action"])
         self._phase_changes = counter("cairn_phase_changes", "Steps of the phase", ["before", "after"])
-        # Of every request.
         self._requests = counter(
             "cairn_requests", "Requests by method, front and outcome", ["method", "front", "outcome"]
         )
         self._seconds = seconds("cairn_request_duration_seconds", "Request duration", ["method"])
 
     def show_figures(self, figures: Callable[[], IndexFigures]) -> None:
-        """Have the state of the index among the metrics; `figures` is asked whenever somebody asks for them."""
+        """Add the state of the index to the metrics; `figures` is called for each output."""
         self.registry.register(_Figures(figures))
 
     def text(self) -> bytes:
-        """All metrics as they are now, in Prometheus' text format (`CONTENT_TYPE`)."""
+        """Return the current metrics in Prometheus' text format (`CONTENT_TYPE`)."""
         return generate_latest(self.registry)
 
     def request(self, method: str, front: str, seconds: float, outcome: str, error: str = "") -> None:
@@ -140,7 +134,7 @@ class PrometheusMetrics(Metrics):
 
 @define(eq=False)
 class _Figures(Collector):
-    """What is read only when somebody asks: of the index, of retrieval and of this process."""
+    """Gauges of the index, of retrieval and of this process, which are computed for each output."""
 
     figures: Callable[[], IndexFigures]
 

@@ -1,8 +1,8 @@
-"""The log of questions (S2): one line of JSON each, in the workspace's data folder.
+"""Writes the query log: one line of JSON per query or phase change, in the workspace's data folder.
 
-`cairn status` has its figures from it (`cairn.operations.recent_queries`). Every process of the workspace appends to the same file, opened anew
-for each line and written at once, so that no two lines mix. What was asked is not in it unless the user wants
-that.
+`cairn status` reads its figures from it (`cairn.operations.recent_queries`). All processes of the workspace
+append to the same file. Each line is one write to a newly opened file, so that lines never mix. The log
+contains the text of queries only if the user wants that.
 """
 
 from __future__ import annotations
@@ -33,31 +33,29 @@ OLDER_NAME = "queries.1.jsonl"
 _LOCK_NAME = "queries.lock"
 
 LOGGED_RESULTS = 5
-"""S2's "top results". Five of them make a line of some 700 bytes: 1 MB holds 1,400 questions."""
+"""The number of results in a line. Five make some 700 bytes, so that 1 MB holds 1,400 queries."""
 _MOST_CHARACTERS = 1_000
-"""Of a question, and of all of its terms; nobody reads on, and one line must not fill the log."""
+"""The length to which a query, and all of its terms, are cut, so that one line cannot fill the log."""
 _APPEND_LOCK_S = 0.2
-"""On Windows, where appending is two steps, a line waits so long for another process's."""
+"""On Windows, where appending is two steps, how long a line waits for another process's line."""
 
 
 @frozen
-class Question:
-    """What is logged of a question beside its answer."""
+class LoggedQuery:
+    """The part of a log line that is not in the answer."""
 
     method: str
     """The protocol's name without `cairn/`."""
-    query: str
+    text: str
     ms: float
-    """From the question's arrival until the answer was made."""
+    """The time from the request's arrival to the answer."""
     cached: bool = False
-    """Whether the answer was there already."""
     error: str = ""
-    """The name of the exception's class, if there was one; its text may hold what was asked."""
+    """The name of the exception's class, or "". The exception's text may contain the query."""
 
 
 class QueryLog:
-    """Appends to the log of one data folder. Methods raise nothing, and may be called from several threads
-    at once."""
+    """Appends to the log of one data folder. Methods raise nothing. Thread-safe."""
 
     def __init__(self, data: Path, settings: Callable[[], LogSettings]) -> None:
         self._data = data
@@ -67,30 +65,30 @@ class QueryLog:
         self._cut_off = False
         """Whether the disk took only a part of the latest line."""
         self.failures = 0
-        """Lines that could not be written."""
+        """The number of lines that could not be written."""
         self.problem: str | None = None
-        """Why the latest line could not, if so."""
+        """Why the latest line could not be written."""
 
-    def add(self, asked: Question, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
-        """Log a question and what its answer was like, if the log is kept."""
+    def add(self, query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
         settings = self._settings()
         if settings.queries:
-            self._append(_query_values(asked, answer, settings.query_text), settings.max_bytes)
+            self._append(_query_values(query, answer, settings.query_text), settings.max_bytes)
 
     def add_phase_change(self, change: PhaseChange) -> None:
-        """Log a step of the phase, if the log is kept."""
         settings = self._settings()
         if settings.queries:
-            self._append({"event": "phase", **asdict(change)}, settings.max_bytes)
+            values = asdict(change)
+            values["until"] = values.pop("next_try_seconds")
+            self._append({"event": "phase", **values}, settings.max_bytes)
 
     def _append(self, values: dict[str, Any], max_bytes: int) -> None:
         values |= {"pid": os.getpid(), "version": cairn.__version__}
-        # In ASCII nothing is cut in the middle, no text is a line's end for some reader, and half a surrogate can
-        # be written.
+        # ASCII has no characters that can be cut in the middle, none that some readers take for a line's end,
+        # and it can represent half a surrogate pair.
         line = json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
         try:
             self._make_room(len(line), max_bytes)
-            # After a line that was cut off, the next one begins anew and is whole.
+            # After a line that was cut off, the next one starts on a new line.
             whole = b"\n" + line if self._cut_off else line
             try:
                 self._write(whole)
@@ -98,7 +96,12 @@ class QueryLog:
                 self._data.mkdir(parents=True, exist_ok=True)
                 self._write(whole)
         except OSError as problem:
-            self._count(problem)
+            with self._counting:
+                self.failures += 1
+                is_first = self.failures == 1
+            self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
+            if is_first:  # once, not with every query
+                logger.warning(self.problem)
         else:
             self._cut_off, self.problem = False, None
 
@@ -106,8 +109,8 @@ class QueryLog:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
         with contextlib.ExitStack() as resources:
             if sys.platform == "win32":
-                # POSIX appends a line in one step; there, two processes could find the same end. A timeout is an
-                # OSError, and counted with the others.
+                # Two processes could append at the same end. POSIX appends in one step. A timeout of the lock
+                # is an OSError and counts as a failure.
                 resources.enter_context(filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S))
             file = os.open(self._path, flags, 0o600)
             resources.callback(os.close, file)
@@ -117,15 +120,16 @@ class QueryLog:
             raise OSError(f"only {written} of {len(line)} bytes of a line were written")
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
-        """Rotate the log if the line does not fit. Whoever is second writes on; what fails is tried at the
-        next line."""
+        """Rotate the log if the line does not fit. If another process does so or it fails, just append."""
         if not self._is_full(coming, max_bytes):
             return
         with (
-            contextlib.suppress(OSError, NotImplementedError),  # held by another process, or no locks here
+            contextlib.suppress(
+                OSError, NotImplementedError
+            ),  # another process has the lock, or no locks here
             filelock.FileLock(self._data / _LOCK_NAME, timeout=0),
         ):
-            if self._is_full(coming, max_bytes):  # no other process has done it meanwhile
+            if self._is_full(coming, max_bytes):  # unless another process has just rotated it
                 self._path.replace(self._data / OLDER_NAME)
 
     def _is_full(self, coming: int, max_bytes: int) -> bool:
@@ -135,19 +139,11 @@ class QueryLog:
             return False
         return size > 0 and size + coming > max_bytes
 
-    def _count(self, problem: OSError) -> None:
-        with self._counting:
-            self.failures += 1
-            first = self.failures == 1
-        self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
-        if first:  # once, not with every question
-            logger.warning(self.problem)
-
 
 def _query_values(
-    asked: Question, answer: protocol.SearchAnswer | protocol.DiscoverAnswer, with_text: bool
+    query: LoggedQuery, answer: protocol.SearchAnswer | protocol.DiscoverAnswer, with_text: bool
 ) -> dict[str, Any]:
-    """What is logged of a question; of its text and its terms only numbers, unless it is `with_text`."""
+    """Return the values of a log line. Unless `with_text`, it has only the numbers of terms and matches."""
     if isinstance(answer, protocol.SearchAnswer):
         found, terms, query_type = answer.results, answer.query.terms, answer.query.type
     else:
@@ -155,15 +151,15 @@ def _query_values(
     values: dict[str, Any] = {
         "event": "query",
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-        "method": asked.method,
+        "method": query.method,
         "action": answer.verdict.action,
         "confidence": answer.verdict.confidence,
-        "ms": round(asked.ms, 3),
+        "ms": round(query.ms, 3),
         "phase": answer.retrieval.phase,
         "wanted": answer.retrieval.wanted,
         "fallback": answer.retrieval.fallback,
-        "cached": asked.cached,
-        "error": asked.error,
+        "cached": query.cached,
+        "error": query.error,
         "complete": answer.index.complete,
         "type": query_type,
         "termCount": len(terms),
@@ -179,6 +175,6 @@ def _query_values(
         ],
     }
     if with_text:
-        values["query"] = asked.query[:_MOST_CHARACTERS]
+        values["query"] = query.text[:_MOST_CHARACTERS]
         values["terms"] = " ".join(terms)[:_MOST_CHARACTERS].split()
     return values

@@ -1,4 +1,4 @@
-"""What the latest questions in the log were like: the figures of `cairn status`."""
+"""Reads the latest queries from the log, and summarizes them for `cairn status`."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.percentiles import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
-from cairn.schema.convert import camel_case, structure
+from cairn.schema.convert import json_name, structure
 
 _MOST_READ_BYTES = 4_000_000
-"""Of the log's end: 5,800 questions, in 65 ms."""
+"""The number of bytes read from the end of the log: 5,800 queries, in 65 ms."""
 _SHOWN_CHANGES = 5
 
 
 def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
-    """What the latest `limit` questions in the log of the data folder `data` were like.
-
-    Lines that are broken, or of another version, are left out; a log that cannot be read has none.
-    """
+    """Summarize the latest `limit` queries in the log of `data`. Ignore broken lines and unreadable logs."""
     moment = now or datetime.datetime.now(datetime.UTC)
     queries, changes = read_log(data, limit, _SHOWN_CHANGES)
     return _summary(queries, tuple(_logged_change(change, moment) for change in changes))
 
 
 def read_log(data: Path, limit: int, most_changes: int) -> tuple[list[QueryLine], list[PhaseLine]]:
-    """The latest `limit` questions in the log of the data folder `data`, and its latest phase changes, each the latest first."""
+    """Return the latest queries and phase changes in the log of the data folder, each latest first."""
     queries: list[QueryLine] = []
     changes: list[PhaseLine] = []
     for line in _latest_lines(data):
         enough = len(queries) >= limit
         if enough and len(changes) == most_changes:
             break
-        # Past the limit, only changes are wanted: seldom, and told apart without reading the line.
+        # Past the limit, only phase changes are wanted. They are rare, and recognized without parsing the
+        # line.
         if enough and b'"phase"' not in line[:20]:
             continue
         try:
@@ -56,7 +54,7 @@ def read_log(data: Path, limit: int, most_changes: int) -> tuple[list[QueryLine]
 
 
 def moment_of(at: str) -> datetime.datetime | None:
-    """The time as it is logged; None for a text that is not a time with its zone."""
+    """Parse the time of a log line; return None for a text that is not a time with a zone."""
     try:
         moment = datetime.datetime.fromisoformat(at)
     except ValueError:
@@ -89,8 +87,6 @@ def _summary(queries: Sequence[QueryLine], changes: tuple[LoggedPhaseChange, ...
 
 @frozen
 class QueryLine:
-    """What is read of a question's line."""
-
     at: str
     pid: int
     method: str
@@ -106,39 +102,38 @@ class QueryLine:
 
 @frozen
 class PhaseLine(PhaseChange):
-    """What is read of the line of a phase change."""
-
     pid: int
 
 
 _LINES: dict[str, type[QueryLine | PhaseLine]] = {"query": QueryLine, "phase": PhaseLine}
-_KEYS = {event: [camel_case(each.name) for each in fields(kind)] for event, kind in _LINES.items()}
+_KEYS = {event: [json_name(each) for each in fields(kind)] for event, kind in _LINES.items()}
 
 
 def _read(line: dict[str, object]) -> QueryLine | PhaseLine:
-    """Raises TypeError, KeyError or InvalidRequestError for a line that is not like those that this version writes."""
+    """Convert a line. Raise TypeError, KeyError or InvalidRequestError for a line of another version."""
     event = str(line["event"])
     return structure({key: line[key] for key in _KEYS[event]}, _LINES[event])
 
 
 def _logged_change(line: PhaseLine, now: datetime.datetime) -> LoggedPhaseChange:
     at = moment_of(line.at)
-    assert at is not None  # `read_log` leaves others out
-    left = None if line.until is None else line.until - (now - at).total_seconds()
-    next_try = None if left is None else round(max(0.0, left), 1)
+    assert at is not None  # `read_log` skips other lines
+    next_try = None
+    if line.next_try_seconds is not None:
+        next_try = round(max(0.0, line.next_try_seconds - (now - at).total_seconds()), 1)
     alive = was_alive_at(line.pid, at.timestamp())
     return LoggedPhaseChange(line.at, line.before, line.after, line.reason, next_try, line.pid, alive)
 
 
 def _latest_lines(data: Path) -> Iterator[bytes]:
-    """The lines of both files, the last one first, as far as `_MOST_READ_BYTES` go; the last may be a part of one."""
+    """Yield the lines of both files, last line first, up to `_MOST_READ_BYTES`. The final one may be cut."""
     left = _MOST_READ_BYTES
     seen: set[tuple[int, int]] = set()
     for name in (LOG_NAME, OLDER_NAME):
         try:
             with (data / name).open("rb") as file:
                 status = os.fstat(file.fileno())
-                if (status.st_dev, status.st_ino) in seen:  # it was rotated since it was read
+                if (status.st_dev, status.st_ino) in seen:  # this file was read before it was rotated
                     continue
                 seen.add((status.st_dev, status.st_ino))
                 file.seek(max(0, status.st_size - left))

@@ -1,7 +1,7 @@
-"""How long the latest questions took, one by one, and when the phase changed among them: what a plot shows.
+"""Timings of the latest queries and changes of the phase, for a plot.
 
-`cairn.operations.logged_timings` reads them from the workspace's log of questions; a process remembers its own. What was asked is
-in neither.
+`cairn.operations.logged_timings` reads them from the query log, and `TimingMemory` has those of this process.
+Neither contains the text of queries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from cairn.operations.kill_switch import OFF, PhaseChange
 from cairn.operations.percentiles import percentile
-from cairn.operations.query_log import Question
+from cairn.operations.query_log import LoggedQuery
 
 MOST_TIMINGS = 500
 MOST_STEPS = 100
@@ -22,18 +22,15 @@ MOST_STEPS = 100
 
 @frozen
 class Timing:
-    """One question."""
-
     at: datetime.datetime
     method: str
     """The protocol's name without `cairn/`."""
     ms: float
     phase: int
-    """That it was answered in; 0 where it was not answered by searching."""
+    """The phase of the answer; 0 if no search answered."""
     cached: bool
     failed: bool
     pid: int
-    """The process that answered."""
 
 
 @frozen
@@ -49,46 +46,41 @@ class PhaseStep:
 
 @frozen
 class Timings:
-    """The latest questions and phase changes, each the latest last."""
+    """The latest queries and phase changes, each latest last."""
 
     questions: tuple[Timing, ...] = ()
     steps: tuple[PhaseStep, ...] = ()
 
     def percentile(self, share: float) -> float | None:
-        """Milliseconds that `share` (0 to 1) of the questions that were really answered did not exceed; None of none."""
+        """Return the ms that `share` (0 to 1) of the successful searches did not exceed; None without any."""
         return percentile((each.ms for each in self.questions if not (each.cached or each.failed)), share)
 
     @property
     def cached(self) -> int:
-        """How many were answered from the cache."""
         return sum(each.cached for each in self.questions)
 
     @property
     def failed(self) -> int:
-        """How many failed."""
         return sum(each.failed for each in self.questions)
 
 
 @frozen
 class TimingMemory:
-    """The latest questions of this process. Methods may be called from several threads at once."""
+    """The latest timings of this process. Thread-safe."""
 
     _questions: deque[Timing] = field(factory=lambda: deque(maxlen=MOST_TIMINGS), init=False)
     _steps: deque[PhaseStep] = field(factory=lambda: deque(maxlen=MOST_STEPS), init=False)
 
-    def add(self, asked: Question, phase: int) -> None:
-        """Remember a question that was answered in this phase just now."""
-        failed = bool(asked.error) or phase == OFF
+    def add(self, query: LoggedQuery, phase: int) -> None:
+        failed = bool(query.error) or phase == OFF
         now = datetime.datetime.now(datetime.UTC)
         self._questions.append(
-            Timing(now, asked.method, round(asked.ms, 3), phase, asked.cached, failed, os.getpid())
+            Timing(now, query.method, round(query.ms, 3), phase, query.cached, failed, os.getpid())
         )
 
     def add_step(self, change: PhaseChange) -> None:
-        """Remember a step of the phase."""
         at = datetime.datetime.fromisoformat(change.at)
         self._steps.append(PhaseStep(at, change.before, change.after, change.reason, os.getpid()))
 
     def timings(self) -> Timings:
-        """All that is remembered."""
         return Timings(tuple(self._questions.copy()), tuple(self._steps.copy()))

@@ -1,7 +1,6 @@
-"""The token that whoever talks to `cairn serve` must know: one file that only its owner can read.
+"""The token that clients of `cairn serve` must send. It is in a file that only its owner can read.
 
-Other users of the machine, and web pages in a browser on it, reach the same ports; the token is what they
-lack.
+Other users of the machine, and web pages in a browser on it, can reach the same ports without the token.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from cairn.errors import CairnError
 from cairn.paths import data_dir
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
-"""32 bytes in base64 that needs no quoting."""
+"""The pattern of 32 bytes in URL-safe base64."""
 _READ_BYTES = 200
-"""More than any token has."""
+"""The most bytes to read, more than any token has."""
 
 
 class TokenError(CairnError):
@@ -32,47 +31,42 @@ class TokenError(CairnError):
 
 
 class Callers(Protocol):
-    """Who has which token."""
+    """The known callers and their tokens."""
 
     @property
     def remedy(self) -> str:
-        """What to send, for people."""
+        """A text that says which token to send."""
 
     async def caller(self, token: str) -> str | None:
-        """Whose token it is; None for one that is not known."""
+        """Return the caller with this token; None for an unknown token."""
 
 
 @frozen
 class Token:
-    """The token of this process, and where it is written down."""
+    """The token of this process, and its file."""
 
     value: str = field(repr=False)
     path: Path
 
     def matches(self, given: str) -> bool:
-        """Whether that is it; how long this takes says nothing about the token."""
+        """Compare the token in constant time."""
         return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.value.encode())
 
     @property
     def remedy(self) -> str:
-        """What a client is to send."""
         return f"the token that is in {self.path.name} in Cairn's data folder"
 
     async def caller(self, given: str) -> str | None:
-        """The one caller there is, who has no name, for this token; None for another."""
+        """Return "", the only caller, for this token; None for another."""
         return "" if self.matches(given) else None
 
 
 def token_path() -> Path:
-    """Where the token is kept between starts."""
     return data_dir() / "serve-token"
 
 
 def serve_token(*, new: bool = False) -> Token:
-    """The token, made by the first who asks; with `new`, another one from now on.
-
-    Raises TokenError where others could read or have written it.
-    """
+    """Return the token, created if missing or `new`. Raise TokenError if other users had access to it."""
     path = token_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +80,7 @@ def serve_token(*, new: bool = False) -> Token:
 
 
 def _written_beside(path: Path) -> Path:
-    """A file of its own with a new token: nobody ever sees half of one."""
+    """Write a new token to a temporary file, so that no process reads half of one."""
     made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -95,11 +89,11 @@ def _written_beside(path: Path) -> Path:
 
 
 def _put(made: Path, path: Path) -> None:
-    """Name it so unless another process was faster."""
+    """Rename the file to `path`, unless another process created that first."""
     try:
         with contextlib.suppress(FileExistsError):
             if sys.platform == "win32":
-                made.rename(path)  # which replaces nothing there
+                made.rename(path)  # on Windows, this does not replace a file
             else:
                 path.hardlink_to(made)
     finally:
@@ -111,16 +105,16 @@ def _read(path: Path) -> str:
     with os.fdopen(handle, "rb") as file:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
-            raise TokenError(f"{path} is no file; {_REMEDY}.")
-        if sys.platform != "win32":  # whose user folders nobody else reads
+            raise TokenError(f"{path} is not a regular file; {_REMEDY}.")
+        if sys.platform != "win32":  # on Windows, other users cannot read a user's folders
             if facts.st_uid != os.getuid():
                 raise TokenError(f"{path} belongs to another user; {_REMEDY}.")
             if facts.st_mode & 0o077:
                 raise TokenError(f"Others may read or write {path}; {_REMEDY}.")
         text = file.read(_READ_BYTES).decode("ascii", "replace").strip()
     if not _SHAPE.fullmatch(text):
-        raise TokenError(f"{path} holds no token; {_REMEDY}.")
+        raise TokenError(f"{path} does not contain a token; {_REMEDY}.")
     return text
 
 
-_REMEDY = "have another made with `cairn serve --new-token`"
+_REMEDY = "make a new one with `cairn serve --new-token`"

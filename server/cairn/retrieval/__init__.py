@@ -1,4 +1,1 @@
-"""From a question to ranked passages: understanding, search legs, ranking signals, verdict.
-
-It reads indexes and knows no front and no protocol.
-"""
+"""Rank passages for a question: understand the query, run the search legs, score files, judge the result."""

@@ -1,7 +1,4 @@
-"""What programmers shorten, and what it is short for.
-
-Both spellings are searched for: `ctx` in a question also finds "context", and "configuration" finds `config`.
-"""
+"""List programmers' abbreviations, so that `ctx` finds "context" and "configuration" finds `config`."""
 
 from __future__ import annotations
 
@@ -34,25 +31,24 @@ _SHORT = """
     structs structures | sync synchronization | tbl table | temp temporary | tmp temporary temp | ts typescript
     tz timezone | usr user | util utility | utils utilities | val value | vals values | var variable | vars variables
     vec vector | ver version | ws websocket | yml yaml
-"""
+"""  # noqa: E501
 EXPANSIONS: dict[str, tuple[str, ...]] = {
     short: tuple(full)
     for line in _SHORT.strip().splitlines()
     for short, *full in (entry.split() for entry in line.split("|"))
 }
-"""For each abbreviation what it may stand for."""
+"""The words that each abbreviation may stand for."""
 
-# Only abbreviations that mean one thing and that name things beside the whole word. `func`, `str`, `err`, `async`, `param`
-# or `cmd` stand in nearly every chunk of some languages' code (with the last three NDCG@10 fell on the development
-# set), `spec` and `doc` mean files of their own kind.
+# Only unambiguous abbreviations. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every chunk of  # noqa: E501
+# some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
-"""Letters in which words of one stem must agree: "author" has the stem of "authorization"."""
+"""Leading letters in which words of one stem must agree: "author" has the stem of "authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:
-    """What the lower-case `word` stands for, or how it is shortened; never `word` itself."""
+    """Return the words that the lower-case `word` stands for, or its abbreviations; never `word` itself."""
     if word in EXPANSIONS:
         return EXPANSIONS[word]
     return tuple(

@@ -1,4 +1,4 @@
-"""What ranking ranks: the files that legs found something in, with the chunks found and all that is known of either."""
+"""Collect the candidates of ranking: the files that legs found, with their chunks in columns."""
 
 from __future__ import annotations
 
@@ -22,64 +22,58 @@ from cairn.retrieval.pools import Pool
 
 Floats = NDArray[np.float64]
 
-_COUNTED = ("symbol", "exact", "reexport", "named")
+_SCORED_LEGS = ("symbol", "exact", "reexport", "named")
 _COSINES = ("similarity", "compared", "static")
-_NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
-"""Legs, and what stands for a chunk that a leg does not know."""
+_NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_SCORED_LEGS, 0.0), **dict.fromkeys(_COSINES, math.nan)}
+"""The legs, and the score of a chunk that a leg does not know."""
 _NOTHING = np.empty(0)
 _FEWEST_COMPARED = 10
-"""Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
+"""Chunks with both kinds of vectors that are needed to predict one similarity from the other."""
 _CHUNKS_OF_A_FILE = 3
-"""Of a file that was found as a whole, by its path or its commits: chunks that may be shown for it."""
+"""Chunks added for a file that was found as a whole, by its path or its commits."""
 
 
 @frozen
 class FileCandidate:
-    """A file of which at least one chunk was found, or that was found as a whole."""
+    """A file that was found as a whole or by at least one chunk."""
 
     folder: int
-    """Which of the searched folders it is from."""
     path: str
     kind: str
     subjects: float = 0.0
-    """BM25 over the subjects of the commits that touched it, as a share of what is possible."""
+    """BM25 over the subjects of its commits, as a share of the possible score."""
     in_degree: int = 0
-    """How many files import it."""
     words: float = 0.0
-    """How much of the question its candidate chunks and its name hold, 0 to 1: words count by their inverse document
-    frequency, and half where they are part of no name."""
+    """How much of the query its candidate chunks and its name contain, 0 to 1, by inverse document frequency.
+    A word in the text alone counts half."""
     is_copy: bool = False
-    """Whether another file is the original of it."""
     is_named: float = 0.0
-    """How surely the question names it, or a folder of it, by its path, 1 at most."""
+    """How surely the query names it or its folder by path, 1 at most."""
 
 
 @frozen(eq=False)
 class Candidates:
-    """Files in the order of folder and path, and the chunks of each in the order of position.
-
-    Chunks are in columns, for with an object for each, ranking 400 took twice as long. Each number is what a leg says of
-    the chunk, 0 where it does not know it.
-    """
+    """Files ordered by folder and path, and their chunks ordered by position. Chunks are stored in columns:
+    with an object for each, ranking 400 took twice as long. A column has a leg's score of each chunk, 0 where
+    the leg does not know it."""
 
     files: tuple[FileCandidate, ...]
     outlines: Sequence[Outline]
     file_of: NDArray[np.intp]
-    """intp[n], ascending: the place of each chunk's file among the files, which have at least one each."""
+    """intp[n], ascending: the place of each chunk's file; each file has at least one chunk."""
     keyword: Floats
-    """float64[n], as all others: BM25 over all columns."""
+    """float64[n], like all other columns: BM25 over all columns of the index."""
     definition: Floats
-    """BM25 over the names it defines."""
+    """BM25 over the names that it defines."""
     symbol: Floats
-    """How well it defines the very name that was asked for, 1 at most."""
+    """How well it defines the name in the query, 1 at most."""
     similarity: Floats
     """Cosine to the query's vector, 0 to 1."""
     exact: Floats
-    """How well it holds the very text that was asked for, 1 at most."""
+    """How well it contains the literal text of the query, 1 at most."""
     reexport: Floats
-    """1 where it re-exports the very name that was asked for."""
     named: Floats
-    """How much the names count that it defines and a report names."""
+    """The total weight of the names that it defines and a report names."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -87,11 +81,11 @@ class Candidates:
         return np.flatnonzero(np.diff(self.file_of, prepend=-1))
 
     def best(self, column: Floats) -> Floats:
-        """float64[files]: the highest number of each file."""
+        """Return float64[files]: the highest number of each file."""
         return np.maximum.reduceat(column, self._starts) if len(column) else column
 
     def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
-        """float64[files]: the sum of each file's highest numbers, the first times `shares[0]` and so on."""
+        """Return float64[files]: the sum of each file's highest numbers, times `shares` in order."""
         if not len(column):
             return column
         highest_first = column[self.ordered(column)]
@@ -100,36 +94,32 @@ class Candidates:
         return np.add.reduceat(highest_first * counted, self._starts)
 
     def ordered(self, column: Floats) -> NDArray[np.intp]:
-        """intp[n]: the chunks file after file as they are, within each the highest numbers first."""
+        """Return intp[n]: the chunks by file, and within each file the highest numbers first."""
         return np.lexsort((-column, self.file_of))
 
     def places(self) -> NDArray[np.intp]:
-        """intp[n]: the place of each chunk within its file, from 0."""
+        """Return intp[n]: the place of each chunk within its file, from 0."""
         return np.arange(len(self.file_of)) - self._starts[self.file_of]
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
-        """int64[chunks]: their ids, unique within a folder."""
         return np.array([outline.id for outline in self.outlines], np.int64)
 
     @cached_property
     def preambles(self) -> NDArray[np.bool_]:
-        """bool[chunks]: which are code that defines nothing."""
         return np.array([outline.is_preamble for outline in self.outlines], np.bool_)
 
     @cached_property
     def folders(self) -> NDArray[np.intp]:
-        """intp[chunks]: which of the searched folders each is from."""
         return np.array([file.folder for file in self.files], np.intp)[self.file_of]
 
     @cached_property
     def _places(self) -> Mapping[tuple[int, int], int]:
-        """Where each chunk stands among all, by folder and id."""
         folders_and_ids = zip(self.folders.tolist(), self.ids.tolist(), strict=True)
         return {key: place for place, key in enumerate(folders_and_ids)}
 
     def keywords(self, pools: Sequence[Pool]) -> Floats:
-        """float64[chunks]: BM25 by the words of another question."""
+        """Return float64[n]: BM25 by the keywords of another query."""
         column = np.zeros(len(self.ids))
         for folder, pool in enumerate(pools):
             here = self.folders == folder
@@ -137,7 +127,7 @@ class Candidates:
         return column
 
     def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
-        """float64[chunks]: the numbers that `found` has, by folder, for chunks; 0 for others."""
+        """Return `found`, scores by folder and chunk id, as float64[n]; 0 for chunks that it lacks."""
         column = np.zeros(len(self.ids))
         for folder, of_folder in enumerate(found):
             for chunk, value in of_folder.items():
@@ -147,11 +137,8 @@ class Candidates:
         return column
 
 
-Outlines = dict[int, Outline]
-
-
 def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
-    """Add some chunks of each file that was found as a whole, where none of its chunks was found."""
+    """Add leading chunks of each file that was found as a whole, but by none of its chunks."""
     for reader, pool in zip(readers, pools, strict=True):
         found = set(reader.columns().files_of(np.array(pool.chunks(), np.int64)).tolist())
         numbers = file_ids(reader, pool.files)
@@ -160,12 +147,11 @@ def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only:
         pool.found["file"].update(dict.fromkeys(added, 1.0))
 
 
-def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]) -> Candidates:
-    """The pooled chunks, file after file.
-
-    A chunk that has no vector yet counts as similar as others are that have one: while vectors are being made,
-    having one must be no merit.
-    """
+def gather(
+    readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Mapping[int, Outline]]
+) -> Candidates:
+    """Build the candidates from the pooled chunks. A chunk without a vector gets the usual similarity of
+    those that have one: while vectors are being made, having one must not be an advantage."""
     files: list[FileCandidate] = []
     file_of: list[int] = []
     every: list[Outline] = []
@@ -193,7 +179,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         keyword=np.concatenate(keyword),
         definition=np.concatenate(definition),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
-        **{leg: by_leg[leg] for leg in _COUNTED},
+        **{leg: by_leg[leg] for leg in _SCORED_LEGS},
     )
 
 
@@ -212,28 +198,28 @@ def _files(
             path in copies,
             pool.named.get(path, 0.0),
         )
-        for (path, of_file), words in zip(chunks.items(), _words_held(pool, chunks), strict=True)
+        for (path, of_file), words in zip(chunks.items(), _word_coverage(pool, chunks), strict=True)
     ]
 
 
-def _words_held(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[float]:
-    """`FileCandidate.words` of each file."""
+def _word_coverage(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[float]:
     possible = sum(word.idf for word in pool.words)
     if not chunks or not possible:
         return [0.0] * len(chunks)
     ids = np.array([outline.id for of_file in chunks.values() for outline in of_file], np.int64)
     starts = np.cumsum([0, *map(len, chunks.values())])[:-1]
     names = list(map(name_stems, chunks))
-    held = np.zeros(len(chunks))
+    covered = np.zeros(len(chunks))
     for word in pool.words:
-        in_chunks = np.maximum.reduceat(word.held.shares(ids), starts)
+        in_chunks = np.maximum.reduceat(word.postings.shares(ids), starts)
         in_name = np.array([not word.stems.isdisjoint(name) for name in names], np.bool_)
-        held += word.idf * np.where(in_name, 1.0, in_chunks)
-    return cast("list[float]", (held / possible).tolist())
+        covered += word.idf * np.where(in_name, 1.0, in_chunks)
+    return cast("list[float]", (covered / possible).tolist())
 
 
 def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:
-    """Each chunk's cosine to the query; where it has no vector, what chunks of its static similarity have on average."""
+    """Return each chunk's cosine to the query. A chunk without a vector gets the mean cosine, or a linear
+    prediction from its static similarity."""
     cosines = np.where(np.isnan(found), compared, found)
     unknown = np.isnan(cosines)
     if unknown.all():

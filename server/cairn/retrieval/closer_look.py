@@ -1,7 +1,5 @@
-"""A closer look at the files that may come first: what takes too long to ask of every candidate.
-
-Other signals rank the files; of the first ones the text of the best chunk is read, and the vectors of all chunks are added up.
-"""
+"""Compare the files that may come first more closely, which takes too long for every candidate. For the top
+files of the other signals, this reads the best chunk's text and adds up the vectors of all chunks."""
 
 from __future__ import annotations
 
@@ -15,28 +13,27 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Candidates
+from cairn.retrieval.chunk_windows import read_chunk
 from cairn.retrieval.query import Query
-from cairn.retrieval.reading import read_chunk
-from cairn.retrieval.scores import Closer
+from cairn.retrieval.scores import CloserScores
 from cairn.retrieval.scoring import best_chunks
 
 
 @frozen(eq=False)
 class CloserLook:
-    """Compares files with a question, by static vectors."""
+    """Compares files with a query by static vectors."""
 
     readers: Sequence[IndexReader]
     query: Query
     candidates: Candidates
     table: StaticTable
 
-    def __call__(self, files: NDArray[np.intp]) -> Closer:
-        """What is seen of the candidate files at these places."""
+    def __call__(self, files: NDArray[np.intp]) -> CloserScores:
         text = self.query.meant or self.query.text
         best = best_chunks(self.candidates, self.query)[files]
         pieces: list[Sequence[int]] = [()] * len(files)
         cosines = np.zeros(len(files))
-        asked = self.table.embed_queries([text])[0]
+        vector = self.table.embed_queries([text])[0]
         for folder, reader in enumerate(self.readers):
             here = np.flatnonzero(self.candidates.folders[best] == folder).tolist()
             stored = reader.chunks(self.candidates.ids[best[here]].tolist())
@@ -49,15 +46,14 @@ class CloserLook:
                     )
                 if outline.path in sums:
                     total = sums[outline.path]
-                    cosines[place] = total @ asked / (np.linalg.norm(total) or 1.0)
+                    cosines[place] = total @ vector / (np.linalg.norm(total) or 1.0)
         nearness, whole = (np.zeros(len(self.candidates.files)) for _ in range(2))
         nearness[files] = self.table.nearness(text, pieces)
         whole[files] = np.maximum(cosines - np.median(cosines), 0.0)
-        return Closer(nearness, whole)
+        return CloserScores(nearness, whole)
 
     @staticmethod
     def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """float32[dimension]: for each file the sum of its chunks' vectors, if there are any."""
         file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
         ids, vectors = reader.static_vectors(file_of)
         numbers = {path: number for number, path in enumerate(paths)}

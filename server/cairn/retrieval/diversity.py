@@ -1,7 +1,4 @@
-"""Makes room for what is different: near-duplicates fall behind, and a folder or name that repeats itself is damped.
-
-It takes a ranked list whose scores say how much better one result is than the next.
-"""
+"""Diversify ranked results: demote near-duplicates, and damp repeated folders and file names."""
 
 from __future__ import annotations
 
@@ -21,15 +18,12 @@ _FREE_FILES = 2
 _FEWEST_WORDS = 8
 """Shorter texts are alike by chance: they are copies only where they are equal."""
 _COMPARED_WORDS = 2_000
-"""Of a longer text the first so many are compared."""
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """`ranked`, best first, with damped scores and ordered by them; copies behind all others.
-
-    Each factor of `settings` is 0 to 1; at 1 it changes nothing. A factor is applied once for each rule that a result
-    falls under, however often: a file's tenth result is damped as its second one. Equal scores keep their order.
-    """
+    """Return `ranked`, best first, with damped scores and in their order; near-duplicates come last. Each
+    factor of `settings` is 0 to 1; 1 changes nothing. A factor applies once for each rule that a result
+    breaks, however often: a file's tenth result is damped like its second. Equal scores keep their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0
@@ -38,11 +32,10 @@ def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ran
         for place, result in enumerate(ranked)
         if place in copies
     ]
-    return distinct + sorted(behind, key=_best_first)
+    return distinct + sorted(behind, key=lambda result: -result.score)
 
 
 def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """The first result of each file."""
     files: dict[tuple[int, str], Ranked] = {}
     for result in ranked:
         files.setdefault((result.folder, result.stored.path), result)
@@ -50,7 +43,7 @@ def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
 
 
 def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
-    """Whether `diversify` leaves `ranked` as they are, whatever follows them."""
+    """Return whether `diversify` leaves `ranked` unchanged, whatever follows them."""
     files = {(result.folder, result.stored.path) for result in ranked}
     if min(settings.directory, settings.file_name) < 1 or (settings.file < 1 and len(files) < len(ranked)):
         return False
@@ -58,7 +51,6 @@ def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
 
 
 def _copies(ranked: Sequence[Ranked], settings: DiversitySettings) -> set[int]:
-    """The places of those that the settings put behind others as copies."""
     return near_duplicates(ranked, settings.similarity) if settings.near_duplicate < 1 else set()
 
 
@@ -78,19 +70,13 @@ def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranke
             names[name] += 1
             files.add((result.folder, result.stored.path))
         damped.append(evolve(result, score=result.score * factor))
-    return sorted(damped, key=_best_first)
-
-
-def _best_first(result: Ranked) -> float:
-    return -result.score
+    return sorted(damped, key=lambda result: -result.score)
 
 
 def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | None = None) -> set[int]:
-    """The places of those whose text is nearly the same as a better one's.
-
-    `similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one. What comes
-    after `enough` others is not looked at.
-    """
+    """Return the places of the results whose text nearly equals that of a better one. `similarity` is the
+    least Jaccard similarity, 0 to 1, of two duplicates' word pairs. Results after the first `enough` distinct
+    ones are not examined."""
     copies: set[int] = set()
     texts: set[str] = set()
     known: list[frozenset[tuple[str, str]]] = []
@@ -108,7 +94,7 @@ def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | N
 
 
 def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], similarity: float) -> bool:
-    # Sets whose sizes differ more cannot be that similar: most pairs are settled by this.
+    # Sets of too different sizes cannot be that similar; this settles most comparisons.
     smaller, larger = sorted((len(one), len(other)))
     if smaller < similarity * larger:
         return False
@@ -117,9 +103,7 @@ def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], s
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    """The pairs of adjacent words of a text; none of a text that is too short to be compared.
-
-    Pairs, since code of one project is made of the same words, but not in the same order.
-    """
+    """Return the pairs of adjacent words of a text; none for a text that is too short to compare. Pairs,
+    because code of one project has the same words, but in another order."""
     words = _WORD.findall(text.lower())[:_COMPARED_WORDS]
     return frozenset(pairwise(words)) if len(words) >= _FEWEST_WORDS else frozenset()

@@ -1,4 +1,4 @@
-"""What single lines of a window show, for questions of some kinds: a default, an option that is read, a call, a message."""
+"""Recognise what single lines show for some kinds of questions: a default, an option, a call, a message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from rapidfuzz.distance import LCSseq
 _ASSIGNED = re.compile(
     r"""(?:\#\s*define\s+\w+\s+[(\-"'\w]
         | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]++(?:\s*:(?!:)\s*[^=\n]{1,60})?\s*(?:=|(?<!:):(?!:)|=>|:=)\s*
-          (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",
+          (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",  # noqa: E501
     re.VERBOSE,
 )
-"""A name that gets a literal value: a constant, a default argument, a field."""
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?")
 _READS_OPTION = re.compile(
     r"""getenv|environ\b|process\.env|env::var|ENV\[|System\.getProperty|LookupEnv|import\.meta\.env|\benv\(
@@ -27,45 +26,40 @@ _TEST_HEAD = re.compile(
     re.VERBOSE,
 )
 _MOST_CHARACTERS = 200
-"""Of a line, from its first word on. What stands further to the right, as in minified code, is not looked at: the patterns may
-take time with the square of a line's length."""
+"""Characters of a line that are read, from its first word. In longer lines, as in minified code, the patterns
+could take time with the square of the length."""
 _COMMENT = re.compile(
     r"\s*(?://|/\*|\*(?=[\s/*]|\Z)|--|\"{3}|#(?!\s*(?:define|undef|include|if|ifn?def|el(?:se|if)|endif|pragma|error)\b|!?\[))"
 )
-"""Not the preprocessor's lines, nor attributes."""
+"""Comments, but neither preprocessor lines nor attributes."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
-"""A string literal; or an escaped character outside of one, which begins none."""
+"""A string literal, or an escaped character outside of one, which does not begin a literal."""
 _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\([^)\n]{0,80}\)|#\{[^}]{0,80}\}|<\w+>|\\[nrt]|@\w+"
 )
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_LITERAL_WORDS = 3
 _FULL_MATCH_WORDS = 6
-"""Words of a message from which a match is as sure as it gets."""
 
 
 def assigns(line: str) -> bool:
-    """Whether the line gives a name a literal value."""
     return bool(_ASSIGNED.match(line.lstrip()[:_MOST_CHARACTERS]))
 
 
 def has_number(line: str) -> bool:
-    """Whether a number stands in the line."""
     return bool(_NUMBER.search(line))
 
 
 def reads_option(line: str) -> bool:
-    """Whether the line reads or declares an option, or names an environment variable."""
     return bool(_READS_OPTION.search(line) or _VARIABLE.search(line))
 
 
 def begins_test(line: str) -> bool:
-    """Whether a test, or a group of tests, begins with the line."""
     return bool(_TEST_HEAD.match(line))
 
 
 def uses(names: Sequence[str]) -> re.Pattern[str] | None:
-    """What matches a line in which one of `names` is called or read."""
+    """Return a pattern of lines that call or read one of `names`; None without names."""
     if not names:
         return None
     either = "|".join(map(re.escape, names))
@@ -83,31 +77,26 @@ _DEFINES = re.compile(
 
 
 def defines_or_imports(line: str) -> bool:
-    """Whether the line defines something, imports it or is a comment: no use of it."""
     beginning = line.lstrip()[:_MOST_CHARACTERS]
     return bool(_DEFINES.match(beginning) or _IMPORTS.match(beginning))
 
 
 def imports(line: str) -> bool:
-    """Whether the line imports something, or hands on what another file defines."""
     return bool(_IMPORTS.match(line))
 
 
 def is_comment(line: str) -> bool:
-    """Whether the line is a comment, or begins a docstring."""
+    """Return whether the line is a comment, or begins a docstring."""
     return bool(_COMMENT.match(line))
 
 
 def words_of_message(text: str) -> list[str]:
-    """The words of a message, in order and in lower case."""
     return _WORD.findall(text.lower())
 
 
 def message_match(message: Sequence[str], text: str) -> float:
-    """How well a string literal of `text`, or several joined ones, made the message: 0 to 1.
-
-    Placeholders (`%s`, `{name}`, `${…}`) stand for any words, so that only a literal's own words count.
-    """
+    """Return how well a string literal of `text`, or all of them joined, matches the message: 0 to 1.
+    Placeholders (`%s`, `{name}`, `${…}`) match any words, so only the literal's own words count."""
     literals = [_own_words("".join(filter(None, match.groups()))) for match in _STRING.finditer(text)]
     joined = [word for literal in literals for word in literal]
     best = max((_match(message, literal) for literal in literals), default=0.0)
@@ -115,7 +104,7 @@ def message_match(message: Sequence[str], text: str) -> float:
 
 
 def prose_match(message: Sequence[str], text: str) -> float:
-    """How much of the message a text cites, 0 to 1."""
+    """Return how much of the message a text cites, 0 to 1."""
     words = words_of_message(text)
     return LCSseq.similarity(message, words) / len(message) if message else 0.0
 

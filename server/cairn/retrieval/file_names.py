@@ -1,4 +1,4 @@
-"""The words of a file's path, as ranking compares them with a question."""
+"""Read words, versions and languages from file paths, for ranking to compare with a query."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _RELEASE_NOTES = re.compile(
     r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
 )
 _VERSION = re.compile(r"v(\d+)")
-_KEPT_NAMES, _KEPT_FOLDERS = 10_000, 5_000
-"""Paths of which the words are kept: a question looks at a few hundred files, and those that follow it at most of them again."""
+_CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
+"""Cached paths. A query compares a few hundred files, and later queries mostly the same ones."""
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def name_stems(path: str) -> tuple[str, ...]:
-    """The stems of the words of a file's name, or of its folder's where the name says nothing."""
+    """Return the stems of the words of a file's name, or of its folder's where the name says nothing."""
     return stems(_name(path))
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def joined_name(path: str) -> str:
-    """The file's name as one lower-case word: `thread-pool.c` → threadpool."""
+    """Return the file's name as one lower-case word: `thread-pool.c` → threadpool."""
     return _SEPARATORS.sub("", _name(path).lower())
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def folder_stems(path: str) -> frozenset[str]:
-    """The stems of the words of all folders of a path, and each folder's name as one word."""
+    """Return the stems of the words of all folders of a path, and of each folder's name as one word."""
     return _stems_of_folders(path.rpartition("/")[0])
 
 
-@lru_cache(maxsize=_KEPT_FOLDERS)
+@lru_cache(maxsize=_CACHED_FOLDERS)
 def _stems_of_folders(path: str) -> frozenset[str]:
     return frozenset(
         word
@@ -53,42 +53,40 @@ def _stems_of_folders(path: str) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def versions(path: str) -> tuple[tuple[str, int], ...]:
-    """Folders that name a version: what lies above each of them, and its number."""
+    """Return the path above each folder that names a version, and the version."""
     return _versions_of_folders(path.rpartition("/")[0])
 
 
-@lru_cache(maxsize=_KEPT_FOLDERS)
+@lru_cache(maxsize=_CACHED_FOLDERS)
 def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
     return tuple((above, int(number)) for above, number in _folders_like(_VERSION, path))
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
-    """Folders that name a natural language: what lies above each of them, and its code."""
+    """Return the path above each folder that names a natural language, and its code."""
     return _languages_of_folders(path.rpartition("/")[0])
 
 
-@lru_cache(maxsize=_KEPT_FOLDERS)
+@lru_cache(maxsize=_CACHED_FOLDERS)
 def _languages_of_folders(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(_folders_like(_LANGUAGE, path))
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def is_translated_readme(path: str) -> bool:
-    """Whether the file is a README in another language than English, by its name: `README_KO.md`, `README.zh-CN.md`."""
+    """Return whether the file is a README not in English: `README_KO.md`, `README.zh-CN.md`."""
     return bool(_TRANSLATED_README.fullmatch(path.rpartition("/")[2].lower()))
 
 
-@lru_cache(maxsize=_KEPT_NAMES)
+@lru_cache(maxsize=_CACHED_NAMES)
 def is_release_notes(path: str) -> bool:
-    """Whether the file tells what changed with each release, by its name or its folder's."""
     return bool(_RELEASE_NOTES.search(path.lower()))
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:
-    """What lies above each folder of the path whose name is like the pattern, and the pattern's group."""
     folders = path.split("/")
     for place, folder in enumerate(folders):
         if match := pattern.fullmatch(folder.lower()):

@@ -1,8 +1,8 @@
-"""Whether documents answer a question, or code: the one rule for READMEs and all other documents (docs/ranking.md).
+"""Decide whether documents or code answer a question: the one rule for READMEs and all other documents.
 
-Code and documents that use the same words compete for every place. Left alone, documents crowd code out, and held back
-always, "how do I install it" is answered by a source file. So documents are held back unless the wording asks for them,
-and a README is put first where a project as a whole is asked about.
+Documents with the same words crowd code out if left alone; if always demoted, "how do I install it" is
+answered by a source file. So documents are demoted unless the wording asks for them, and a README comes first
+where the question is about a whole project (docs/ranking.md).
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from cairn.text.words import stem
 
 
 class Readme(enum.Enum):
-    """What becomes of a README among the evidence."""
+    """The treatment of a README among the evidence."""
 
     FIRST = "first"
-    """It stands before all others."""
     RAISED = "raised"
-    """Its score is raised, and it takes the place that it has by that."""
     AS_IT_IS = "as it is"
 
 
 class Documents(enum.Enum):
-    """What becomes of documents beside code."""
+    """The treatment of documents beside code."""
 
     WELCOME = "welcome"
     EQUAL = "equal"
-    HELD_BACK = "held back"
+    PENALISED = "penalised"
 
 
 _OVERVIEW_TERMS = 1
-"""Terms of an explanation about one thing as a whole: "explain flask". "How does digest authentication work" is about a part."""
+"""Terms of an explanation of a whole: "explain flask", unlike "how does digest authentication work"."""
 _MOST_TERMS = 2
-"""…and of "what is …", which may also ask for a difference or a purpose."""
+"""The same for "what is …", which may also ask for a difference or a purpose."""
 _ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)
 _EXPLICIT_LOCATION = re.compile(r"^(?:where|which|find|locate)", re.IGNORECASE)
 _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
@@ -47,14 +45,12 @@ _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
 _ABOUT_DOCUMENTS = frozenset(
     stem(word)
     for word in (
-        "documentation docs guide readme tutorial changelog changes release install installation contributing license"
+        "documentation docs guide readme tutorial changelog changes release install installation contributing license"  # noqa: E501
     ).split()
 )
-"""Stems of words that ask for documents by name."""
 
 
 def readme_of(query: Query) -> Readme:
-    """What the question wants of READMEs, by its type and wording."""
     explains = query.type is QueryType.EXPLANATION
     asks_what = _ASKS_WHAT.match(query.wording) is not None
     is_whole = asks_for_overview(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
@@ -68,10 +64,8 @@ def readme_of(query: Query) -> Readme:
 
 
 def documents_of(query: Query) -> Documents:
-    """What the question wants of documents beside code.
-
-    A question for evidence wants passages to quote, which documents give as well as code; a search wants places to go to.
-    """
+    """Return how the query wants documents treated beside code. Evidence consists of passages to quote, which
+    documents have as well as code; a search wants places to open."""
     if asks_for_overview(query.wording) or _FOR_USERS.search(query.wording.strip()):
         return Documents.WELCOME
     is_evidence = (
@@ -79,7 +73,7 @@ def documents_of(query: Query) -> Documents:
     )
     if is_evidence or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
         return Documents.EQUAL
-    return Documents.HELD_BACK
+    return Documents.PENALISED
 
 
 _OVERVIEW = re.compile(
@@ -88,7 +82,7 @@ _OVERVIEW = re.compile(
         \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""What a project is, and how to begin with it: what a README tells."""
+"""Questions for what a project is and how to begin with it, which a README answers."""
 
 _FOR_USERS = re.compile(
     r"""^how\ (?:do|can|should|would|could)\ (?:i|we|you|one)\b | ^how\ to\b | ^when\ (?:to|should)\b |
@@ -97,11 +91,10 @@ _FOR_USERS = re.compile(
         \btutorials?\b | \bchange\ ?logs?\b | \brelease\ notes?\b | \bwhat'?s\ new\b | \bfaq\b | \breadme\b | \bguides?\b |
         \bupgrading\b | \bupgrade\ (?:from|to)\b | \bmigrat(?:e|es|ing|ion)\ (?:from|to)\b | \bbreaking\ changes?\b |
         \b(?:backwards?|not)[- ](?:in)?compatible\b | \bdeprecated\b | \bwhat\ (?:happened|changed)\b |
-        \bin\ (?:version\ )?v?\d+\.\d+ | \bcontribut(?:e|ing)\b | \breport(?:ing)?\ (?:a\ )?bugs?\b | \bpull\ requests?\b""",
+        \bin\ (?:version\ )?v?\d+\.\d+ | \bcontribut(?:e|ing)\b | \breport(?:ing)?\ (?:a\ )?bugs?\b | \bpull\ requests?\b""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 def asks_for_overview(text: str) -> bool:
-    """Whether the question is what a project is, or how to begin with it."""
     return bool(_OVERVIEW.search(text.strip()))

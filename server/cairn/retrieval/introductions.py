@@ -1,4 +1,4 @@
-"""What introduces the subject of a question that asks what something is: the beginning of its README, and a sentence that says so."""
+"""Recognise questions for an overview, and the text that introduces their subject."""
 
 from __future__ import annotations
 
@@ -13,43 +13,42 @@ from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.question_kinds import question_kinds
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
-_KIND_OF_TEXT = r"(?:(?:short|brief|quick|general|high[- ]level|one[- ]line)\ )?(?:overview|summary|introduction|description)"
+_KIND_OF_TEXT = r"(?:(?:short|brief|quick|general|high[- ]level|one[- ]line)\ )?(?:overview|summary|introduction|description)"  # noqa: E501
 _ASKS = rf"""\s*(?:(?:can|could|would)\ you\ |please\ )*
     (?:what(?:['’]s|\ is|\ are)\ (?:the\ )?purpose\ of | what(?:['’]s|\ is|\ are|\ does|\ do) | who(?:['’]s|\ is|\ are) | explain | describe | define
     | introduce | summari[sz]e | tell\ (?:me|us)\ about
-    | (?:give|show|write)\ (?:me\ |us\ )?(?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to|for) | (?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to))\s+"""
+    | (?:give|show|write)\ (?:me\ |us\ )?(?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to|for) | (?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to))\s+"""  # noqa: E501
 _THIS_PROJECT = r"""(?:(?:this|our|my|the\ (?:whole|entire))\ (?:whole\ |entire\ )?
     (?:project|repo(?:sitory)?|code\ ?base|workspace|library|package|framework|tool|app(?:lication)?|program|software)
-    | the\ (?:project|repo(?:sitory)?|code\ ?base))\b"""
+    | the\ (?:project|repo(?:sitory)?|code\ ?base))\b"""  # noqa: E501
 _OVERVIEW = re.compile(
-    rf"{_ASKS}(?:an?\ |the\ )?(?P<subject>[\w.+\#@/`-]+(?:\ [\w.+\#@/`-]+){{0,2}}?)(?:\ (?:do|all\ about|about|(?:used\ |good\ )?for|mean))?[\s?.!]*\Z",
+    rf"{_ASKS}(?:an?\ |the\ )?(?P<subject>[\w.+\#@/`-]+(?:\ [\w.+\#@/`-]+){{0,2}}?)(?:\ (?:do|all\ about|about|(?:used\ |good\ )?for|mean))?[\s?.!]*\Z",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 _OF_THIS_PROJECT = re.compile(
     rf"(?P<asks>(?:{_ASKS})?)(?P<project>{_THIS_PROJECT})", re.VERBOSE | re.IGNORECASE
 )
-_NO_LETTERS = re.compile(r"[\W_]+")
+_NON_LETTERS = re.compile(r"[\W_]+")
 _EXTENSION = re.compile(r"\.(?:js|ts|py|rs|go|rb|net)\Z", re.IGNORECASE)
 _FOLDERS_OF_DOCUMENTS = frozenset({"doc", "docs", "documentation", "source", "src", "en"})
-_WHOLE = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
-_DOES = 0.4
+_WHOLE_PROJECT = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
+_SAYS_WHAT_IT_DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
 TOP_LINES, OPENING_LINES = 20, 60
-"""Lines of a README: the first few say what the project is. After the second number it tells how to install it, or whom to thank."""
+"""Lines of a README: the first 20 say what the project is; after 60 it covers installation or credits."""
 DESCRIPTION = re.compile(
     r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
         | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$
         | <description>(.*?)</description>''',
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-"""What a manifest says its package is."""
-_FURNITURE = re.compile(
-    r"\b(?:contribut\w+|pull requests?|maintainers?|security (?:policy|issues?)|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"
-    r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"
+_UPKEEP = re.compile(
+    r"\b(?:contribut\w+|pull requests?|maintainers?|security (?:policy|issues?)|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"  # noqa: E501
+    r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"  # noqa: E501
     r"|enterprise|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+|reporting \w+)\b",
     re.IGNORECASE,
 )
-_FURNITURE_FILE = re.compile(
+_UPKEEP_FILE = re.compile(
     r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links|third[-_]party[\w-]*"
     r"|releas(?:e|ing)|(?:upgrad|migrat)(?:e|ing|ion)[\w-]*|todo)(?:\.\w+)*\Z"
 )
@@ -58,93 +57,86 @@ _OWNERSHIP = re.compile(r"\b(?:trademarks?|copyright(?:ed)?|licen[cs]ed|sponsor\
 
 @lru_cache(maxsize=256)
 def subject_of(text: str) -> str:
-    """What an overview is asked of, as it is written ("what is X", "explain X"); "" where more, or something else, is asked.
-
-    `text` is the wording in English.
-    """
+    """Return the subject that the question wants an overview of ("what is X", "explain X"), as written, or
+    "". `text` is the wording in English."""
     found = _OVERVIEW.fullmatch(text)
     return "" if found is None or question_kinds(text) else found["subject"].rstrip(".")
 
 
 def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
-    """`text` with the name instead of "this project" or "the repository", where it begins with it or asks for an overview of it."""
+    """Return `text` with a leading "this project", or one in an overview question, replaced by its name."""
     found = _OF_THIS_PROJECT.match(text) if vocabulary else None
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
     return f"{found['asks']}{project}{text[found.end() :]}"
 
 
-def key_of_name(name: str) -> str:
-    """What spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
-    return _NO_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
+def name_key(name: str) -> str:
+    """Return what spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
+    return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
 
 def project_of(collection: str) -> str:
-    """The name of the project that a collection is of, without what a manifest of several packages adds."""
-    return _WHOLE.sub("", collection.rpartition("-")[0])
+    """Return the name of the project that a collection belongs to, without suffixes like `-monorepo`."""
+    return _WHOLE_PROJECT.sub("", collection.rpartition("-")[0])
 
 
 def introduces(path: str) -> bool:
-    """Whether a file of this name is one that introduces what is around it."""
     name = path.rpartition("/")[2]
     return name in MANIFESTS or name.lower().partition(".")[0] in _INTRODUCING
 
 
-def is_furniture(headings: Sequence[str], path: str = "") -> bool:
-    """Whether what stands under the headings, or in such a file, is about a project's life rather than about what it makes."""
-    is_file = is_release_notes(path) or _FURNITURE_FILE.search(path.lower()) is not None
-    return is_file or any(map(_FURNITURE.search, headings))
+def is_project_upkeep(headings: Sequence[str], path: str = "") -> bool:
+    """Return whether the text is about a project's upkeep (contributing, licence), not its product."""
+    is_file = is_release_notes(path) or _UPKEEP_FILE.search(path.lower()) is not None
+    return is_file or any(map(_UPKEEP.search, headings))
 
 
-def tells_who_owns(text: str) -> bool:
-    """Whether a sentence is about to whom something belongs, or who pays for it, rather than about what it is."""
+def is_about_ownership(text: str) -> bool:
     return bool(_OWNERSHIP.search(text))
 
 
 @frozen
-class Introduced:
+class OverviewSubject:
     """The subject of a question that asks what it is."""
 
     key: str
-    """What spellings of its name share."""
-    _says: re.Pattern[str]
-    """Begins a sentence that says something of the subject: in a group of its own, what it is."""
-    _named: re.Pattern[str]
+    _definition: re.Pattern[str]
+    """Matches the beginning of a sentence about the subject; its group `is` matches a definition."""
+    _name: re.Pattern[str]
 
     @classmethod
-    def by(cls, wording: str) -> Introduced | None:
-        """What the question asks for an overview of; None where it asks something else."""
+    def by(cls, wording: str) -> OverviewSubject | None:
+        """Return the subject that the question wants an overview of; None if it asks for something else."""
         subject = subject_of(wording).strip("`")
-        key = key_of_name(subject)
+        key = name_key(subject)
         return cls(key, *_patterns(subject)) if key else None
 
-    def said_in(self, text: str) -> float:
-        """1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
-        return max((1.0 if found["is"] else _DOES for found in self._says.finditer(text)), default=0.0)
+    def definition_score(self, text: str) -> float:
+        """Return 1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
+        return max(
+            (1.0 if found["is"] else _SAYS_WHAT_IT_DOES for found in self._definition.finditer(text)),
+            default=0.0,
+        )
 
     def names(self, text: str) -> bool:
-        """Whether the text has the subject as a word of its own, not as part of a longer name (`express-session`, `express.Router`)."""
-        return bool(self._named.search(text))
+        """Return whether the text has the subject as a word of its own, unlike `express.Router`."""
+        return bool(self._name.search(text))
 
     def describes(self, path: str, collection: str, text: str) -> bool:
-        """Whether the text is of the subject's manifest, and has its description."""
-        is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
+        is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == name_key(project_of(collection))
         return is_manifest and bool(DESCRIPTION.search(text))
 
     def owns(self, path: str, collection: str, line: int) -> bool:
-        """Whether what stands there, at the 0-based `line`, is said of the subject by one of its own documents.
-
-        These are at its top or among its documentation. What does not introduce it does so at its beginning only: further
-        down a page on one matter is about that.
-        """
+        """Return whether the place, at a 0-based `line`, is in one of the subject's own documents. These are
+        at the top of the folder or in its documentation. A document that is not an introduction counts only
+        in its first lines: further down, a page is about its own topic."""
         folders = path.lower().split("/")[:-1]
-        is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == key_of_name(
-            project_of(collection)
-        )
+        is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == name_key(project_of(collection))
         return is_there and file_kind(path) is FileKind.DOCS and (introduces(path) or line < TOP_LINES)
 
     def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
-        """Whether what stands there, at the 0-based `line`, is of the beginning of a document that introduces the subject."""
+        """Return whether the 0-based `line` is in the beginning of a document that introduces the subject."""
         if line >= OPENING_LINES or not introduces(path) or file_kind(path) is not FileKind.DOCS:
             return False
         *folders, _ = path.lower().split("/")
@@ -152,12 +144,12 @@ class Introduced:
         names = [headings[0], *folders[-1:]]
         if _FOLDERS_OF_DOCUMENTS.issuperset(folders):
             names.append(project_of(collection))
-        return self.key in map(key_of_name, names) and not is_furniture(headings)
+        return self.key in map(name_key, names) and not is_project_upkeep(headings)
 
 
 @lru_cache(maxsize=64)
 def _patterns(subject: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What begins a sentence about the subject, and what names it, in the singular or plural."""
+    """Return the patterns of a sentence about the subject, and of its name, singular or plural."""
     words = r"[\s_-]*".join(map(re.escape, re.findall(r"[\w.+#@/]+", subject.removesuffix("s")))) + "s?"
     says = re.compile(
         rf"""(?:^|(?<=[.!?]\s))[^\w\n]*(?:(?:the|an?|package|module)\s+[*_`"'\[(]*)?{words}(?![\w-])[`*_"'\])]*

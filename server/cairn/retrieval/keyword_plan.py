@@ -1,8 +1,9 @@
-"""The FTS5 expression by which a question is asked of paths and of subjects of commits, planned so that it is answered in time.
+"""Plan FTS5 queries over paths and commit subjects so that they finish in time.
 
-FTS5 scores every row that any word occurs in: eight common words in 100,000 rows took 70 to 250 ms. So rare words come
-first: as many as together match no more rows than the budget. Of what is left, rows count that hold the two rarest words
-both, unless those are more than the budget, too; more common ones tell next to nothing beside those, and are left out.
+FTS5 scores every row with any of the words: eight common words in 100,000 rows took 70 to 250 ms. So the plan
+takes the rarest words that together match no more rows than the budget, then rows with the two rarest of the
+other words both, if these are within the budget too. It drops more common words, which say almost nothing
+beside those.
 """
 
 from __future__ import annotations
@@ -17,23 +18,20 @@ from cairn.index.text.match import quoted_word
 from cairn.retrieval.query import Query
 
 _K1 = 1.2
-"""The k1 of FTS5's bm25."""
 _LOWEST_IDF = 1e-6
-"""What FTS5's bm25 counts a word that most rows hold."""
+"""The idf that FTS5's bm25 gives to a word in most rows."""
 
 
 Count = Callable[[Sequence[str]], KeywordCounts]
-"""From FTS5 expressions to the number of rows that match each, up to just above the budget, and of all rows."""
+"""Returns for FTS5 expressions the rows that match each, counted to just above the budget, and all rows."""
 
 
 @frozen
 class KeywordPlan:
-    """How a question is asked of one keyword table."""
-
     match: str
-    """The FTS5 expression; "" where there is nothing to find."""
+    """The FTS5 expression; "" if there is nothing to find."""
     possible: float
-    """What BM25 gives a row in which every word of the question stands any number of times, a bound that is not met."""
+    """An upper bound of the BM25 score of a row with every word of the query."""
 
 
 @frozen
@@ -43,11 +41,9 @@ class _Term:
 
 
 def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = True) -> KeywordPlan:
-    """A plan for `query` that matches hardly more rows than `budget`.
-
-    `absent` is whether words that do not occur are asked for all the same, as unsaved documents may hold them. Most spellings of a
-    question occur nowhere, and each takes FTS5 some time in every row.
-    """
+    """Return a plan for `query` that matches hardly more rows than `budget`. `absent` keeps words that occur
+    nowhere, since unsaved documents may contain them. Most spellings of a query occur nowhere, and each costs
+    FTS5 time for every row."""
     words = [[quoted_word(word) for word in group] for group in query.groups]
     known = {word for group in words for word in group}
     others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]
@@ -61,7 +57,7 @@ def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = Tru
     is_found = any(term.rows for term in needed)
     if len(left) > 1:
         both = f"({left[0].expression} AND {left[1].expression})"
-        # "test" and "1" meet in 24,000 of 107,000 chunks, and tell nothing beside the rest of a name.
+        # "test" and "1" together are in 24,000 of 107,000 chunks, and say nothing beside the rest of a name.
         if not is_found or count([both]).matching.get(both, 0) <= budget:
             parts.append(both)
     elif left and not is_found:
@@ -76,7 +72,6 @@ def _odds(rows: int, holding: int) -> float:
 
 
 def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
-    """The rarest ones, one at least."""
     needed: list[_Term] = []
     rows = 0
     for term in terms:
@@ -89,7 +84,7 @@ def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
 
 def _any(words: Iterable[str], counts: Mapping[str, int], absent: bool) -> _Term:
     every = list(dict.fromkeys(words))
-    asked = [word for word in every if absent or counts.get(word, 0)]
-    # One that is left of several keeps its brackets: beside the same word elsewhere in the question it counts once more.
-    expression = every[0] if len(every) == 1 else f"({' OR '.join(asked)})"
+    present = [word for word in every if absent or counts.get(word, 0)]
+    # The last word of a group keeps its brackets, so that the same word elsewhere counts separately.
+    expression = every[0] if len(every) == 1 else f"({' OR '.join(present)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))

@@ -1,4 +1,4 @@
-"""Which terms of a question a text holds: in any inflection, inside identifiers, or by an alternative."""
+"""Find the terms of a query in a text: in any inflection, inside identifiers, or as an alternative."""
 
 from __future__ import annotations
 
@@ -13,40 +13,36 @@ from cairn.text.words import stem, stems
 _WORD = re.compile(r"\w+")
 _SHORT_STEM = 3
 """Letters of a stem of which words need only share the first two; of a longer one, all but the last."""
-_MAX_KEPT = 200
-"""Texts: a result is looked at for the terms that it is shown with, and for the verdict."""
+_CACHED_TEXTS = 200
+"""Cached texts: each result is matched for its shown terms and for the verdict."""
 
 
 @frozen(eq=False)
 class TermMatcher:
-    """The terms of a question, each with its alternatives (`Query.groups`), ready to be looked for. There is one for each question
-    (`matcher`), so what it found in a text is remembered for the object, without a look at its terms.
-
-    A text's words are stemmed only where they have the beginning of a term's stem in them: for ten results this
-    takes 0.5 ms.
-    """
+    """The terms of a query with their alternatives (`Query.groups`), prepared for matching. `matcher` returns
+    the same object for the same query, so results are cached by object. Words of a text are stemmed only if
+    they contain the beginning of a term's stem: for ten results this takes 0.5 ms."""
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
-    """For each term its alternatives, each as the stems of its words."""
+    """The alternatives of each term, each as the stems of its words."""
     _beginnings: tuple[str, ...] = field(init=False, repr=False)
-    """What every word begins with, in lower case, or a part of it, that has one of the stems."""
+    """Lower-case text that every word with one of the stems contains."""
 
     @_beginnings.default
-    def _of_all_stems(self) -> tuple[str, ...]:
+    def _sorted_beginnings(self) -> tuple[str, ...]:
         wanted = {part for alternatives in self.terms for words in alternatives for part in words}
         return tuple(sorted(map(_beginning, wanted)))
 
-    def held(self, text: str) -> frozenset[int]:
-        """The places of the terms that the text holds; a phrase must stand in it word by word."""
-        return _held(self, text)
+    def terms_in(self, text: str) -> frozenset[int]:
+        """Return the places of the terms in the text; a phrase must occur word by word."""
+        return _matches(self, text)
 
     def is_phrase_of(self, text: str) -> bool:
-        """Whether the terms, or an alternative of each, stand in `text` next to each other and in order."""
+        """Return whether the terms, or an alternative of each, are adjacent and in order in `text`."""
         spoken = tuple(_sequence(text))
         return any(self._starts(spoken[place:]) for place in range(len(spoken)))
 
     def words_beside(self, text: str) -> int:
-        """Number of different words of `text` that belong to no term."""
         wanted = {part for alternatives in self.terms for words in alternatives for part in words}
         return len({part for part in _sequence(text) if part not in wanted})
 
@@ -59,8 +55,8 @@ class TermMatcher:
         )
 
 
-@lru_cache(maxsize=_MAX_KEPT)
-def _held(wanted: TermMatcher, text: str) -> frozenset[int]:
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _matches(wanted: TermMatcher, text: str) -> frozenset[int]:
     lowered = text.lower()
     beginnings = [each for each in wanted._beginnings if each in lowered]
     if not beginnings:
@@ -85,31 +81,28 @@ def _held(wanted: TermMatcher, text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=64)
 def matcher(groups: tuple[tuple[str, ...], ...]) -> TermMatcher:
-    """The matcher of `Query.groups`."""
     return TermMatcher(
         tuple(tuple(dict.fromkeys(each for text in group for each in _spellings(text))) for group in groups)
     )
 
 
 def _spellings(text: str) -> Iterator[tuple[str, ...]]:
-    """The stems of a word or phrase; of a word like `oauth2` also its own, whole."""
     yield tuple(_sequence(text))
     if _WORD.fullmatch(text):
         yield (stem(text.lower()),)
 
 
 def _beginning(part: str) -> str:
-    """What all inflections begin with: a stem's last letter may be another one (category, categori)."""
+    """Return the part that all inflections share: a stem's last letter may differ (category, categori)."""
     return part[:-1] if len(part) > _SHORT_STEM else part[:2]
 
 
 def _sequence(text: str) -> Iterator[str]:
-    """The stems of a text's words in order, those inside identifiers one by one."""
+    """Yield the stems of a text's words in order, each word of an identifier separately."""
     for word in _WORD.findall(text):
         yield from stems(word)
 
 
 @lru_cache(maxsize=30_000)
 def _parts(word: str) -> tuple[str, ...]:
-    """The stems of a word: of its parts, and whole."""
     return (*stems(word), stem(word.lower()))

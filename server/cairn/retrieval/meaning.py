@@ -1,8 +1,6 @@
-"""How questions and chunks are compared by meaning: with the static vectors that every index has, or, where a larger model
-is installed, with its vectors once they are made.
-
-Vectors of the two are never compared with each other, so each question uses one kind for all chunks.
-"""
+"""Compare queries and chunks by vectors: static ones, which every index has, or those of an installed larger
+model. Vectors of the two kinds are never compared with each other, so each query uses one kind for all
+chunks."""
 
 from __future__ import annotations
 
@@ -22,24 +20,22 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 
 _FEW = 0.05
-"""Share of chunks that may lack the model's vector before static ones, which all have, rank better: the two rank alike
-where nothing is missing (docs/ranking.md)."""
+"""The share of chunks that may lack the model's vector before static vectors rank better; where none is
+missing, both rank alike (docs/ranking.md)."""
 
 
 @frozen
 class ModelMeaning:
-    """Compares by the model's vectors."""
-
     embedder: Embedder
     static: StaticTable | None = None
-    """Finds chunks, which are then compared by the model's vectors."""
+    """Finds the chunks that the model's vectors are compared with."""
 
     @property
     def dimension(self) -> int:
         return self.embedder.model.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
-        """A vector for each query. One call of the model embeds all."""
+        """Return a vector for each query, with one call of the model for all."""
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
@@ -48,8 +44,6 @@ class ModelMeaning:
 
 @frozen
 class StaticMeaning:
-    """Compares by static vectors."""
-
     table: StaticTable
 
     @property
@@ -57,20 +51,19 @@ class StaticMeaning:
         return self.table.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[StaticVector]:
-        """A vector for each query."""
         return [StaticVector(row) for row in self.table.embed_queries_int8(queries)]
 
 
 @frozen
 class ModelVector:
-    """float32[dimension] of the model with the id `model`."""
+    """The float32[dimension] vector of a query by the model with the id `model`."""
 
     vector: NDArray[np.float32]
     model: str
     static: StaticVector | None = None
-    """The same question, where static vectors find what the model's are compared with: a sixth of the bytes, and
-    none of texts that are gone, which could take all places. NDCG@10 was 0.879 so with
-    an earlier table, and 0.881 comparing all."""
+    """The static vector that finds the chunks to compare: it reads a sixth of the bytes, and vectors of
+    deleted texts cannot take all places. NDCG@10 was 0.879 with an earlier table, and 0.881 comparing all
+    chunks."""
 
     def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         if self.static is None:
@@ -85,7 +78,7 @@ class ModelVector:
 
 @frozen
 class StaticVector:
-    """int8[dimension] of the static table."""
+    """The int8[dimension] vector of a query by the static table."""
 
     vector: NDArray[np.int8]
 
@@ -97,40 +90,34 @@ class StaticVector:
 
 
 Meaning = ModelMeaning | StaticMeaning
-"""Turns questions into vectors of one kind."""
 QueryVector = ModelVector | StaticVector
-"""A question as a vector of one kind."""
 
 
 def table_of(meaning: Meaning | None) -> StaticTable | None:
-    """The static table, which also compares lines that have no vector in the index; None where there is none."""
+    """Return the static table, which also compares single lines; None where there is none."""
     if isinstance(meaning, ModelMeaning):
         return meaning.static
     return meaning.table if meaning else None
 
 
-def finder(asked: QueryVector) -> tuple[QueryVector, str]:
-    """What finds the nearest chunks to `asked`, and the name of the leg that this is.
-
-    Static vectors find without comparing: the model's are compared with all that was found, whichever leg did.
-    """
-    if isinstance(asked, ModelVector) and asked.static is not None:
-        return asked.static, "static"
-    return asked, "similarity"
+def finder(vector: QueryVector) -> tuple[QueryVector, str]:
+    """Return the vector that finds the nearest chunks, and the name of this leg. Static vectors only find:
+    the model's vectors are compared with all found chunks, whichever leg found them."""
+    if isinstance(vector, ModelVector) and vector.static is not None:
+        return vector.static, "static"
+    return vector, "similarity"
 
 
 def similarities(
-    asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
+    query_vectors: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
 ) -> list[dict[int, float]]:
-    """For each question the cosine similarity of those of the chunks that have a vector.
-
-    The model's vectors are read once for all questions. The index is asked here, not by each vector: most of a search's
-    frames above SQLite are those of this path (`benchmarks/frames.py`).
-    """
-    static = [each.vector for each in asked if isinstance(each, StaticVector)]
+    """Return for each query the cosine similarity of the chunks that have a vector. The model's vectors are
+    read once for all queries. This calls the index directly instead of through each vector, because most
+    stack frames of a search above SQLite are on this path (`benchmarks/frames.py`)."""
+    static = [each.vector for each in query_vectors if isinstance(each, StaticVector)]
     if static:
         return list(map(partial(index.static_similarities, ids), static))
-    rows = [each for each in asked if isinstance(each, ModelVector)]
+    rows = [each for each in query_vectors if isinstance(each, ModelVector)]
     queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
     found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
     return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]
@@ -141,15 +128,15 @@ def choose_meaning(
     embedder: Callable[[], Embedder | None],
     static: Callable[[], StaticTable | None],
 ) -> Meaning | None:
-    """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses."""
+    """Return the best available comparison for these indexes, or None; load only what it uses."""
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
     table = static() if waiting_static < chunks else None
-    # Another version of Cairn may write one of them, with another table.
+    # Another version of Cairn may write one of the indexes, with another table.
     if table is not None and any(f.has_static and f.static_key != static_key(table.id) for f in facts):
         table, waiting_static = None, chunks
-    # While static vectors are being made, too, those that most chunks have find the most.
+    # While both kinds are being made, the kind that more chunks have finds more.
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:

@@ -1,4 +1,4 @@
-"""What a question names exactly rather than describes: quotes, paths, error codes, pieces of code."""
+"""Read the parts of a query that name something exactly: quotes, paths, error codes, pieces of code."""
 
 from __future__ import annotations
 
@@ -12,33 +12,28 @@ from cairn.text.languages import detect_language
 from cairn.text.words import LIGHT_WORDS, is_stopword
 
 MAX_MENTIONS = 8
-"""Of each kind: a paste names many things, and each costs a look-up."""
+"""Mentions of each kind: a pasted text has many, and each costs a look-up."""
 
 MAX_LITERAL_CHARS = 200
-"""A longer piece is seldom written on one line of a file."""
+"""A longer piece is seldom on one line of a file."""
 
 
 @frozen
 class Mentions:
-    """What was found, in the order of the text."""
-
     paths: tuple[str, ...] = ()
-    """Path fragments and globs with forward slashes, without `./` and line numbers."""
+    """Paths and globs with forward slashes, without `./` and line numbers."""
     quotes: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
-    """Error codes, as typed."""
     literals: tuple[str, ...] = ()
-    """What to look for letter by letter; empty for a question in plain words."""
+    """Texts to find letter by letter; empty for a question in plain words."""
     rest: str = ""
     """The text without line numbers."""
     is_code: bool = False
-    """Whether the whole text is a piece of code."""
     is_path: bool = False
     """Whether the whole text is the path of a file, or a glob."""
 
 
 def read_mentions(text: str) -> Mentions:
-    """Everything of the kinds above that `text` holds."""
     paths, rest = _read_paths(text)
     quotes = _first(_read_quotes(text))
     codes = _first(_read_codes(text))
@@ -59,7 +54,7 @@ def _first(found: Iterable[str]) -> tuple[str, ...]:
 
 _QUOTES = re.compile(
     r'"([^"]+)"|“([^”]+)”|`{1,3}([^`]+)`{1,3}'
-    # An apostrophe is no quote: one that opens follows no letter, one that closes precedes none.
+    # An apostrophe within a word is not a quote.
     r"|(?<!\w)'([^'\n]{2,80})'(?!\w)|‘([^’\n]{2,80})’(?!\w)"
 )
 
@@ -79,9 +74,9 @@ _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]{0,300}[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
 _MARKS = frozenset("./\\*")
-"""A path has one of them; most of what `_PATH` finds in a long text are words."""
+"""A path has one of these; most matches of `_PATH` in a long text are plain words."""
 _PLACE_CHARS = 20
-"""Characters before a path that may say that it is a place: the longest such word has ten, and spaces."""
+"""Characters read before a path for a word such as "in": the longest has ten letters, plus spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
 # Names of products, and endings that are more often a member's name than a file's.
 _PRODUCTS = re.compile(
@@ -94,7 +89,6 @@ _MEMBERS = frozenset(
 
 
 def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
-    """The path fragments, and the text without line numbers."""
     paths: list[str] = []
     rest, end = [], 0
     for match in _PATH.finditer(text):
@@ -112,7 +106,7 @@ def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def normalised_path(fragment: str) -> str:
-    """With forward slashes, and without `./`, a drive or a slash in front."""
+    """Return the path with forward slashes, without a leading `./`, drive or slash."""
     path = re.sub(r"^[A-Za-z]:", "", fragment).replace("\\", "/")
     return re.sub(r"^(?:\.{0,2}/|~/)+", "", path).rstrip("/")
 
@@ -130,7 +124,7 @@ def _is_path(fragment: str, has_line: bool, placed: object, after: str) -> bool:
         return False
     if named or "*" in fragment or fragment.startswith(("./", "../", "~/", "/")) or fragment[-1] in "/\\":
         return True
-    # "success/error" and "client/server/peer" are words; what stands after "in" and ends the sentence is a place.
+    # "success/error" and "client/server/peer" are words, but paths after "in" at the end of a sentence.
     return bool(placed) and not re.match(r"\s+\w", after)
 
 
@@ -143,10 +137,10 @@ def _has_file_name(name: str, certain: bool) -> bool:
     return bool(detect_language(name))
 
 
-_NO_ERRORS = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"
+_NOT_ERROR_CODES = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"  # noqa: E501
 _CODE = re.compile(
-    rf"\b(?:(?!(?:{_NO_ERRORS})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
-    r"|E_[A-Z][A-Z_]+|0x[0-9A-Fa-f]{6,16}|(?:HTTP(?:/\d(?:\.\d)?)?|status(?: code)?|SQLSTATE:?|errno|exit code)"
+    rf"\b(?:(?!(?:{_NOT_ERROR_CODES})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
+    r"|E_[A-Z][A-Z_]+|0x[0-9A-Fa-f]{6,16}|(?:HTTP(?:/\d(?:\.\d)?)?|status(?: code)?|SQLSTATE:?|errno|exit code)"  # noqa: E501
     r" \[?(?:[1-5]\d\d|\d[0-9A-Z]{4}|\d{1,3})\]?)\b",
 )
 _ERRNO = frozenset(errno.errorcode.values()) | {"ENOTFOUND", "EAI_AGAIN", "EAI_NONAME"}
@@ -160,13 +154,12 @@ def _read_codes(text: str) -> Iterator[str]:
 
 
 _MESSAGE = re.compile(
-    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*[ \t]\S.*)$",
+    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*[ \t]\S.*)$",  # noqa: E501
     re.MULTILINE,
 )
 
 
 def read_messages(text: str) -> list[str]:
-    """What pasted errors say: the program's own words."""
     return [match.group(1).strip().rstrip(".") for match in _MESSAGE.finditer(text)]
 
 
@@ -178,14 +171,14 @@ _OPERATOR = re.compile(
 _NOT_OPERATORS = re.compile(
     r"(?:c|g|clang|notepad)\+\+\W*|[ackmf]\#\W*|[-+*/&|=<>.,:;?!()\"'`#…–—]{1,2}\W*", re.IGNORECASE
 )
-_TELLING = frozenset(
+_CODE_TOKENS = frozenset(
     ("=>", "->", "?.", "??", "::", ":=", "<-", "==", "!=", "<=", ">=", "&&", "||", "++", "<<", ">>")
 )
 _CODE_SIGNS = re.compile(
     r"[;{}]\s*$|\{[^{}\n]*\}|\w\((?!e?s\))[^)\s]|\w\($|\s[:+*/|&-]?=\s|[=!]==?|\S->\S|\)\s*=>|=>\s*[({]|::\w+\(|&&|\|\||</\w|\#\[|^@\w+\(|\w\[\w*\]",
     re.MULTILINE,
 )
-# Words that keep a text from being code. Those that are keywords of a language ("in", "not", "with") do not.
+# Words of prose, which code does not have; keywords of a language ("in", "not", "with") are left out.
 _PROSE = re.compile(
     r"\b(?:how|what|where|why|which|the|does|a|an|of|to|are|that|should|can|you|when|how's"
     r"|explain|find|show)\b",
@@ -198,13 +191,12 @@ def _is_code(text: str) -> bool:
 
 
 def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
-    """The pieces of code within a sentence."""
     for quoted in known:
         text = text.replace(quoted, " ")
     tokens = text.split()
     for place, token in enumerate(tokens):
         if not re.search(r"\w", token):
-            if token.strip("`\"'") in _TELLING and not _between_words(tokens, place):
+            if token.strip("`\"'") in _CODE_TOKENS and not _between_words(tokens, place):
                 yield token.strip("`\"'")
             elif len(token) > 2 and _OPERATOR.search(token):
                 yield token
@@ -215,7 +207,6 @@ def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
 
 
 def _between_words(tokens: list[str], place: int) -> bool:
-    """Whether a sign stands between two words with a meaning: "client -> server" is prose."""
     around = [token.strip(".,;:?!").lower() for token in (*tokens[:place][-1:], *tokens[place + 1 :][:1])]
     words = [word for word in around if re.search(r"\w", word) and not is_stopword(word)]
     return len(words) == 2 and LIGHT_WORDS.isdisjoint(words)

@@ -1,8 +1,8 @@
-"""Which package of a workspace a question is about: by the name of its folder and by what its manifest says that it is.
+"""Find the package of a workspace that a query is about, by its folder's name and its manifest's description.
 
-A manifest's description is one sentence that somebody wrote to tell the package from others. Over 31 questions about two
-workspaces of 15 and 25 packages the right one came nearest in meaning for 17, among the first three for 23; by the folder's name
-alone for 11 and 17, with the README's first lines for 11 and 17.
+A description is one sentence that tells the package from others. For 31 questions about two workspaces of 15
+and 25 packages, it ranked the right one first for 17 and among three for 23; the folder's name alone, or with
+the README's first lines, did for 11 and 17.
 """
 
 from __future__ import annotations
@@ -23,37 +23,33 @@ from cairn.retrieval.query import Query
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _FEWEST = 7
-"""A workspace of fewer has a main one, which most questions are about."""
+"""A smaller workspace has a main package, which most queries are about."""
 _NOISE = 0.1
-"""Cosines that differ by less say nothing: with them, a question about ripgrep's core lost its facts to `crates/cli`."""
+"""Smaller differences of cosines say nothing: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000
-"""Packages of a folder that are compared: 8 ms."""
+"""Packages of a folder that are compared, which takes 8 ms."""
 _CHUNKS = 4
-"""Of a manifest: its description stands near the top."""
+"""Chunks read of a manifest: its description is near the top."""
 _TOKENS = 64
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 @frozen
 class Package:
-    """What an index knows of a package."""
-
     folder: str
     project: str
-    """What its collections are called, without their kinds."""
+    """The common name of its collections, without their kinds."""
     card: str
-    """Its folder and its description."""
 
 
 @frozen
 class Packages:
-    """How much a question is about each package of a folder, 0 to 1."""
+    """How much a query is about each package of a folder, 0 to 1."""
 
     by_folder: Mapping[str, float] = field(factory=dict)
     by_project: Mapping[str, float] = field(factory=dict)
 
     def around(self, path: str) -> float:
-        """That of the nearest package around the file at `path`; 0 where there is none."""
         folder = path
         while folder := folder.rpartition("/")[0]:
             if (relevance := self.by_folder.get(folder)) is not None:
@@ -61,18 +57,16 @@ class Packages:
         return 0.0
 
 
-def packages_asked_about(
+def package_relevance(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
-    """For each index its packages: how much nearer in meaning each is to the question than they usually are, by more than chance.
-
-    There is nothing to tell without the static `table`, or where there are fewer than seven packages.
-    """
-    known = [reader.remembered("packages", partial(_packages, reader.saved)) for reader in readers]
+    """Return for each index how much nearer than the median each package is to the query, beyond noise. The
+    result is empty without the static `table`, or if there are fewer than seven packages."""
+    known = [reader.cached("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]
-    asked = table.embed_queries([query.meant or query.text])[0]
-    cosines = [_vectors(tuple(each.card for each in some), table) @ asked for some in known]
+    vector = table.embed_queries([query.meant or query.text])[0]
+    cosines = [_vectors(tuple(each.card for each in some), table) @ vector for some in known]
     usual = np.median(np.concatenate(cosines))
     found = []
     for some, near in zip(known, cosines, strict=True):
@@ -84,7 +78,7 @@ def packages_asked_about(
 
 
 def _packages(reader: IndexReader) -> Sequence[Package]:
-    """The packages below the index's folder; those of tests and examples are none."""
+    """Return the packages below the index's folder, except those of tests and examples."""
     manifests = [path for (path,) in reader.select(_SELECT_MANIFESTS, (json.dumps(MANIFESTS),))]
     ids = [chunk for chunks in reader.chunk_ids(manifests).values() for chunk in chunks[:_CHUNKS]]
     stored = reader.chunks(ids)
@@ -106,9 +100,8 @@ def _packages(reader: IndexReader) -> Sequence[Package]:
 
 @lru_cache(maxsize=8)
 def _vectors(texts: Sequence[str], table: StaticTable) -> NDArray[np.float32]:
-    """float32[texts, dimension], of unit length."""
     return table.embed(texts, _TOKENS)
 
 
 _SELECT_MANIFESTS = """
-    SELECT f.path FROM json_each(?) name JOIN files f ON f.path GLOB '*/' || name.value ORDER BY name.key, f.path"""
+    SELECT f.path FROM json_each(?) name JOIN files f ON f.path GLOB '*/' || name.value ORDER BY name.key, f.path"""  # noqa: E501

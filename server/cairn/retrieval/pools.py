@@ -1,4 +1,4 @@
-"""What the legs of a question found in each index."""
+"""Pool the chunks and files that the search legs of a query find in one index."""
 
 from __future__ import annotations
 
@@ -14,40 +14,34 @@ from cairn.index.reader.records import Hit
 
 
 @frozen
-class HeldWord:
-    """A word of the question, and where it stands."""
-
+class QueryWord:
     stems: frozenset[str]
-    """Of the word and what counts as it."""
     idf: float
-    """Its inverse document frequency."""
-    held: Postings
+    postings: Postings
 
 
 @define
 class Pool:
-    """What was found in one index."""
+    """The results of all legs in one index."""
 
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
-    """For each leg, what it says of each chunk that it found."""
-    words: list[HeldWord] = field(factory=list)
-    """The question's words, but for those that stand nearly everywhere."""
+    """The scores of chunks, by leg and chunk id."""
+    words: list[QueryWord] = field(factory=list)
+    """The query's words, without those that occur almost everywhere."""
     keywords: FoundWords = field(factory=FoundWords)
-    """The same, with other spellings: what every chunk is worth by them, whichever leg found it."""
+    """The same words and other spellings, with the BM25 score of every chunk, whichever leg found it."""
     files: dict[str, None] = field(factory=dict)
-    """Paths of files that were found as wholes."""
+    """Paths of the files found as wholes; the values are unused."""
     named: Mapping[str, float] = field(factory=dict)
-    """Paths of files that the question names, with how surely each of them is meant, 1 at most."""
+    """How surely the query means each file that it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
-    """BM25 over the subjects of their commits, as a share of what is possible, by path."""
+    """BM25 over the subjects of each file's commits, as a share of the possible score, by path."""
 
     def add(self, leg: str, hits: Iterable[Hit]) -> None:
         self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
 
     def chunks(self) -> list[int]:
-        """All that was found, each once."""
         return list(dict.fromkeys(chain.from_iterable(self.found.values())))
 
     def legs_of(self, chunk: int) -> set[str]:
-        """The legs that found the chunk."""
         return {leg for leg, found in self.found.items() if chunk in found}

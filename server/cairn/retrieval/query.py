@@ -1,8 +1,5 @@
-"""From what was typed to what is searched for.
-
-Inflections need nothing here: the keyword index stems its text and the question alike, plurals included, so that a
-known term always matches itself.
-"""
+"""Understand a question: turn the typed text into a `Query` of terms, names, paths and literals. Terms are
+not inflected here: the keyword index stems its text and the query alike."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from cairn.retrieval.languages.translation import Translation, in_english, word_
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
 from cairn.retrieval.question_kinds import fragments_of, message_fragments
-from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.reports.report import Report, read_report
 from cairn.retrieval.traces import Trace, read_trace
+from cairn.retrieval.typing_errors import is_common, repairs
 from cairn.retrieval.wording import (
     alternatives,
     is_compound,
@@ -39,28 +36,28 @@ from cairn.text.unicode import well_formed
 from cairn.text.words import is_stopword, stem, stems
 
 MAX_QUERY_CHARS = 10_000
-"""Longer questions are cut here, and the answer says so: a paste must not hang a search."""
+"""Longer queries are cut here, and the answer says so: a pasted file must not hang a search."""
 
 MAX_TERMS = 32
-"""FTS5 scores every match of every term; a pasted page is searched by its first words."""
+"""FTS5 scores every match of every term, so a pasted page is searched by its first words."""
 
 _MAX_FRAGMENTS = 3
-"""Fragments of a report's messages; each takes a look at the whole index."""
+"""Message fragments of a report; each one scans the whole index."""
 
 _MAX_NAME_WORDS = 4
-"""Plain words that may together be a name: "add url rule". More are a sentence."""
+"""Plain words that may together be a name ("add url rule"); more are a sentence."""
 
 _ALPHA = 0.5
-"""Keywords and vectors at the weights of `signals`."""
+"""Keywords and vectors both count with the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
-"""Vectors at 0.3 of theirs: who types one name means that name, and what is about the same is seldom asked for."""
+"""Vectors count 0.3 of their weight: a user who types one name means that name, and seldom similar text."""
 
 _WORD = re.compile(r"\w")
 
 
 @frozen
 class Query:
-    """A question, understood."""
+    """An understood query."""
 
     text: str
     normalized: str
@@ -69,71 +66,65 @@ class Query:
     compounds: tuple[str, ...]
     """Identifiers of several words and error codes, as typed: `add_url_rule`, `HTTPServer`, `HTTP 404`."""
     phrases: tuple[str, ...]
-    """What stood in quotes or backticks."""
+    """Quoted texts and texts in backticks that contain a word."""
     type: QueryType
     alpha: float
     corrections: tuple[str, ...] = ()
     alternatives: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """For a term, other words or phrases that count as the term: longer and shorter forms, synonyms, translations,
-    what a typing error was meant to be."""
+    """Words or phrases that count as a term: other lengths, synonyms, translations, corrections."""
     paths: tuple[str, ...] = ()
-    """Path fragments and globs that were named, with forward slashes. One from a stack trace may start above the
-    folder, so that a file's path ends with the fragment or the fragment with the file's path."""
+    """Paths and globs with forward slashes; one from a stack trace may begin above the folder."""
     literals: tuple[str, ...] = ()
-    """What to look for letter by letter; empty for a question in plain words."""
+    """Texts to find letter by letter; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
-    """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
+    """All quoted texts, also those without a word: `"=>"`."""
     english: str = ""
-    """The text in English; "" where it is English as typed."""
+    """The text in English; "" where it was typed in English."""
     language: str = ""
-    """The name of the language that it is typed in; "" for English."""
+    """The name of the language it was typed in; "" for English."""
     note: str = ""
-    """What a person should know of how the question was understood: that its language is not known."""
+    """A remark for the user on how the question was understood, such as an unknown language."""
     meant: str = ""
-    """The text in English, with synonyms and repairs in place: what is compared by meaning."""
-    asked_as: str = ""
-    """The wording of the question that the text is a variation of: it tells who asks. "" where the text is the question."""
+    """The text that is embedded: in English, with synonyms and repairs in place."""
+    original_wording: str = ""
+    """The original question, where this text is a variation of it; "" otherwise."""
 
     kinds: tuple[str, ...] = ()
-    """The kinds of definitions that are meant, where a name was asked for together with its kind: `struct inode`."""
+    """The kinds of definitions to find, where the query names one: `struct inode`."""
 
     report: Report | None = field(default=None, hash=False)
-    """The report that the text is; None for a question."""
 
     weights: Mapping[str, float] = field(factory=dict, hash=False)
-    """How much each term counts beside the others, by where it stands in a report; terms that are not there count 1."""
+    """The weight of each term by its place in a report; other terms weigh 1."""
 
     for_evidence: bool = False
-    """Whether passages are wanted that can be quoted, rather than places to go to."""
+    """Whether the caller wants passages to quote rather than places to open."""
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of its words and of what counts as them."""
         words = (word for group in self.groups for words in group for word in words.split())
         return frozenset(part for word in words for part in (stem(word), *stems(word)))
 
     @property
     def wording(self) -> str:
-        """The words that somebody chose, in English; a report's title."""
-        return self.asked_as or (self.report.title if self.report else self.english or self.text)
+        """The user's own words in English; of a report, its title."""
+        return self.original_wording or (self.report.title if self.report else self.english or self.text)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Spellings under which a definition that is asked for by name may stand in the index."""
-        own = [own_name(_bare(text)) for text in (self.text, self.meant)] if self.is_symbol else []
+        """Spellings under which the index may define the name in the query."""
+        texts = (self.text, self.meant) if self.is_symbol else ()
+        own = (own_name(_without_punctuation(text)) for text in texts)
         return tuple(dict.fromkeys(filter(None, (*self.compounds, *own))))
 
     @property
     def owner(self) -> str:
-        """The type or module that a name is asked for as a member of: `Router` of `Router.add`; "" for a name alone."""
-        return owner_name(_bare(self.text)) if self.is_symbol else ""
+        """The type or module before the name: `Router` of `Router.add`; "" for a name alone."""
+        return owner_name(_without_punctuation(self.text)) if self.is_symbol else ""
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """`names` as other conventions write them; whole short questions, too: "add url rule" → `add_url_rule`.
-
-        Case is left to the look-up: `addurlrule` stands for `addUrlRule`.
-        """
+        """Spellings in other conventions, also of a whole short query: "add url rule" → `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
@@ -148,7 +139,7 @@ class Query:
 
     @cached_property
     def is_one_text(self) -> bool:
-        """Whether it is a single word, quote or piece of code, and so nothing is asked beside where that stands."""
+        """Whether the query is a single word, quote or piece of code, and nothing else."""
         text = self.text.strip()
         if not re.search(r"\s", text):
             return len(text) > 1 and not self.paths
@@ -156,31 +147,24 @@ class Query:
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """For each term, the term and its alternatives: a text that holds any of them holds the term."""
+        """Each term with its alternatives: a text that contains any of them contains the term."""
         return tuple((term, *self.alternatives.get(term, ())) for term in self.terms)
 
     @property
     def joined(self) -> tuple[str, ...]:
-        """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
-        return tuple(a + b for a, b in pairwise(self._in_a_row))
+        return tuple(a + b for a, b in pairwise(self._terms_in_order))
 
     @property
-    def _in_a_row(self) -> tuple[str, ...]:
-        """The terms in the order in which they were typed; those of a report's title alone, since its terms are ordered by weight."""
+    def _terms_in_order(self) -> tuple[str, ...]:
+        """The terms as typed; only the title's for a report, whose terms are ordered by weight."""
         return read_words(self.report.title).terms if self.report else self.terms
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """What else of the question to look for among keywords: compounds, joined pairs, other conventions, phrases."""
-        names = (name for name in self.respelled if "-" not in name)  # in the index those are single words
-        every = (
-            *self.compounds,
-            *self.joined,
-            *map("_".join, pairwise(self._in_a_row)),
-            *names,
-            *self.phrases,
-        )
-        return tuple(dict.fromkeys(every))
+        """Further keywords to look for: compounds, joined pairs, other conventions, phrases."""
+        names = (name for name in self.respelled if "-" not in name)  # the index splits kebab-case names
+        snake_case = map("_".join, pairwise(self._terms_in_order))
+        return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
 
 _QUOTE_MARKS = "\"'`“”‘’"
@@ -193,15 +177,14 @@ def understand(
     vocabulary: IndexVocabulary | None = None,
     settings: SearchSettings = _DEFAULTS,
 ) -> Query:
-    """Understand `text`, with the words of `vocabulary` to repair typing errors by.
-
-    Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
-    """
+    """Parse `text`, and repair its typing errors with the words of `vocabulary`. `corrections` of the result
+    names each repair, and says whether the text was cut at MAX_QUERY_CHARS."""
     cut = well_formed(text[:MAX_QUERY_CHARS])
     name, kinds = named_kind(cut)
     cut = name or cut
-    is_cut = len(text) > MAX_QUERY_CHARS
-    shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"] if is_cut else []
+    shortened = []
+    if len(text) > MAX_QUERY_CHARS:
+        shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"]
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
     translation = in_english(meant)
     meant = with_project_named(translation.text, vocabulary)
@@ -231,10 +214,10 @@ def understand(
         synonymous |= dict.fromkeys(read_words(new).terms[:1], (old,))
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
     plain = [term for term in terms if term not in exact]
-    translated, repaired = _unfamiliar(plain, translation, vocabulary, settings)
+    translated, repaired = _translated_and_repaired(plain, translation, vocabulary, settings)
     corrected = {typed: (word,) for typed, word in repaired.items()}
     usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
-    # An identifier is what it is: neither `TraceConfig` nor its parts are short for anything.
+    # Identifiers are not expanded: neither `TraceConfig` nor its parts are abbreviations.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
     return Query(
         text=cut,
@@ -264,7 +247,7 @@ def understand(
 
 
 def _of_report(report: Report, translation: Translation, settings: SearchSettings) -> Query:
-    """A report, understood. Its typing errors are left as they are: most of its unknown words are names."""
+    """Return the query of a report. Typing errors stay: most unknown words of a report are names."""
     synonyms = word_synonyms(settings.synonyms)
     weights = report.terms()
     synonymous: dict[str, tuple[str, ...]] = {}
@@ -274,7 +257,7 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
         synonymous |= also
     names = (name.text for name in report.names if is_compound(name.text))
     codes = read_mentions(report.text).codes
-    # An identifier is looked up as a definition.
+    # Only fragments of several words: an identifier is looked up as a definition.
     fragments = (piece for message in report.messages for piece in fragments_of(message) if " " in piece)
     return Query(
         text=report.text,
@@ -302,7 +285,7 @@ def _of_report(report: Report, translation: Translation, settings: SearchSetting
 def _known(
     terms: tuple[str, ...], names: Sequence[str], translation: Translation, vocabulary: IndexVocabulary | None
 ) -> tuple[str, ...]:
-    """The terms without words of another language that neither its list nor the index has, where others are left."""
+    """Return `terms` without unknown foreign words, unless none would be left."""
     if translation.language is None or vocabulary is None:
         return terms
     of_names = words_of(names)
@@ -311,15 +294,15 @@ def _known(
     return tuple(term for term in terms if term not in unknown) or terms
 
 
-def _unfamiliar(
+def _translated_and_repaired(
     terms: Sequence[str],
     translation: Translation,
     vocabulary: IndexVocabulary | None,
     settings: SearchSettings,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Of `terms` words of other languages with what they mean, and the typing errors with what was meant."""
+    """Return the meanings of foreign words among `terms`, and the corrected typing errors."""
     if translation.language or vocabulary is None or not terms:
-        return {}, {}  # where no English word is expected, none is mistyped
+        return {}, {}  # words of another language are not typing errors
     unknown = vocabulary.unknown(terms)
     has_grammar = any(map(is_stopword, translation.text.split()))
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
@@ -327,13 +310,12 @@ def _unfamiliar(
     return translated, repairs(wrong, vocabulary, settings.core_concepts)
 
 
-def _bare(text: str) -> str:
-    """Without the punctuation that ends a question."""
+def _without_punctuation(text: str) -> str:
     return text.strip().rstrip("?.,;")
 
 
 def _words_with_numbers(name: str) -> list[str]:
-    """The words of a name, a number being part of the word before it: `OAuth2Form` → oauth2, form."""
+    """Return the words of a name, numbers joined to the word before: `OAuth2Form` → oauth2, form."""
     words: list[str] = []
     for word in identifier_words(name):
         if words and (word.isdigit() or len(words[-1]) == 1):
@@ -349,4 +331,4 @@ def _type(mentions: Mentions, trace: Trace) -> QueryType:
         return QueryType.BUG_FIX
     if mentions.is_path or mentions.is_code:
         return QueryType.LOCATION
-    return QueryType.SYMBOL if is_name(_bare(text)) else query_type(text)
+    return QueryType.SYMBOL if is_name(_without_punctuation(text)) else query_type(text)

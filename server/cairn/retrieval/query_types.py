@@ -1,4 +1,4 @@
-"""What kind of answer a question wants."""
+"""Classify queries by the kind of answer they want."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 
 
 class QueryType(enum.StrEnum):
-    """What is wanted."""
-
     SYMBOL = "symbol"
     BUG_FIX = "bugFix"
     IMPLEMENTATION = "implementation"
@@ -19,7 +17,7 @@ class QueryType(enum.StrEnum):
 
 _TYPES = {
     QueryType.BUG_FIX: re.compile(
-        r"^fix\b|\bbugs?\b|\berrors?\b|\w(?:error|exception):|\bcrash\w*|\bexception when\b|\bfails?\b|\bbroken\b"
+        r"^fix\b|\bbugs?\b|\berrors?\b|\w(?:error|exception):|\bcrash\w*|\bexception when\b|\bfails?\b|\bbroken\b"  # noqa: E501
         r"|\b(?:does|do|did|is|are)(?: not|n['’]t) work|\bissues? with\b|^(?:debug|troubleshoot)\b"
     ),
     QueryType.IMPLEMENTATION: re.compile(r"^(?:implement\w*|add|create)\b"),
@@ -27,65 +25,64 @@ _TYPES = {
     QueryType.OPTIMISATION: re.compile(r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b|\bspeed up\b"),
     QueryType.EXPLANATION: re.compile(r"^(?:how|what|why|explain|describe|overview)\b"),
 }
-"""How questions of each type are worded, in English. The first that matches decides."""
 
 _NAME = re.compile(
-    r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name, with what some languages write before it
+    r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name with its sigil
         (?:(?:::|\.|\#|->|/|\\|-|:)[\w$]+)*     # qualified, or of several words
-        [!?]?(?:<[\w\s,:<>]*>)?(?:\(\))?        # as it is called, with the types it is made for""",
+        [!?]?(?:<[\w\s,:<>]*>)?(?:\(\))?        # with type arguments, or called""",
     re.VERBOSE,
 )
 _QUALIFIERS = re.compile(r"::|->|[.:#/\\]")
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` is one identifier or qualified name, also `name()`."""
+    """Return whether `text` is one identifier or qualified name, also `name()`."""
     return bool(_NAME.fullmatch(text))
 
 
 _KINDS = {
-    "struct": ("struct", "record"), "union": ("union",), "enum": ("enum",), "class": ("class", "struct", "record"),
-    "interface": ("interface", "protocol", "trait"), "trait": ("trait",), "protocol": ("protocol", "interface"),
-    "type": ("type", "class", "struct", "interface", "enum", "union"), "typedef": ("type", "struct", "union", "enum"),
+    "struct": ("struct", "record"), "union": ("union",), "enum": ("enum",), "class": ("class", "struct", "record"),  # noqa: E501
+    "interface": ("interface", "protocol", "trait"), "trait": ("trait",), "protocol": ("protocol", "interface"),  # noqa: E501
+    "type": ("type", "class", "struct", "interface", "enum", "union"), "typedef": ("type", "struct", "union", "enum"),  # noqa: E501
     "macro": ("macro", "constant"), "#define": ("macro", "constant"), "function": ("function", "method"),
     "func": ("function", "method"), "fn": ("function", "method"), "def": ("function", "method"),
     "method": ("method", "function"), "constant": ("constant", "variable"), "const": ("constant", "variable"),
 }  # fmt: skip
-"""What people write before a name, and the kinds of definitions that they mean."""
-_WORDS_AS_WELL = frozenset({"struct", "union", "enum", "typedef", "#define"})
-"""Those before which a plain word is a name, too, but for a plural: "struct page", but not "struct fields" nor "class diagram"."""
+"""Words that users write before a name, and the definition kinds they mean."""
+_KINDS_OF_PLAIN_WORDS = frozenset({"struct", "union", "enum", "typedef", "#define"})
+"""Kinds whose name may be a plain singular word: "struct page", but not "class diagram"."""
 _NAMED = re.compile(
     rf"""(?:(?:where|what)\ is\ |(?:find|show)\ |(?:the\ )?(?:definition|declaration)\ of\ )?(?:the\ )?
         (?P<kind>{"|".join(map(re.escape, _KINDS))})\s+(?P<name>[@$]?[^\W\d]\w*(?:(?:::|\.|\#)\w+)*)(?:\(\))?
         (?:\ (?:is\ )?(?:defined|declared|definition|declaration))?\s*[?.]?""",
     re.VERBOSE,
 )
-_TELLING = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
+_LIKE_A_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
 
 
 def named_kind(text: str) -> tuple[str, tuple[str, ...]]:
-    """The name that is asked for together with its kind, as in `struct inode`, and the kinds that are meant; else "" and ()."""
+    """Return the name and the definition kinds of a query like `struct inode`, or "" and ()."""
     found = _NAMED.fullmatch(text.strip())
     if found is None:
         return "", ()
-    may_be_plain = found["kind"] in _WORDS_AS_WELL and not found["name"].endswith("s")
-    if not (may_be_plain or _TELLING.search(found["name"])):
+    may_be_plain = found["kind"] in _KINDS_OF_PLAIN_WORDS and not found["name"].endswith("s")
+    if not (may_be_plain or _LIKE_A_NAME.search(found["name"])):
         return "", ()
     return found["name"], _KINDS[found["kind"]]
 
 
 def own_name(text: str) -> str:
-    """The last part of a qualified name: `Router::add_route()` → `add_route`."""
+    """Return the last part of a qualified name: `Router::add_route()` → `add_route`."""
     return re.sub(r"[!?]?(?:<.*)?(?:\(\))?$", "", _QUALIFIERS.split(text)[-1]).lstrip("@$&")
 
 
 def owner_name(text: str) -> str:
-    """The part of a qualified name before the last: `net.Router::add_route` → `Router`; "" where there is none."""
+    """Return the part before the last: `net.Router::add_route` → `Router`; "" for a plain name."""
     parts = _QUALIFIERS.split(text)
     return parts[-2].lstrip("@$&") if len(parts) > 1 else ""
 
 
 def query_type(text: str) -> QueryType:
-    """The type of a question that is more than a name; a location is asked for unless something else shows."""
+    """Return the type of a query that is more than a name; LOCATION by default."""
     lowered = text.strip().lower()
     return next((kind for kind, pattern in _TYPES.items() if pattern.search(lowered)), QueryType.LOCATION)

@@ -1,7 +1,5 @@
-"""What a question asks for, by its wording: it decides what else is looked for in the files found.
-
-A question may be of several kinds ("which environment variable limits …"), or of none that is known.
-"""
+"""Classify questions by their wording, which decides what passage ranking looks for in the files found. A
+question may be of several kinds ("which environment variable limits …"), or of none."""
 
 from __future__ import annotations
 
@@ -11,21 +9,18 @@ from functools import lru_cache
 
 
 class QuestionKind(enum.StrEnum):
-    """What is asked for."""
+    """What a question asks for."""
 
     ERROR = "error"
-    """What a message means, or where it is from."""
+    """The meaning or origin of a message."""
     CONSTANT = "constant"
     """A number, a default, a limit."""
     CONFIG = "config"
-    """An option or environment variable."""
     TESTS = "tests"
     CALLERS = "callers"
-    """Where something is used."""
     FLOW = "flow"
-    """What happens, in order."""
     CHANGE = "change"
-    """What to touch to add or change something."""
+    """The places to edit to add or change something."""
     COMPARE = "compare"
 
 
@@ -33,40 +28,40 @@ _WORDING = {
     QuestionKind.CONSTANT: r"""\bhow\ (?:many|much|long|big|large|often|deep|high|small|old|far|wide)\b | \bdefaults?\b
         | \b(?:max(?:imum)?|min(?:imum)?|highest|lowest|largest|smallest|longest)\b | \bby\ default\b
         | \bwh(?:at|ich)\ (?:\w+\ ){0,3}(?:value|number|size|limit|timeout|interval|length|port|version|threshold)\b
-        | \b(?:upper|lower)\ (?:bound|limit)\b | \bif\ I\ (?:configure|set|pass|specify|give)\ nothing\b""",
+        | \b(?:upper|lower)\ (?:bound|limit)\b | \bif\ I\ (?:configure|set|pass|specify|give)\ nothing\b""",  # noqa: E501
     QuestionKind.CONFIG: r"""\benv(?:ironment)?\ ?var(?:iable)?s?\b | \b(?:options?|settings?|flags?|switch(?:es)?|parameters?|keywords?)\b
         | \bopt\ (?:in|out)\b | \b(?:turn|switch)(?:ed|ing)?\ (?:\w+\ )?(?:on|off)\b
-        | \b(?:dis|en)abl(?:e|ed|ing)\b | \bconfigur\w+""",
+        | \b(?:dis|en)abl(?:e|ed|ing)\b | \bconfigur\w+""",  # noqa: E501
     QuestionKind.TESTS: r"""\b(?:which|what|where)\b.{0,20}\btests?\b | \btested\b | \btest\ (?:case|suite)s?\b
-        | \btests?\ (?:for|of|that|which|check\w*|cover\w*|make|verif\w+|assert\w*|ensur\w+)\b""",
+        | \btests?\ (?:for|of|that|which|check\w*|cover\w*|make|verif\w+|assert\w*|ensur\w+)\b""",  # noqa: E501
     QuestionKind.CALLERS: r"""\b(?:who|what|which|where)\b.{0,60}\b(?:calls?|invokes?|consults?|references?|call\ sites?)\b
         | \b(?:callers?|usages?|uses|call\ sites?)\ of\b | \bwhere\b.{0,40}\b(?:is|are)\b.{0,60}\b(?:called|used|invoked|consulted|referenced)\b
-        | \b(?:who|what|which\ \w+)\ (?:\w+\ )?(?:uses?|depends?\ on|relies\ on|makes?\ use\ of)\b""",
+        | \b(?:who|what|which\ \w+)\ (?:\w+\ )?(?:uses?|depends?\ on|relies\ on|makes?\ use\ of)\b""",  # noqa: E501
     QuestionKind.FLOW: r"""\bstep\ by\ step\b | \bin\ (?:what|which)\ order\b | \bin\ order\b | \bwhat\ happens\b | \bsequence\ of\b
-        | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",
+        | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",  # noqa: E501
     QuestionKind.CHANGE: r"""^(?:add|change|extend|implement|introduce|support)\b
         | \bwh(?:at|ich|ere)\b.{0,60}\b(?:change[ds]?|touch(?:ed)?|edit(?:ed)?|modif(?:y|ied)|adapt(?:ed)?|extend(?:ed)?|register(?:ed)?)\b
             (?=.{0,200}\b(?:add|new|another|one\ more|further|additional|support|also)\b)
-        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|further|new|my\ own)\b""",
+        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|further|new|my\ own)\b""",  # noqa: E501
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }
-# Repetitions that may start anywhere have an upper bound: a question of thousands of characters is read within milliseconds.
+# Repetitions that may start anywhere are bounded, so that long questions take milliseconds.
 _PATTERNS = {
     kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL) for kind, pattern in _WORDING.items()
 }
 
-_SAYS = re.compile(
+_REPORTS_A_MESSAGE = re.compile(
     r"\b(?:error|exception|panic(?:s|ked)?|fail(?:s|ed|ure)?|warn(?:s|ing)?|messages?|traceback|abort(?:s|ed)?|crash(?:es|ed)?"
     r"|rais(?:es?|ed|ing)|throws?|reject(?:s|ed)?|complain(?:s|ed)?|says?|prints?|logs?|answers?|reports?|dies?|refus(?:es?|ed)|get)\b",
     re.IGNORECASE,
 )
-_COMPLAINS = re.compile(
+_COMPLAINT = re.compile(
     r"\b(?:not|no|cannot|can't|couldn't|don't|doesn't|must|should|invalid|missing|unknown|unexpected|failed|exceed(?:s|ed)"
     r"|unsupported|unable|already|illegal|bad|too|expected|refused|denied|without|error|only)\b",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|me|us)\b|\?")
+_USER_VOICE = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|me|us)\b|\?")
 _PREFIX = re.compile(r"\s*(?:[\w.$@/\\\[\]<>*-]+[ \t]){0,5}?[\w.$@/\\\[\]<>*()-]+:\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’`]?\s+(?=[A-Z])")
 _QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^“”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")
@@ -76,46 +71,43 @@ _WORD = re.compile(r"[^\W_]+")
 
 @lru_cache(maxsize=256)
 def question_kinds(text: str) -> frozenset[QuestionKind]:
-    """The kinds of the question; `text` is its wording in English."""
+    """Return the kinds of the question; `text` is its wording in English."""
     kinds = {kind for kind, pattern in _PATTERNS.items() if pattern.search(text)}
     return frozenset(kinds | {QuestionKind.ERROR} if message_of(text) else kinds)
 
 
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
-    """The message that a program gave, where the question cites one; "" otherwise.
-
-    It stands in quotes, or before the sentence that asks: after a colon, or alone.
-    """
-    said = _declared(text)
+    """Return the program message that a question cites, in quotes or before the asking sentence, or ""."""
+    complaint = _complaint(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    found = [*(quoted if _SAYS.search(text) else ()), *(piece for piece in [said] if piece)]
+    found = [*(quoted if _REPORTS_A_MESSAGE.search(text) else ()), *(piece for piece in [complaint] if piece)]
     longest = max(found, key=lambda piece: len(_WORD.findall(piece)), default="")
     return longest.strip() if len(_WORD.findall(longest)) >= _FEWEST_WORDS else ""
 
 
-def _declared(text: str) -> str:
-    """What is said before or after what is asked, if it reads like a program's complaint."""
+def _complaint(text: str) -> str:
+    """Return the sentences around the actual question that read like a program's complaint."""
     rest, is_announced = text, False
     while prefix := _PREFIX.match(rest):
         is_announced = is_announced or bool(
-            _SAYS.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" ")
+            _REPORTS_A_MESSAGE.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" ")
         )
         rest = rest[prefix.end() :]
     if rest != text and not is_announced:
         return ""
     sentences = [each for each in _SENTENCE.split(rest) if not each.rstrip().endswith("?")]
-    said = " ".join(sentences)
+    complaint = " ".join(sentences)
     if is_announced:
-        return said or rest
-    is_complaint = "?" in text and bool(_COMPLAINS.search(said)) and not _SPEAKS.search(said)
-    return said if is_complaint else ""
+        return complaint or rest
+    is_complaint = "?" in text and bool(_COMPLAINT.search(complaint)) and not _USER_VOICE.search(complaint)
+    return complaint if is_complaint else ""
 
 
 _VALUE = re.compile(
     r"\"[^\"]*\"|“[^“”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)"  # quoted
     r"|\S{0,100}[/\\]\S*|\S{0,100}\w[.:@]\w\S*"  # paths, addresses, qualified names
-    r"|[.:;,]\s|\s[-*•]\s"  # where a message is put together
+    r"|[.:;,]\s|\s[-*•]\s"  # joints of a message
     r"|[<\[({][^<>\[\](){}]*[>\])}]|[-+]?\b\w*\d\S*"  # in brackets, with digits
 )
 _FEWEST_FRAGMENT_WORDS, _FEWEST_FRAGMENT_CHARS = 2, 10
@@ -124,16 +116,13 @@ _MOST_FRAGMENTS = 3
 
 @lru_cache(maxsize=256)
 def message_fragments(text: str) -> tuple[str, ...]:
-    """The pieces of the message that the question cites between what looks like filled-in values, longest first.
-
-    The literal that the message was made from has these pieces letter by letter.
-    """
+    """Return the fragments of the cited message, which its string literal contains verbatim."""
     return fragments_of(message_of(text))
 
 
 @lru_cache(maxsize=256)
 def fragments_of(message: str) -> tuple[str, ...]:
-    """The pieces of a message between what looks like filled-in values, longest first."""
+    """Return the parts of a message between what look like filled-in values, longest first."""
     pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message))
     long = {
         piece

@@ -1,8 +1,8 @@
-"""The one ranking pipeline: from questions to ranked passages of the searched folders.
+"""Rank passages of the searched folders for queries: the one ranking pipeline.
 
-A search is `rank` with one question. A discovery asks one with variations of it: the question alone decides how much a file
-counts; a variation brings further chunks, and says which of a file's chunks answer it. All legs of words run side by side
-with the model, which embeds all questions in one call: SQLite and the model both work without Python's lock.
+A search ranks one query. A discovery adds variations: the query alone decides how much a file counts; a
+variation brings further chunks and says which chunks of a file answer it. The word legs run in parallel with
+the model, which embeds all queries in one call: SQLite and the model both release Python's lock.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather
 from cairn.retrieval.closer_look import CloserLook
 from cairn.retrieval.diversity import diversify, is_diverse
+from cairn.retrieval.feedback_values import Learned
 from cairn.retrieval.folder_likelihood import folder_likelihoods
-from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
-from cairn.retrieval.packages import Packages, packages_asked_about
+from cairn.retrieval.packages import Packages, package_relevance
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Asked, Ranked, Scores, Signal, score_files
+from cairn.retrieval.scores import Ranked, Scores, Signal, SignalInputs, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
 from cairn.retrieval.shortlist import shortlist
 from cairn.retrieval.signals import SIGNALS, weighted
@@ -40,49 +40,46 @@ EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}
 
 _SPARE = 10
-"""Results beyond those asked for, that may take the places of near-duplicates."""
+"""Extra results that may replace near-duplicates."""
 _LONGEST_MEANING_MS = 2_000.0
-"""Nobody waits longer for vectors: that is an error. A model's call cannot be broken off, so it goes on."""
+"""A longer wait for vectors is an error. A model's call cannot be interrupted, so it goes on."""
 
-_side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
+_variation_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads for variations; each keeps a connection to every index that it reads."""
-_comparing = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
-"""Threads of their own for the leg of meaning: one that hangs in the model must not hold up the others."""
+_meaning_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
+"""Separate threads for comparing by meaning: a call that hangs in the model must not block the others."""
 
 
 @frozen(eq=False)
 class Ranking:
-    """The candidates of one or several questions, with what each chunk is worth as an answer to each of them."""
+    """The candidates of some queries, with the value of each chunk as an answer to each of them."""
 
     readers: Sequence[IndexReader]
     legs: Legs
-    """The question's legs, with all that was found."""
+    """The first query's legs, with all results merged."""
     candidates: Candidates
     scores: Scores
-    """The files' scores, as the first question ranks them."""
     values: NDArray[np.float64]
-    """float64[questions, chunks], comparable throughout."""
+    """float64[queries, chunks], comparable throughout."""
     vectors: Sequence[QueryVector] = ()
-    """The questions' vectors; none where they were not compared by meaning."""
+    """The queries' vectors; empty if they were not compared by meaning."""
     packages: Sequence[Packages] = ()
-    """How much the question is about the packages of each folder; empty where that is not known."""
+    """How much the query is about the packages of each folder; empty if unknown."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     @property
     def timings(self) -> dict[str, float]:
-        """Milliseconds by step; words and meaning are looked for side by side."""
+        """Milliseconds by step; words and meaning are searched in parallel."""
         return {name: round(ms, 3) for name, ms in self.legs.timings.items()}
 
     @property
     def problem(self) -> str | None:
-        """Why a leg that failed did, if one did; the others answered."""
+        """The message of the first leg that failed, if any; the others answered."""
         return next(map(str, self.legs.problems), None)
 
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
-        """The question's `limit` best chunks: the best one of each file, and further ones only where files are too few.
-
-        What is shown falls in score, so no further chunk has a score above that of a file's best one.
-        """
+        """Return the first query's `limit` best chunks: one for each file, and more only if files are too
+        few. Scores never rise, so a further chunk never scores above a file's best one."""
         began = time.perf_counter()
         most = limit + _SPARE
         is_first = self._is_first(0, 1)
@@ -102,14 +99,10 @@ class Ranking:
         return results
 
     def package(self, folder: int, path: str) -> float:
-        """How much the question is about the package around a file, 0 to 1."""
         return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
-        """The places of the `limit` best chunks of the collections for one of the questions, best first.
-
-        Only chunks that answer it at all count, and of each file the `per_file` best ones.
-        """
+        """Return the places of one query's `limit` best chunks with a positive value in the collections."""
         of_file = np.isin(self._collections, list(collections))[self.candidates.file_of]
         return self._best(
             question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
@@ -117,19 +110,21 @@ class Ranking:
 
     def _best(self, question: int, which: NDArray[np.bool_], limit: int) -> list[int]:
         places = np.flatnonzero(which)
-        # Where values are equal, in the order of folder, path and position, which candidates have.
-        best_first = places[np.argsort(-self.values[question][places], kind="stable")][:limit]
-        return [int(place) for place in best_first]
+        # Chunks of equal value keep the candidates' order: by folder, path and position.
+        best_first: list[int] = places[np.argsort(-self.values[question][places], kind="stable")][
+            :limit
+        ].tolist()
+        return best_first
 
     def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
-        """bool[chunks]: which are among the `per_file` best of their file."""
+        """Return bool[chunks]: whether each is among the `per_file` best of its file."""
         values = self.values[question]
         is_first = np.empty(len(values), np.bool_)
         is_first[self.candidates.ordered(values)] = self.candidates.places() < per_file
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
-        """The chunks at these places, and those fetched before, with their texts; one that is gone since is left out."""
+        """Return these and earlier chunks by place, with their texts; deleted ones are missing."""
         candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
@@ -148,14 +143,13 @@ class Ranking:
 
     @cached_property
     def _collections(self) -> NDArray[np.str_]:
-        """The collection of each candidate file."""
         files, outlines = self.candidates.files, self.candidates.outlines
         names: dict[tuple[int, str], str] = {}
         for folder, reader in enumerate(self.readers):
             paths = [file.path for file in files if file.folder == folder]
             indexed = reader.contents(paths)
             names |= {(folder, path): collection for path, (_, collection) in indexed.items()}
-            new = {path for path in paths if path not in indexed}  # open documents alone
+            new = {path for path in paths if path not in indexed}  # open documents only
             ids = [outline.id for outline in outlines if outline.path in new]
             names |= {(folder, stored.path): stored.collection for stored in reader.chunks(ids).values()}
         return np.array([names.get((file.folder, file.path), "") for file in files], np.str_)
@@ -175,21 +169,21 @@ def rank(
     signals: Sequence[Signal] = SIGNALS,
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
-    """Rank the chunks of the indexes for all `queries`, one at least; the first is the question, the others vary it.
-
-    `scoring` says what a passage is worth; `case` and `word` are those of `Legs.by_text`; `learned` is what earlier choices
-    say, by the index's place. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no
-    other leg found anything.
-    """
+    """Rank the chunks of the indexes for `queries`, at least one; the others are variations of the first.
+    `scoring` values passages; `case` and `word` go to `Legs.by_text`; `learned` are earlier choices by
+    folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if no other leg
+    found anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1
     if by_words:
         question.by_name()
         question.by_report()
-    beside = [legs.beside() for legs in every]
-    asking = _comparing.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
-    varying = [_side_by_side.submit(legs.by_keywords) for legs in every[1:]]
+    beside = [legs.empty_copy() for legs in every]
+    embedding = (
+        _meaning_threads.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
+    )
+    varying = [_variation_threads.submit(legs.by_keywords) for legs in every[1:]]
     if by_words:
         question.by_keywords()
         question.by_files()
@@ -197,13 +191,13 @@ def rank(
         question.by_reexports()
     for task in varying:
         task.result()
-    if vectors := wait_for_meaning(asking, question) if asking else ():
+    if vectors := wait_for_meaning(embedding, question) if embedding else ():
         for legs, found in zip(every, beside, strict=True):
             legs.merge(found)
     for legs in every[1:]:
         question.merge(legs, leg="varied")
     if by_words and question.broken_off and not question.found_anything:
-        question.by_keywords(patiently=True)  # nothing would be taken for the answer
+        question.by_keywords(patiently=True)  # an empty result would look like an answer
     began = time.perf_counter()
     add_whole_files(readers, question.pools, only)
     question.add_time("outline", began)
@@ -218,42 +212,34 @@ def rank(
     began = time.perf_counter()
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question)
-    packages = _packages(readers, question.query, meaning) if vectors else ()
+    packages: Sequence[Packages] = ()
+    # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
+    if vectors and question.query.for_evidence:
+        packages = package_relevance(readers, question.query, table_of(meaning))
     table = table_of(meaning) if vectors and not question.query.is_symbol else None
     look = CloserLook(readers, question.query, candidates, table) if table else None
-    folders = _folders(readers, question)
-    asked = Asked(
+    folders: Sequence[float] = ()
+    if len(readers) > 1:
+        folders = folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
+    scored = SignalInputs(
         question.query, candidates, learned=learned, idf=idf, packages=packages, folders=folders, look=look
     )
-    scores = score_files(asked, weighted(settings.weights, signals))
+    scores = score_files(scored, weighted(settings.weights, signals))
     values = scoring(candidates, scores, every)
     question.check_cancelled()
     question.add_time("rank", began)
     return Ranking(readers, question, candidates, scores, values, vectors, packages)
 
 
-def _folders(readers: Sequence[IndexReader], question: Legs) -> Sequence[float]:
-    """How much less likely the question's words are in each folder than in the likeliest one; empty for a single folder."""
-    if len(readers) < 2:
-        return ()
-    return folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
-
-
-def _packages(readers: Sequence[IndexReader], query: Query, meaning: Meaning | None) -> Sequence[Packages]:
-    """How much a question for evidence is about each package. Searches gain nothing by it: 60 about three workspaces of four
-    to seven packages had 0.009 less NDCG@10."""
-    return packages_asked_about(readers, query, table_of(meaning)) if query.for_evidence else ()
-
-
 def _compares(question: Legs) -> bool:
-    """Whether vectors can say anything of the question."""
+    """Return whether vectors can help to answer the query."""
     query = question.query
     return query.alpha > 0 and bool(query.terms) and not (is_identifier(query) and question.is_defined)
 
 
 def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryVector]:
-    """The questions' vectors, once their nearest chunks are found. One call of the model embeds all questions."""
-    beside[0].check_cancelled()  # a model's call cannot be broken off
+    """Embed the queries in one model call, find their nearest chunks, and return the vectors."""
+    beside[0].check_cancelled()  # a model's call cannot be interrupted
     began = time.perf_counter()
     vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
     beside[0].add_time("embed", began)
@@ -262,18 +248,16 @@ def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryV
     return vectors
 
 
-def wait_for_meaning(asking: Future[Sequence[QueryVector]], legs: Legs) -> Sequence[QueryVector]:
-    """The questions' vectors, once they are compared; none where that failed or takes too long, which `legs` then knows.
-
-    Raises QueryCancelledError where the request was cancelled.
-    """
+def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Sequence[QueryVector]:
+    """Return the queries' vectors, or none after a failure or timeout, which is recorded in `legs`. Raises
+    QueryCancelledError if the request was cancelled."""
     longest_ms = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
     try:
-        return asking.result(timeout=longest_ms / 1000)
+        return embedding.result(timeout=longest_ms / 1000)
     except QueryCancelledError:
         raise
     except TimeoutError:
-        asking.cancel()
+        embedding.cancel()
         legs.failed(
             OutOfTimeError(f"Comparing by meaning took more than {longest_ms:,.0f} ms."), "similarity"
         )
@@ -285,7 +269,7 @@ def wait_for_meaning(asking: Future[Sequence[QueryVector]], legs: Legs) -> Seque
 def neighbours(
     results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
 ) -> list[list[StoredChunk]]:
-    """For each result, up to `window` chunks before and after it in its file, in file order; one query a folder."""
+    """Return for each result up to `window` chunks on each side in its file, with one query per folder."""
     around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in results} if window else ():
         places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]
@@ -295,7 +279,7 @@ def neighbours(
 
 
 def source_of(legs: Set[str]) -> str:
-    """What a result of these legs is found by: `exact`, `keyword`, `embedding` or `hybrid`."""
+    """Return how these legs found a result: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
@@ -305,7 +289,6 @@ def source_of(legs: Set[str]) -> str:
 
 
 def _idf(question: Legs) -> dict[str, float]:
-    """The inverse document frequency of the question's stems, in whichever index it is the highest."""
     idf: dict[str, float] = {}
     for word in (word for pool in question.pools for word in pool.words):
         for stem in word.stems:

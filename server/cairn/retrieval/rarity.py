@@ -1,4 +1,4 @@
-"""How rare each term of a question is: what few chunks hold says more than what most of them do."""
+"""Compute how rare each term of a query is in the searched indexes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _WORD = re.compile(r"\w+")
 
 
 def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
-    """For each term its share of the question's inverse document frequency (BM25's); they add up to 1.
+    """Return each term's share of the query's total inverse document frequency (as in BM25); they add up to
+    1.
 
-    A term that occurs nowhere has the largest share. A chunk that holds an alternative counts as one that holds the term.
+    A term that occurs nowhere has the largest share. A chunk with an alternative counts as one with the term.
     """
     chunks = vocabulary.chunks()
     words = {word for group in query.groups for text in group for word in _WORD.findall(text)}

@@ -1,19 +1,17 @@
-"""Which part of a chunk is shown for a reference: the function around it, where the chunk holds others as well."""
+"""Choose the part of a chunk to show for a reference, if the chunk has several functions."""
 
 from __future__ import annotations
 
 from attrs import evolve
 
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.referring import Referral
+from cairn.retrieval.referrals import Referral
 from cairn.text.verbatim import lines_with_ends
 
 
 def part_of(stored: StoredChunk, referral: Referral) -> StoredChunk:
-    """The lines of the chunk that the referral shows, called after the function there; the chunk itself for all of it.
-
-    A notebook's cell stays whole: its lines are not those of its file.
-    """
+    """Return the lines of the chunk that the referral shows, named after their function, or the whole chunk.
+    A notebook's cell stays whole, because its lines are not those of its file."""
     chunk = stored.chunk
     lines = lines_with_ends(chunk.text)
     if referral.shown is None or len(lines) != chunk.end_line - chunk.start_line:

@@ -1,9 +1,6 @@
-"""What belongs to a passage: finds it by several relations, each with a name.
-
-Who calls it and what it calls are found by references; the rest by its names, its file and its meaning.
-
-No model is run: the passage's own vectors are in the index.
-"""
+"""Find the chunks that are related to a passage, by several named relations. References find its callers and
+callees; its names, its file and its vectors find the rest. No model runs: the passage's vectors are in the
+index."""
 
 from __future__ import annotations
 
@@ -25,14 +22,7 @@ from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChun
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.referring import (
-    CALLEE,
-    CALLER,
-    TEST,
-    Referrals,
-    definitions_around,
-    referrals,
-)
+from cairn.retrieval.referrals import CALLEE, CALLER, TEST, Referrals, definitions_around, referrals
 from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"
@@ -44,31 +34,29 @@ IMPORTING = "file that imports it"
 TOGETHER = "file that changes with it"
 SAME_FILE = "same file"
 
-OF_FILES: Mapping[str, float] = {
+FILE_WEIGHTS: Mapping[str, float] = {
     SAME_NAME: 1.0,
     IMPORTED: 0.5,
     IMPORTING: 0.5,
     TOGETHER: 1.0,
     SAME_FILE: -1.0,
 }
-"""The weights of what relates files as wholes."""
 _NEAREST = 60
-"""Chunks that are looked at for being similar."""
 _NEAREST_BESIDES = 20
-"""The same among those of a filter: a panel shows a few documents beside code."""
+"""The same among the chunks of a filter: a panel shows a few documents beside code."""
 _SAMPLE = 100
-"""Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 by the vectors of all-MiniLM-L6-v2, 0.13 to
-0.35 by those of the code model. It counts as not similar at all."""
+"""Chunks whose mean similarity is that of any two by chance: 0.15 to 0.34 by vectors of all-MiniLM-L6-v2,
+0.13 to 0.35 by those of the code model. It counts as no similarity."""
 _MOST_USING = 40
-"""Chunks that hold a name: their texts are read to see whether it is the very name."""
+"""Chunks whose text is checked for an exact name."""
 _MOST_FILES = 40
-"""Files that are looked into for a relation of the file alone."""
+"""Files that are searched for a relation of the file alone."""
 _MOST_NAMES = 200
-"""Names of a passage that are looked up: what has more is a table."""
+"""Names of a passage that are looked up; a passage with more is a table."""
 _FEWEST_LETTERS = 3
-"""Shorter names (`i`, `db`) are used everywhere for something else."""
+"""Shorter names (`i`, `db`) mean something else everywhere."""
 _RARE = 3
-"""Names that more files define do not say which one is meant."""
+"""The most files that may define a name; with more, its meaning is unclear."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
@@ -77,21 +65,20 @@ _ALL = ChunkFilter()
 
 @frozen
 class ChunkRange:
-    """Some adjacent chunks of one file."""
+    """Adjacent chunks of one file."""
 
     folder: int
-    """Which of the searched folders it is in."""
     path: str
     chunks: tuple[StoredChunk, ...]
     focus: range = field(factory=lambda: range(0), kw_only=True)
-    """The lines of its file that it is chosen for; of these its functions are meant where it has several."""
+    """The lines of the file that select among several functions."""
 
     cursor: tuple[int, int] | None = field(default=None, kw_only=True)
-    """A line and a character, where the name at them counts before the function around."""
+    """A line and a character; the name there has priority over the function around it."""
 
     @property
     def lines(self) -> tuple[int, int]:
-        """The lines `[first, last)` of its file."""
+        """The lines `[first, last)` of the file."""
         return (self.chunks[0].chunk.start_line, self.chunks[-1].chunk.end_line) if self.chunks else (0, 0)
 
     @cached_property
@@ -100,28 +87,24 @@ class ChunkRange:
 
     @property
     def symbols(self) -> Mapping[str, str]:
-        """What its chunks are called after, with the kind of each."""
         return {each.chunk.symbol: each.chunk.symbol_kind for each in self.chunks if each.chunk.symbol}
 
     @cached_property
     def defined(self) -> list[str]:
-        """The names that it defines, in order."""
         names = (name for stored in self.chunks for name in stored.chunk.defines)
         return [name for name in dict.fromkeys(names) if _is_distinctive(name)][:_MOST_NAMES]
 
     @cached_property
     def used(self) -> list[str]:
-        """The other identifiers in its text, in order."""
         own = {name for stored in self.chunks for name in stored.chunk.defines}
         names = (name for stored in self.chunks for name in _IDENTIFIER.findall(stored.chunk.text))
-        return [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)][
-            :_MOST_NAMES
-        ]
+        others = [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)]
+        return others[:_MOST_NAMES]
 
 
 @frozen
 class Related:
-    """A chunk with how it is related: 0 to 1 by relation."""
+    """A chunk with the strength of each relation, 0 to 1."""
 
     folder: int
     stored: StoredChunk
@@ -130,19 +113,15 @@ class Related:
 
 @frozen
 class Relations:
-    """What is related to a passage, and by which names. Names count that few files define: whoever writes them means these."""
+    """The chunks related to a passage, with the rare names that relate them."""
 
     passage: ChunkRange
     found: Sequence[Related]
-    """In no order."""
     defined: Sequence[str]
-    """The names that the passage defines."""
     used: Mapping[tuple[int, int], Sequence[str]]
-    """Names that the passage uses, by folder and chunk that defines them, those of fewer files first."""
+    """The rare names that the passage uses, by folder and defining chunk; those in fewer files first."""
     vector: relations.PassageVector
-    """The passage's."""
     referrals: Referrals = field(factory=dict)
-    """Of chunks in the passage's folder."""
 
 
 def relate(
@@ -153,11 +132,9 @@ def relate(
     besides: ChunkFilter | None = None,
     vector: relations.PassageVector | None = None,
 ) -> Relations:
-    """All that is found to be related to the passage.
-
-    Of the chunks that pass `besides` the nearest in meaning are looked at as well, where others are nearer. `vector` is
-    the passage's, where it is not in an index. Raises QueryCancelledError soon after `cancelled()` turns true.
-    """
+    """Find all chunks related to the passage. Chunks that pass `besides` are also compared by meaning if
+    others are nearer. `vector` replaces the indexed vectors of the passage. Raises QueryCancelledError soon
+    after `cancelled()` turns true."""
     own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
     search = _Search(readers, passage, cancelled, besides, own)
     for leg in (search.by_references, search.by_names, search.by_files, search.by_meaning):
@@ -169,8 +146,6 @@ def relate(
 
 @define
 class _Search:
-    """Pools what each relation finds."""
-
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
     cancelled: Cancelled
@@ -178,17 +153,14 @@ class _Search:
     vector: relations.PassageVector
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
-    """Both as in `Relations`."""
+    """As in `Relations`, like `defined` above."""
     referrals: Referrals = field(factory=dict, init=False)
-    """By chunk of the passage's folder."""
-    meant: Sequence[str] | None = field(default=None, init=False)
-    """Of the names that the passage defines those that it is chosen for; None for all."""
+    focused_names: Sequence[str] | None = field(default=None, init=False)
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
-    """The relations of chunks, by folder and chunk."""
+    """The relations by chunk, for each folder."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
-    """Chunks that were read already, by folder."""
     _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
-    """By path in the passage's folder: the relations of whole files."""
+    """The relations of whole files in the passage's folder, by path."""
 
     def __attrs_post_init__(self) -> None:
         self._pools = [defaultdict(dict) for _ in self.readers]
@@ -196,18 +168,18 @@ class _Search:
     def by_names(self) -> None:
         passage = self.passage
         files = _files_defining(definitions_of(self.readers[passage.folder], passage.defined))
-        meant = passage.defined if self.meant is None else self.meant
-        self.defined = [name for name in meant if 1 <= len(files.get(name, ())) <= _RARE]
+        focused_names = passage.defined if self.focused_names is None else self.focused_names
+        self.defined = [name for name in focused_names if 1 <= len(files.get(name, ())) <= _RARE]
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             definitions = definitions_of(reader, passage.used)
             files = _files_defining(definitions)
-            told: defaultdict[int, list[str]] = defaultdict(list)
+            rare_names: defaultdict[int, list[str]] = defaultdict(list)
             for each in definitions:
                 if len(files[each.name]) <= _RARE:
-                    told[each.chunk_id].append(each.name)
-            for chunk, names in told.items():
+                    rare_names[each.chunk_id].append(each.name)
+            for chunk, names in rare_names.items():
                 worth = sum(1 / len(files[name]) for name in names)
-                if CALLEE not in pool.get(chunk, ()):  # which tells the same, and better
+                if CALLEE not in pool.get(chunk, ()):  # a more precise relation
                     pool[chunk][DEFINES] = worth / (worth + 1)
                 self.used[folder, chunk] = sorted(names, key=lambda name: len(files[name]))
             hits = self._using(folder, self.defined)
@@ -217,28 +189,24 @@ class _Search:
                     pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
-        """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
+        """Return the chunks with one of these exact names; keywords alone find `unloaded` for `unload`."""
         reader = self.readers[folder]
         hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)
         self._read[folder].update(stored)
         wanted = set(names)
-        return [
-            hit
-            for hit in hits
-            if hit.chunk_id in stored
-            and not wanted.isdisjoint(_IDENTIFIER.findall(stored[hit.chunk_id].chunk.text))
-        ]
+        texts = {chunk_id: each.chunk.text for chunk_id, each in stored.items()}
+        identifiers = (_IDENTIFIER.findall(texts.get(hit.chunk_id, "")) for hit in hits)
+        return [hit for hit, names in zip(hits, identifiers, strict=True) if not wanted.isdisjoint(names)]
 
     def by_references(self) -> None:
-        """Who calls the functions that the passage is about, and what these call."""
         passage = self.passage
         reader = self.readers[passage.folder]
         graph = ReferenceGraph(reader, self.cancelled)
         definitions = definitions_around(graph, passage.path, passage.lines, passage.focus, passage.cursor)
         if definitions and passage.focus:
             names = {each.name for each in definitions}
-            self.meant = [name for name in passage.defined if name in names]
+            self.focused_names = [name for name in passage.defined if name in names]
         self.referrals, stored = referrals(reader, graph, definitions, self.cancelled)
         self._read[passage.folder].update(stored)
         pool = self._pools[passage.folder]
@@ -261,7 +229,7 @@ class _Search:
         self._files[path][SAME_FILE] = 1.0
 
     def by_meaning(self) -> None:
-        """Similar chunks, and how similar those are that were found already; a chunk for each related file."""
+        """Find similar chunks, the similarity of chunks already found, and a chunk of each related file."""
         here = self.passage.folder
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             vector = _query_vector(self.vector, reader.static_table())
@@ -289,18 +257,18 @@ class _Search:
                     pool[chunk][SIMILAR] = min(1.0, max(0.0, value))
 
     def _chunks_of_files(self, reader: OverlaidReader) -> Collection[Sequence[int]]:
-        """The chunks of each of the files that are related the most as files."""
+        """Return the chunk ids of each of the most related files."""
 
         def weight(path: str) -> float:
-            return sum(OF_FILES[name] * value for name, value in self._files[path].items())
+            return sum(FILE_WEIGHTS[name] * value for name, value in self._files[path].items())
 
         best = sorted(
-            (path for path in self._files if weight(path) > 0), key=lambda path: (-weight(path), path)
+            filter(lambda path: weight(path) > 0, self._files), key=lambda path: (-weight(path), path)
         )
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
-        """All that was found, but for the passage itself, unless it refers to its own functions."""
+        """Return all found chunks, except the passage itself unless it refers to its own functions."""
         found = []
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
@@ -309,13 +277,12 @@ class _Search:
                 if not (here and chunk in self.passage.ids) or chunk in self.referrals:
                     of_file = dict(self._files.get(stored.path, {})) if here else {}
                     if chunk in self.referrals:
-                        of_file.pop(SAME_FILE, None)  # a caller counts wherever it stands
+                        of_file.pop(SAME_FILE, None)  # a caller counts in any file
                     found.append(Related(folder, stored, {**pool[chunk], **of_file}))
         return found
 
 
 def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[str]]:
-    """The paths of the files that define each name."""
     files: defaultdict[str, set[str]] = defaultdict(set)
     for each in definitions:
         files[each.name].add(each.path)
@@ -323,7 +290,7 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 
 def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:
-    """How to compare with an index that has vectors of `static_table`; None if it can not be."""
+    """Return the vector to compare with an index that uses `static_table`; None if impossible."""
     static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
     if own.vector is not None:
         return ModelVector(own.vector, own.model, static)

@@ -1,6 +1,6 @@
-"""Which lines of a related chunk relate to the passage, and in which words: the call of what the passage defines, the
-definition of what it uses, or else the window that is nearest in meaning.
-"""
+"""Point at the lines of a related chunk that relate it to the passage, and say how. These are the call of
+a name that the passage defines, the definition of a name that it uses, or else the window nearest in
+meaning."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.chunk_windows import TOKENS
 from cairn.retrieval.evidence_lines import imports, is_comment
-from cairn.retrieval.reading import TOKENS
 from cairn.retrieval.referral_parts import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
@@ -32,14 +32,14 @@ from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind
 
 _MARGIN = 0.1
-"""By so much a window must be nearer in meaning, as a cosine, than the one with the definition: where it was, another model
-found it nearer in 73 % of 60 cases, and in 62 % of all where it was nearer at all."""
+"""How much nearer, as a cosine, a window must be than the one with the definition. Beyond it, another model
+agreed in 73 % of 60 cases; in 62 % of all cases where the window was nearer."""
 _LETTER = re.compile(r"[^\W_]")
 _TYPES = frozenset(("class", "struct", "interface", "trait", "enum", "type"))
 
 
-class _Way(enum.IntEnum):
-    """How a line has a name, what tells most first."""
+class _Mode(enum.IntEnum):
+    """How a line uses a name, the most telling first."""
 
     DEFINITION = 0
     CALL = 1
@@ -50,25 +50,21 @@ class _Way(enum.IntEnum):
 
 @frozen(order=True)
 class _Mention:
-    """A line with a name that the passage defines; what tells more comes before what tells less."""
+    """A line with a name that the passage defines; more telling ones compare lower."""
 
     is_aside: bool
-    """Whether it is an import or a comment."""
     is_minor: bool
-    """Whether the name is another than what the passage is called after."""
+    """Whether the passage is named after something else."""
     is_word: bool
-    """Whether the name is one word, which may be another thing's as well."""
-    way: _Way
+    """Whether the name is a single word, which may mean something else."""
+    mode: _Mode
     line: int
-    """0-based within the chunk."""
     name: str
 
 
 def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTable | None) -> list[Ranked]:
-    """The results with the lines that relate, and with the name in what is said of them.
-
-    Without `table` what is related by its meaning alone is given no lines.
-    """
+    """Return the results with the lines that relate them, and with the name in their reasons. Without
+    `table`, chunks related only by meaning get no lines."""
     named = [_by_name(result, relations) for result in ranked]
     unnamed = [place for place, result in enumerate(named) if result.lines is None]
     vector = _vector(relations.vector, table)
@@ -81,7 +77,6 @@ def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTabl
 
 
 def _by_name(result: Ranked, relations: Relations) -> Ranked:
-    """The result with the line of a reference or of a name, if one relates it."""
     stored, passage = result.stored, relations.passage
     by_references = relations.referrals.get(stored.id, {}) if result.folder == passage.folder else {}
     if by_references:
@@ -92,30 +87,27 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
         return evolve(found, stored=part_of(stored, referral)) if referral else found
     used = relations.used.get((result.folder, stored.id), ())
     shown = _lines_of_names(stored, passage, used, relations.defined)
-    if not shown:  # a name that many files define does not relate the two, but its line is worth showing
+    if not shown:  # a name in many files does not relate the two, but its line is worth showing
         used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
         defined = [name for name in passage.symbols if not _is_word(name)]
         shown = _lines_of_names(stored, passage, used, defined)
-        said: Mapping[str, str] = {}
-        return _with_line(result, shown, said) if shown else result
+        return _with_line(result, shown, with_reason=False) if shown else result
     return _with_line(result, shown)
 
 
-def _with_line(
-    result: Ranked, shown: Mapping[str, tuple[int, str]], said: Mapping[str, str] | None = None
-) -> Ranked:
-    """The result at the line of its strongest relation among those `shown`, each with a line and what is said of it."""
-    said = {relation: words for relation, (_, words) in shown.items()} if said is None else said
+def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
+    """Return the result at the line of its strongest relation; `shown` has a line and a reason for each."""
+    reasons_shown = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
     line = min(shown[relation][0], result.stored.chunk.end_line - 1)
-    reasons = (evolve(each, signal=said.get(each.signal, each.signal)) for each in result.reasons)
+    reasons = (evolve(each, signal=reasons_shown.get(each.signal, each.signal)) for each in result.reasons)
     return evolve(result, reasons=tuple(reasons), lines=(line, line + 1))
 
 
 def _lines_of_names(
     stored: StoredChunk, passage: ChunkRange, used: Sequence[str], defined: Sequence[str]
 ) -> dict[str, tuple[int, str]]:
-    """By relation the line of the file at which a name relates the chunk to the passage, and what it does there."""
+    """Return by relation the line of the file at which a name relates the chunk, and a reason."""
     found = {}
     if used:
         name = min(used, key=lambda name: (name != stored.chunk.symbol, _is_word(name)))
@@ -127,7 +119,6 @@ def _lines_of_names(
 
 
 def _mention(stored: StoredChunk, passage: ChunkRange, wanted: Set[str]) -> _Mention | None:
-    """The line of the chunk that tells most of how it uses what the passage defines."""
     chunk = stored.chunk
     found, lines = [], lines_of(chunk.text)
     for name in wanted:
@@ -136,36 +127,36 @@ def _mention(stored: StoredChunk, passage: ChunkRange, wanted: Set[str]) -> _Men
         own = definition_lines(chunk, name)[0] - chunk.start_line if name in chunk.defines else None
         for number, line in enumerate(lines):
             if find_words(name, line) >= 0:
-                way = _Way.DEFINITION if own == number else _way(chunk, lines, number, name)
-                aside = way >= _Way.IMPORT
-                found.append(_Mention(aside, name not in passage.symbols, _is_word(name), way, number, name))
+                mode = _Mode.DEFINITION if own == number else _way(chunk, lines, number, name)
+                aside = mode >= _Mode.IMPORT
+                found.append(_Mention(aside, name not in passage.symbols, _is_word(name), mode, number, name))
     return min(found, default=None)
 
 
-def _way(chunk: Chunk, lines: Sequence[str], number: int, name: str) -> _Way:
+def _way(chunk: Chunk, lines: Sequence[str], number: int, name: str) -> _Mode:
     line = lines[number]
     if chunk.type is ChunkType.PROSE:
-        return _Way.READ
+        return _Mode.READ
     if imports(line):
-        return _Way.IMPORT
+        return _Mode.IMPORT
     in_docstring = chunk.language == "python" and sum(each.count('"""') for each in lines[:number]) % 2
     if in_docstring or is_comment(line):
-        return _Way.COMMENT
-    return _Way.CALL if re.search(rf"(?<!\w){re.escape(name)}\(", line) else _Way.READ
+        return _Mode.COMMENT
+    return _Mode.CALL if re.search(rf"(?<!\w){re.escape(name)}\(", line) else _Mode.READ
 
 
 def _verb(mention: _Mention, stored: StoredChunk, passage: ChunkRange) -> str:
     is_prose = stored.chunk.type is ChunkType.PROSE or stored.kind == FileKind.DOCS
-    if is_prose or mention.way is _Way.COMMENT:
+    if is_prose or mention.mode is _Mode.COMMENT:
         return "mentions"
-    if mention.way is _Way.IMPORT:
+    if mention.mode is _Mode.IMPORT:
         return "imports"
-    if mention.way is _Way.DEFINITION:
+    if mention.mode is _Mode.DEFINITION:
         return "also defines"
     if stored.kind == FileKind.TESTS:
         return "tests"
     is_type = passage.symbols.get(mention.name) in _TYPES
-    return "calls" if mention.way is _Way.CALL and not is_type else "uses"
+    return "calls" if mention.mode is _Mode.CALL and not is_type else "uses"
 
 
 def _is_word(name: str) -> bool:
@@ -176,23 +167,21 @@ def _is_word(name: str) -> bool:
 
 
 def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
-    """float64[dimension] of length 1, about; None where there is none that can be compared with `table`'s."""
+    """Return float64[dimension] of length about 1; None if it cannot be compared with the table's vectors."""
     if (
-        table is None
-        or given.static is None
-        or given.static_table != static_table_name(table.id, table.dimension)
+        table
+        and given.static is not None
+        and given.static_table == static_table_name(table.id, table.dimension)
     ):
-        return None
-    return given.static.astype(np.float64) / STATIC_LENGTH
+        return given.static.astype(np.float64) / STATIC_LENGTH
+    return None
 
 
 def _nearest(
     chunks: Sequence[StoredChunk], table: StaticTable, vector: Floats
 ) -> list[tuple[int, int] | None]:
-    """For each of the chunks the lines of the window that is nearer to the vector than the definition; None for none.
-
-    Windows are compared without their path and headings, which are those of the whole chunk.
-    """
+    """Return for each chunk the lines of a window that is nearer to the vector than the definition, or None.
+    Windows are embedded without path and headings, which the whole chunk shares."""
     read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
     spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
     pieces = [

@@ -1,18 +1,12 @@
-"""Ranks what belongs to a passage: who calls it first, then what it calls, what implements it and what tests it; then the rest."""
+"""Rank the chunks related to a passage: callers, callees, implementations and tests first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from cairn.retrieval.diversity import near_duplicates
-from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST
-from cairn.retrieval.related import (
-    DEFINES,
-    OF_FILES,
-    SIMILAR,
-    USES,
-    Related,
-)
+from cairn.retrieval.referrals import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST
+from cairn.retrieval.related import DEFINES, FILE_WEIGHTS, SIMILAR, USES, Related
 from cairn.retrieval.scores import Contribution, Ranked
 from cairn.settings.tree import DiversitySettings
 
@@ -24,28 +18,26 @@ WEIGHTS: Mapping[str, float] = {
     SIMILAR: 2.0,
     DEFINES: 1.5,
     USES: 1.5,
-    **OF_FILES,
+    **FILE_WEIGHTS,
 }
-"""Each times a value of 0 to 1. Chosen, not fitted: there are no judgements of what is related. Who reads a passage has
-the rest of its file before them. A reference that is sure stands before all else."""
+"""The weight of each relation's value, 0 to 1. Chosen, not fitted: there are no judgements of relatedness.
+The rest of the passage's own file is already in view. A sure reference comes before all else."""
 SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""Of the results, at least one of each that there is: a function that many call is not known by them alone."""
+"""Each relation's least share of the results: many callers alone do not explain a function."""
 
 _BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
     weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
 )
 
 _SIMILARITY = DiversitySettings().similarity
-"""From which two passages count as one, whatever the settings say of searches."""
+"""The similarity of duplicates, whatever the settings for searches."""
 
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
-    """Ranked by the weighted sum of their relations; a file's second chunk and copies stand behind all others.
-
-    These are counted among those that no reference relates. Of those that one does, each relation has its share.
-    """
+    """Rank by the weighted sum of relations; a file's second chunk and near-duplicates come last. Chunks with
+    a sure reference precede these rules; each kind of reference has its share of the results."""
     scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
-    referred = _shared_out([each for each in scored if _is_sure(each[1])], limit)
+    referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
     first: dict[tuple[int, str], tuple[float, Related]] = {}
     for each in scored:
         if not _is_sure(each[1]):
@@ -58,8 +50,7 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
     return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
 
 
-def _shared_out(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
-    """The best of each relation up to its share, best first."""
+def _within_shares(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
     room = {relation: max(1, round(share * limit)) for relation, share in SHARES.items()}
     chosen = []
     for each in referred:
@@ -76,7 +67,6 @@ def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
 
 
 def _score(related: Related) -> float:
-    """0 to 1."""
     parts = (value * WEIGHTS[name] for name, value in related.values.items())
     return min(1.0, max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE)
 
@@ -100,6 +90,6 @@ def _is_sure(related: Related) -> bool:
 
 
 def reference_of(related: Related) -> str:
-    """The relation by references that counts most; "" for none."""
+    """Return the relation by references that counts most, or ""."""
     values = related.values
     return max(SHARES.keys() & values.keys(), key=lambda name: WEIGHTS[name] * values[name], default="")

@@ -1,8 +1,6 @@
-"""The files that may come first, of all in which legs found something: what ranking knows of a file is read for these alone.
-
-Legs find thousands of chunks, since what one finds another would not have; numbers are known of each, and ranking by the most
-telling of them puts what comes among the first ten among the first few hundred.
-"""
+"""Choose the candidates that are ranked fully: ranking reads the details of these files only. Legs find
+thousands of chunks, because each finds what others miss. A rough score of every chunk puts the later top ten
+files among the first few hundred."""
 
 from __future__ import annotations
 
@@ -18,19 +16,19 @@ from cairn.retrieval.pools import Pool
 
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
-"""Chunks of one file that are ranked; no signal looks at more than eight."""
-_WHOLLY = ("symbol", "exact", "reexport", "file", "named")
+"""Chunks of one file that are ranked; no signal uses more than eight."""
+_ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
 """Legs whose chunks are always ranked."""
-_BEST, _SUM, _HELD, _MEANING = 0.5, 1.5, 1.5, 3.5
-"""The weights of the signals that tell most (`retrieval/signals.py`)."""
+_BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
+"""The weights of the strongest signals (`retrieval/signals.py`)."""
 _DECAY = 0.7 ** np.arange(8)
 
 
 def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
-    """The chunks of an index that are worth ranking: those of the most promising files, and of all that were found as wholes."""
+    """Return the ids of the chunks to rank: of the most promising files, and all that must be ranked."""
     ids = np.array(pool.chunks(), np.int64)
     files = reader.columns().files_of(ids)
-    always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
+    always = np.isin(ids, [chunk for leg in _ALWAYS_RANKED for chunk in pool.found.get(leg, ())])
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
         return cast("list[int]", ids.tolist())
@@ -40,13 +38,13 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
         cosines |= pool.found.get(leg, {})
     near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
     meaning = _share(np.maximum(near, 0.0))
-    held = np.zeros(len(ids))
+    covered = np.zeros(len(ids))
     for word in pool.words:
-        held += word.idf * word.held.shares(ids)
+        covered += word.idf * word.postings.shares(ids)
     worth = keyword + meaning
     order = np.lexsort((-worth, files))
     ids, files, always = ids[order], files[order], always[order]
-    keyword, meaning, held = keyword[order], meaning[order], _share(held[order])
+    keyword, meaning, covered = keyword[order], meaning[order], _share(covered[order])
     starts = np.flatnonzero(np.diff(files, prepend=np.iinfo(np.int64).min))
     file_of = np.cumsum(np.diff(files, prepend=files[0]) != 0)
     place = np.arange(len(ids)) - starts[file_of]
@@ -54,13 +52,13 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     totals = (
         _BEST * np.maximum.reduceat(keyword, starts)
         + _SUM * _share(np.add.reduceat(decayed, starts))
-        + _HELD * np.maximum.reduceat(held, starts)
+        + _COVERED * np.maximum.reduceat(covered, starts)
         + _MEANING * np.maximum.reduceat(meaning, starts)
     )
     first = np.zeros(len(starts), np.bool_)
     first[np.argsort(-totals, kind="stable")[:MOST_FILES]] = True
-    kept = always | (first[file_of] & (place < _MOST_OF_A_FILE))
-    return cast("list[int]", ids[kept].tolist())
+    chosen = always | (first[file_of] & (place < _MOST_OF_A_FILE))
+    return cast("list[int]", ids[chosen].tolist())
 
 
 def _share(column: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How well a definition's name fits what was typed into a symbol search, in any case convention."""
+"""Rate how well the name of a definition fits the text of a symbol search, in any case convention."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from cairn.workspace.collections import FileKind
 
 
 class Fit(enum.IntEnum):
-    """From the worst to the best."""
+    """How a name fits, from worst to best."""
 
     NONE = 0
     SCATTERED = 1
-    """The letters stand in it in this order."""
+    """It has the letters in this order."""
     INSIDE = 2
-    """…one right after another."""
+    """It has the letters next to each other."""
     WORDS = 3
-    """It has words that begin with what was typed, or with its letters: `aur` or `urlRule` for `add_url_rule`."""
+    """Its words begin with the typed words or letters: `aur` or `urlRule` for `add_url_rule`."""
     PREFIX = 4
     EXACT = 5
-    """The same letters, in another case or parted elsewhere."""
+    """It has the same letters, in another case or separated differently."""
     SAME = 6
-    """As it was typed."""
+    """It is spelled as typed."""
 
 
 _PARTING = re.compile(r"[\W_]+")
@@ -38,21 +38,20 @@ _VENDORED = re.compile(
 )
 _LONGEST = 100
 """Characters of a query that are compared."""
-_HELD_BACK = 1.5
-"""How many steps of fit a test's, an example's or somebody else's definition is worth less."""
+_DEMOTION = 1.5
+"""Steps of fit by which definitions of tests, examples and vendored code are demoted."""
 
 _TYPES = frozenset({"class", "interface", "struct", "trait", "enum", "type", "union", "object", "module"})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
 
 
 def letters_of(text: str) -> str:
-    """What of a query is compared: lower case, without spaces, underscores and punctuation."""
     return _PARTING.sub("", text).lower()
 
 
 @frozen
 class Typed:
-    """What was typed."""
+    """The text of a symbol search."""
 
     text: str
     letters: str
@@ -60,14 +59,13 @@ class Typed:
 
     @classmethod
     def of(cls, text: str) -> Typed:
-        """Of a qualified name (`Berth.moor`, `harbour::Berth`) the last part."""
+        """Parse the text; only the last part of a qualified name counts (`Berth.moor`, `harbour::Berth`)."""
         last = re.split(r"[.:#/\s]+", text.strip().rstrip(".:#/()"))[-1]
         last = last[:_LONGEST]
         return cls(last, letters_of(last), tuple(identifier_words(last)))
 
 
 def fit(typed: Typed, name: str) -> Fit:
-    """How the name fits."""
     if name == typed.text:
         return Fit.SAME
     letters = letters_of(name)
@@ -85,9 +83,8 @@ def fit(typed: Typed, name: str) -> Fit:
 
 
 def _begins_words(letters: str, words: list[str]) -> bool:
-    """Whether the letters are beginnings of words of the name, in order, words left out included."""
-    # How many of the letters can be taken by the words so far.
-    taken = {0}
+    """Return whether the letters begin words of the name, in order; words may be skipped."""
+    taken = {0}  # the possible numbers of letters that the words so far can match
     for word in words:
         for start in [start for start in taken if letters[start] == word[0]]:
             end = start
@@ -105,13 +102,13 @@ def _in_order(typed: tuple[str, ...], words: list[str]) -> bool:
 
 
 def likeness(typed: Typed, name: str) -> float:
-    """0 to 1: orders names that fit in the same way, the shortest and most alike first."""
+    """Return 0 to 1, to order names of equal fit: the shortest and most similar first."""
     return float(fuzz.ratio(typed.letters, letters_of(name))) / 100
 
 
 def weight(place: DefinitionPlace, name: str) -> float:
-    """How much the definition matters, whatever was typed, in steps of fit."""
-    held_back = place.kind in (FileKind.TESTS, FileKind.EXAMPLES) or bool(_VENDORED.search(place.path))
+    """Return how much the definition matters for any text, in steps of fit."""
+    is_demoted = place.kind in (FileKind.TESTS, FileKind.EXAMPLES) or bool(_VENDORED.search(place.path))
     kind = place.symbol_kind if name == place.symbol else ""
     by_kind = 0.2 if kind in _TYPES else 0.0 if kind in _VALUES else 0.1
-    return by_kind + min(0.3, 0.05 * math.log2(1 + place.in_degree)) - (_HELD_BACK if held_back else 0.0)
+    return by_kind + min(0.3, 0.05 * math.log2(1 + place.in_degree)) - (_DEMOTION if is_demoted else 0.0)

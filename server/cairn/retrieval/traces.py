@@ -1,4 +1,4 @@
-"""Stack traces in a pasted text: which files and functions they name, and what they say."""
+"""Read stack traces in pasted text: files, functions and the message."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from attrs import frozen
 
 from cairn.retrieval.mentions import normalised_path
 
-_PLACES_KEPT = 8
-"""The innermost few frames lead to the cause; a trace may have hundreds."""
-_FRAMES_KEPT = 32
-"""Frames in all: those of libraries are none of the project's."""
+_MAX_PLACES = 8
+"""Paths and names to search for: the innermost frames lead to the cause; a trace may have hundreds."""
+_MAX_FRAMES = 32
+"""Frames kept in all, since most may belong to libraries."""
 
 # One line of a trace each. Groups: path, name.
 _FRAMES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r'File "(?P<path>[^"\n]+)", line \d+(?:, in (?P<name>[\w.<>]+))?',  # Python
-        r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):\d+(?::\d+)?\)",  # JS, Java
+        r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):\d+(?::\d+)?\)",  # JS, Java  # noqa: E501
         r"\bat (?P<name>[\w.<>`\[\],+ ]{1,200}\([^)\n]{0,300}\)) in (?P<path>[^\n]{1,300}?):line \d+",  # C#
-        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]{0,300}[\w-]\.\w{1,20}):\d+(?::\d+)?",  # JS, Rust
+        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]{0,300}[\w-]\.\w{1,20}):\d+(?::\d+)?",  # JS, Rust  # noqa: E501
         r"(?<![\w.~/\\-])(?P<path>[\w.~/\\-]{1,300}\.rb):\d+:in [`'](?P<name>[^'\n]+)'",  # Ruby
         r"#\d+ (?P<path>/[^\s(]+)\(\d+\): (?P<name>[\w\\:>-]+)\([^\n]*",  # PHP
         r"^\t(?P<path>/[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?",  # Go
-        r"^#\d+ +(?:0x[0-9a-f]+ in )?(?P<name>[\w:~<>]{1,200})[^\n]{0,300}? (?:at )?(?P<path>[\w.~/\\-]{1,300}\.\w{1,4}):\d+(?::\d+)?",  # gdb, ASan
-        r"^ {0,8}(?P<path>[\w.~/\\-]{1,300}\.(?:c|cc|cpp|cxx|h|hpp|go|py|rs|ts|tsx|js|java)):\d+(?::\d+)?: (?:in (?P<name>\w+)$)?",  # gcc, go test, pytest
+        r"^#\d+ +(?:0x[0-9a-f]+ in )?(?P<name>[\w:~<>]{1,200})[^\n]{0,300}? (?:at )?(?P<path>[\w.~/\\-]{1,300}\.\w{1,4}):\d+(?::\d+)?",  # gdb, ASan  # noqa: E501
+        r"^ {0,8}(?P<path>[\w.~/\\-]{1,300}\.(?:c|cc|cpp|cxx|h|hpp|go|py|rs|ts|tsx|js|java)):\d+(?::\d+)?: (?:in (?P<name>\w+)$)?",  # gcc, go test, pytest  # noqa: E501
     )
 )
 _NOISE = re.compile(
-    r"^\s*(?:Traceback \(most recent call last\):|goroutine \d+ \[[^\]]*\]:|Caused by:|stack backtrace:|\.\.\. \d+ more"
+    r"^\s*(?:Traceback \(most recent call last\):|goroutine \d+ \[[^\]]*\]:|Caused by:|stack backtrace:|\.\.\. \d+ more"  # noqa: E501
     r"|\[?Previous exception[^\n]*|File\b\s*$|During handling of the above exception[^\n]*|[\^~\s]+$)",
     re.MULTILINE,
 )
@@ -42,33 +42,30 @@ _PLACEHOLDER = re.compile(r"<[^>]*>|\banonymous\b|^(?:async|new) ")
 
 @frozen
 class Frame:
-    """One line of a stack trace."""
-
     path: str
-    """With forward slashes, as normalised_path makes it."""
+    """The path as `normalised_path` returns it."""
     name: str = ""
-    """The name of the function; "" where the line does not say it."""
+    """The name of the function, or ""."""
 
 
 @frozen
 class Trace:
-    """What a stack trace names, innermost first as far as its kind shows."""
+    """A stack trace, innermost frame first as far as its kind shows."""
 
     paths: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """The frames, the innermost first; there may be more of them than `paths` and `names` have."""
+    """All frames; there may be more of them than `paths` and `names` have."""
     message: str = ""
-    """What stood outside the frames: the error itself, and what was asked about it."""
 
 
 def read_trace(text: str) -> Trace | None:
-    """The trace in `text`; None where there is not even one line of one."""
+    """Return the trace in `text`; None where there is not a single line of one."""
     frames = [match for pattern in _FRAMES for match in pattern.finditer(text)]
     if not frames:
         return None
     frames.sort(key=lambda match: match.start())
-    if 'File "' in text:  # Python names the innermost last
+    if 'File "' in text:  # Python prints the innermost frame last
         frames.reverse()
     read = dict.fromkeys(
         Frame(normalised_path(frame["path"]), _own_name(frame.groupdict().get("name") or ""))
@@ -81,13 +78,13 @@ def read_trace(text: str) -> Trace | None:
         rest = pattern.sub(" ", rest)
     message = "\n".join(line for line in map(str.strip, _NOISE.sub("", rest).splitlines()) if line)
     return Trace(
-        tuple(paths)[:_PLACES_KEPT],
-        tuple(own)[:_PLACES_KEPT],
+        tuple(paths)[:_MAX_PLACES],
+        tuple(own)[:_MAX_PLACES],
         message=message,
-        frames=tuple(read)[:_FRAMES_KEPT],
+        frames=tuple(read)[:_MAX_FRAMES],
     )
 
 
 def _own_name(name: str) -> str:
-    """The name without its parameters, those of its types and what stands for no name."""
+    """Return the name without parameters, type parameters and placeholders."""
     return _PLACEHOLDER.sub("", _TYPE_PARAMETERS.sub("", name.partition("(")[0])).strip(". ")

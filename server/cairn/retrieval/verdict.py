@@ -1,9 +1,9 @@
-"""Whether the best result answers, or a question back would help more.
+"""Decide whether the best result answers the query, or whether to ask back.
 
-One verdict for search and discovery. The count of one document's matching words (S2's) suits a few short help texts, where a
-document that has the words of a question is the one that is meant. In a repository many files have them. So that count judges
-questions of a word or two, and which of two documents of a name is meant. Longer questions are judged by what their best
-passages show (`Strength`), by a rule of four numbers that is calibrated (`benchmarks/answers/verdicts.py`).
+Counting the matching words of one document suits a few short help texts, where the document with a question's
+words is the right one. In a repository many files have them. So the count judges only queries of a word or
+two, and two documents of one name. Longer queries are judged by their best passages (`Strength`), with a
+calibrated rule of four numbers (`benchmarks/answers/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
-"""What a match counts by where it stands; a phrase counts where the question has several terms."""
+"""Points of a match by its place; a phrase counts only for queries of several terms."""
 _UNIT_WORDS = 150
-"""The count is divided by the square root of the document's length. Thresholds suit short help texts, so length is counted
-in units of such a text."""
+"""Points are divided by √(words / this): the thresholds suit short help texts of this length."""
 
 JUDGED = 10
-"""Files that could be what is meant."""
+"""Files that are judged."""
 _COMPARED = 3
-"""Results after the first that it must lead: whoever looks at an answer sees as many."""
-_HELD_BY_NAME, _HELD_BY_TEXT = 0.5, 0.5
-"""How much of a term a result holds that is called so, and one whose text has it; nearly as good as any (fitted)."""
+"""Following results that the first must lead; a user sees as many beside an answer."""
+_COVERED_BY_NAME, _COVERED_BY_TEXT = 0.5, 0.5
+"""The share of a term that its place in a result's name covers, and its place in the text (fitted)."""
 _MAX_INTENTS = 2
-"""Up to two short answers are given at once; three things asked for are a list to choose from."""
+"""Up to two short answers are given at once; for more, the user chooses."""
 
 _CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|&)\s+", re.IGNORECASE)
 
@@ -49,9 +48,9 @@ NOTHING_MATCHES = "Which part should I explain?"
 WEAK = "The evidence is weak: it may be about something else."
 
 WEIGHTS = (17.0, 4.3, -3.4, -2.3)
-"""What counts for an answer, as log odds: the similarity of the best passages, the share of the question that one file's passages
-hold, each name that none of them holds, and being asked whether there is such a thing. Fitted, and rounded
-(`benchmarks/answers/verdicts.py --fit`)."""
+"""The log odds of an answer for each of `features`: the similarity of the best passages, the share of the
+query in one file's passages, each name that none of them has, and asking whether something exists. Fitted and
+rounded (`benchmarks/answers/verdicts.py --fit`)."""
 BIAS = -9.4
 _ASKS_WHICH = re.compile(
     r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
@@ -59,14 +58,12 @@ _ASKS_WHICH = re.compile(
     r"|loaders?|processors?|validators?|layers?|extractors?|adapters?|encoders?|interceptors?|calls?|fields?|values?)\b",
     re.IGNORECASE,
 )
-"""A question whether there is such a thing. Others speak of what is there: how it works, or why."""
+"""A question whether something exists; others presume that it does: how it works, or why."""
 
 WHICH_FIRST = "Which one should I go deeper on?"
 
 
 class Action(enum.StrEnum):
-    """What to do with the results."""
-
     ANSWER = "answer"
     CLARIFY = "clarify"
     NO_MATCH = "noMatch"
@@ -82,37 +79,36 @@ class Evidence:
     score: float
     matched: tuple[str, ...]
     named: bool
-    """Whether a term stands in the title or keywords."""
+    """Whether a term is in the title or keywords."""
     phrase: bool = False
-    """Whether the title has the terms next to each other and in order."""
+    """Whether the title has the terms adjacent and in order."""
     other_words: int = 0
-    """Words of the title that belong to no term."""
+    """The number of words in the title that belong to no term."""
     defined: frozenset[str] = frozenset()
-    """Of the names that were asked for those that it defines, in lower case."""
+    """The names of the query that it defines, in lower case."""
     coverage: float = 0.0
-    """How much of the question it holds, 0 to 1, rare terms counting more."""
+    """How much of the query it contains, 0 to 1, by idf."""
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
-    """The query's terms that the chunk holds, in any inflection or by an alternative, in the query's order."""
-    held = _held(query, stored)
-    return tuple(term for place, term in enumerate(query.terms) if place in held)
+    """Return the query's terms in the chunk, in any inflection or by an alternative, in the query's order."""
+    contained = _terms_in(query, stored)
+    return tuple(term for place, term in enumerate(query.terms) if place in contained)
 
 
-def _held(query: Query, stored: StoredChunk) -> frozenset[int]:
-    """The places of the query's terms that a chunk holds, its path and headings included."""
+def _terms_in(query: Query, stored: StoredChunk) -> frozenset[int]:
     wanted = matcher(query.groups)
     texts = (stored.chunk.text, stored.chunk.title, _keywords(stored))
-    return frozenset().union(*map(wanted.held, texts))
+    return frozenset().union(*map(wanted.terms_in, texts))
 
 
 def _keywords(stored: StoredChunk) -> str:
-    # Lines of their own, so that no phrase is made of the end of one and the beginning of the other.
+    # Separate lines, so that no phrase spans two of them.
     return "\n".join((stored.path, stored.chunk.header_path, *stored.chunk.defines))
 
 
 _Decision = tuple[Action, str, Sequence[Evidence]]
-"""What to do, what to say, and which results that is about."""
+"""The action, the message, and the results concerned."""
 
 
 def judge(
@@ -122,15 +118,15 @@ def judge(
     shares: Sequence[float],
     strength: Strength | None = None,
 ) -> Verdict:
-    """What to do with the results, best ranked first; `shares` are the terms' (`rarity.term_shares`).
-
-    The first JUDGED files of `found` count, each with its first chunk. `strength` is what their passages show of the question;
-    without it the words alone decide, as they do without vectors and for a question that is translated word by word.
-    """
+    """Decide what to do with the results, best first; `shares` are the terms' (`rarity.term_shares`). The
+    first chunks of the first JUDGED files count. `strength` describes their passages; without it only words
+    decide, as they do without vectors and for a translated query."""
     found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
-    coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
-    # A name is meant as it is written; of what is translated word by word, similarities are lower.
+    coverage = max(
+        (sum(shares[term] for term in _terms_in(query, each.stored)) for each in found), default=0.0
+    )
+    # A name is meant literally, and word by word translations have lower similarities.
     likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
     introduction = _introduction(judged, strength)
     decision = (
@@ -140,7 +136,7 @@ def judge(
 
 
 def likelihood(query: Query, shares: Sequence[float], strength: Strength | None) -> float | None:
-    """How likely passages of this strength answer the question, 0 to 1; None where they were not compared by meaning."""
+    """Return how likely passages of this strength answer, 0 to 1; None if not compared by meaning."""
     if strength is None or strength.similarity is None:
         return None
     weighed = zip(WEIGHTS, features(query, shares, strength), strict=True)
@@ -148,14 +144,14 @@ def likelihood(query: Query, shares: Sequence[float], strength: Strength | None)
 
 
 def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple[float, ...]:
-    """What `WEIGHTS` weigh."""
-    held = max((sum(shares[term] for term in terms) for terms in strength.held), default=0.0)
+    """Return the values that `WEIGHTS` weighs."""
+    covered = max((sum(shares[term] for term in terms) for terms in strength.terms_by_file), default=0.0)
     asks_which = bool(_ASKS_WHICH.match(query.meant or query.text))
-    return strength.similarity or 0.0, held, float(strength.missing_names), float(asks_which)
+    return strength.similarity or 0.0, covered, float(strength.missing_names), float(asks_which)
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
-    """The verdict; its terms are those of the first candidate, or of all where each answers a question of its own."""
+    """Return the verdict, with the terms of the first candidate, or of all in a split answer."""
     action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
     return Verdict(
@@ -176,13 +172,13 @@ def _decide(
     matches = any(each.score for each in judged)
     is_short = len(query.terms) <= settings.min_matched_terms
     if likely is None:
-        is_there = matches and coverage >= settings.min_coverage
-    elif is_short:  # who types a name or two means what is called so, however near its text comes
-        is_called_so = any(len(each.matched) == len(query.terms) for each in strong)
-        is_there = matches and (is_called_so or likely >= settings.min_evidence)
+        is_answerable = matches and coverage >= settings.min_coverage
+    elif is_short:  # a word or two mean a name, however similar the texts are
+        has_name_match = any(len(each.matched) == len(query.terms) for each in strong)
+        is_answerable = matches and (has_name_match or likely >= settings.min_evidence)
     else:
-        is_there = bool(judged) and likely >= settings.min_evidence
-    if not is_there:
+        is_answerable = bool(judged) and likely >= settings.min_evidence
+    if not is_answerable:
         return _NOTHING
     top = _explained(query, judged) or judged[0]
     if likely is not None and not is_short:
@@ -193,8 +189,8 @@ def _decide(
 
 
 def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> bool:
-    """The guards: enough of the terms, not in the text alone, and well enough."""
-    # One word can never match twice: what is asked for by one name is judged by the other rules.
+    """Return whether enough terms match, not only in the text, and with a sufficient score."""
+    # A query of one word cannot match two; the other rules judge it.
     needed = min(settings.min_matched_terms, max(1, len(query.terms)))
     # A phrase in the title counts as two matched terms.
     matched = max(len(judged.matched), 2 * judged.phrase)
@@ -202,7 +198,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """What an explanation asks for by its whole title: "what is home" means "Home", and not "Dashboard home"."""
+    """Return the result whose whole title is explained: "what is home" means "Home", not "Dashboard home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
     return next((each for each in ranked[: 1 + _COMPARED] if each.phrase and not each.other_words), None)
@@ -211,7 +207,7 @@ def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
 def _namesake(
     query: Query, top: Evidence, ranked: Sequence[Evidence], settings: VerdictSettings
 ) -> Evidence | None:
-    """Another result that is called what was asked for, as `top` is, and that the count does not tell from it."""
+    """Return another result of the same name as `top`, if the count does not separate them."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
         by_title = top.phrase and rival.phrase and rival.other_words <= words
@@ -224,7 +220,7 @@ def _namesake(
 
 
 def _lead(found: Sequence[Ranked]) -> float:
-    """The confidence, (top - second) / top, the second being the mean of the next results, as if there were three more."""
+    """Return (top - second) / top, where second is the mean of the next results, as if there were three."""
     scores = [ranked.score for ranked in found[: 1 + _COMPARED]]
     if not scores or scores[0] <= 0:
         return 0.0
@@ -232,7 +228,7 @@ def _lead(found: Sequence[Ranked]) -> float:
 
 
 def _introduction(judged: Sequence[Evidence], strength: Strength | None) -> _Decision | None:
-    """The answer to what something is, where the best passages introduce it."""
+    """Return the answer to what something is, if the best passages introduce it."""
     if strength is None or not strength.introductions:
         return None
     path = strength.introductions[0][1].path
@@ -240,7 +236,7 @@ def _introduction(judged: Sequence[Evidence], strength: Strength | None) -> _Dec
 
 
 def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> _Decision | None:
-    """For each thing that is asked for the result that is called so; None unless there are two, each with its own."""
+    """Return an answer for each of two things in the query, or None unless each has its own."""
     answers: list[Evidence] = []
     for part in _split(query):
         shares = [1 / len(part.terms)] * len(part.terms)
@@ -257,11 +253,11 @@ def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
 
 
 def _split(query: Query) -> list[Query]:
-    """What stands between "and", "or" and commas, if that makes two; every term must belong to one."""
+    """Return the parts of the query between "and", "or" and commas, if these are two with all terms."""
     pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
-    asked = [set(map(stem, terms)) for terms in pieces if terms]
-    terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in asked]
-    if len(asked) != _MAX_INTENTS or not all(terms) or sum(map(len, terms)) != len(query.terms):
+    parts = [set(map(stem, terms)) for terms in pieces if terms]
+    terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in parts]
+    if len(parts) != _MAX_INTENTS or not all(terms) or sum(map(len, terms)) != len(query.terms):
         return []
     return [evolve(query, terms=of_part) for of_part in terms]
 
@@ -277,7 +273,7 @@ def _unsure(top: Evidence, judged: Sequence[Evidence]) -> _Decision:
 
 
 def _between(first: Evidence, second: Evidence) -> _Decision:
-    """Which of two: by their categories, or where these are one and the same by their folders, or else their paths."""
+    """Ask which of two is meant, by category, or if these are equal by folder, or else by path."""
     if first.category == second.category:
         where = [each.path.rpartition("/")[0] for each in (first, second)]
         if where[0] == where[1] or not all(where):
@@ -288,9 +284,11 @@ def _between(first: Evidence, second: Evidence) -> _Decision:
 
 
 def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evidence:
-    """The count of one chunk's matching words; `shares` are the terms'."""
+    """Count one chunk's matching words; `shares` are the terms'."""
     chunk, wanted = stored.chunk, matcher(query.groups)
-    title, keywords, content = (wanted.held(text) for text in (chunk.title, _keywords(stored), chunk.text))
+    title, keywords, content = (
+        wanted.terms_in(text) for text in (chunk.title, _keywords(stored), chunk.text)
+    )
     phrase = wanted.is_phrase_of(chunk.title)
     raw = (
         _PHRASE_IN_TITLE * (phrase and len(query.terms) > 1)
@@ -303,7 +301,8 @@ def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evid
         length = 1 + (length - 1) / 2
     named = title | keywords
     coverage = sum(
-        share * (_HELD_BY_NAME * (place in named) + _HELD_BY_TEXT * (place in content or place in named))
+        share
+        * (_COVERED_BY_NAME * (place in named) + _COVERED_BY_TEXT * (place in content or place in named))
         for place, share in enumerate(shares)
     )
     return Evidence(

@@ -1,4 +1,4 @@
-"""Cuts a chunk into windows: the fewest lines that are worth showing, without a cut through a statement."""
+"""Cut chunks into windows: the fewest lines worth showing, without a cut through a statement."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 
 LEAST_LINES, MOST_LINES = 6, 12
-"""Of a window. A chunk of no more lines is one window: a small function stays whole. Windows of 12 to 20 lines held 0.02
-fewer of the facts that 35 questions need within 4,000 tokens, of 20 to 40 lines 0.05 (docs/ranking.md)."""
+"""Lines of a window; a shorter chunk, such as a small function, stays whole. Windows of 12 to 20 lines had
+0.02 fewer of the facts that 35 questions need within 4,000 tokens, of 20 to 40 lines 0.05
+(docs/ranking.md)."""
 
 _CLOSES = re.compile(r"[)}\]]|(?:end|else|elif|except|catch|finally|done|fi)\b")
 _TAB = "    "
 
-# What is lost by a cut before a line, beside the depth of its indentation.
+# The cost of a cut before a line; deeper indentation adds to it.
 _AFTER_BLANK = -3.0
 _AT_BLANK = 4.0
 _BEFORE_CLOSING = 3.0
@@ -21,7 +22,7 @@ _DEEPEST = 24
 
 
 def windows(lines: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """The windows `[first, last)` of `lines`, in order; they hold all of them."""
+    """Return the windows `[first, last)` that `lines` are cut into, in order."""
     found, first = [], 0
     while len(lines) - first > MOST_LINES:
         places = range(first + LEAST_LINES, first + MOST_LINES + 1)
@@ -41,7 +42,7 @@ def _loss(lines: Sequence[str], place: int, first: int) -> float:
 
 
 def indentation(line: str) -> int:
-    """The columns of white space that a line begins with; 0 for a blank line."""
+    """Return the columns of white space before a line's text; 0 for a blank line."""
     wide = line.replace("\t", _TAB)
     bare = wide.lstrip()
     return len(wide) - len(bare) if bare else 0

@@ -1,4 +1,4 @@
-"""The content words of a question, and what else counts as each of them."""
+"""Read the content words of a query, and the words that count as each of them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,24 @@ from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
 _NUMBERED = re.compile(r"(?:([^\W\d_]+)\d|\d+[^\W\d_])[^\W_]*")
-"""`oauth2`, `s3`, `k8s`, `2fa`: a word, and its parts are none."""
+"""A word that is not split, such as `oauth2`, `s3`, `k8s` or `2fa`."""
 _FEWEST_LETTERS = 4
-"""Of what stands before a number, so that it may be said without: "oauth"."""
+"""Letters before a number that are a word without it: "oauth"."""
 _KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
 
 
 @frozen
 class Wording:
-    """The words of a question."""
-
     terms: tuple[str, ...]
-    """Lower-case content words in order of first use, those inside identifiers included."""
+    """Lower-case content words in order of first use, including those inside identifiers."""
     compounds: tuple[str, ...]
-    """Identifiers of several words, as typed."""
 
 
 def read_words(
     text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
 ) -> Wording:
-    """The words of `text`. Of a name every word counts, of code all but function words; `codes` are not taken apart."""
+    """Return the words of `text`. Every word of a name counts, and of code all but function words; `codes`
+    are not split."""
     words = [word.removesuffix("'s") for word in _WORD.findall(text)]
     compounds = dict.fromkeys(filter(is_compound, words))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
@@ -56,18 +54,16 @@ def _is_whole(word: str, codes: Collection[str]) -> bool:
 
 
 def is_compound(word: str) -> bool:
-    """Whether a word is an identifier of several words."""
     return bool(_COMPOUND.search(word))
 
 
 def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """For each term that ends in a number what it may be called without."""
+    """Return the letters of each term that ends in a number, if they are a word."""
     found = ((term, match[1]) for term in terms if (match := _NUMBERED.fullmatch(term)))
     return {term: (letters,) for term, letters in found if len(letters or "") >= _FEWEST_LETTERS}
 
 
 def words_of(pieces: Iterable[str]) -> set[str]:
-    """All words of `pieces` in lower case, whole and split."""
     return {
         part
         for piece in pieces
@@ -77,7 +73,7 @@ def words_of(pieces: Iterable[str]) -> set[str]:
 
 
 def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The text with each phrase (a synonym of several words) replaced, longest first; and which were: new to old."""
+    """Replace phrases by their synonyms, longest first; return the text, and the old phrase by the new."""
     phrases = {" ".join(old.lower().split()): new for old, new in synonyms.items() if len(old.split()) > 1}
     if not phrases:
         return text, {}
@@ -94,14 +90,13 @@ def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[s
 
 
 def word_synonyms(synonyms: Mapping[str, str]) -> dict[str, str]:
-    """The synonyms of single words, in lower case."""
     return {old.strip().lower(): new for old, new in synonyms.items() if len(old.split()) == 1}
 
 
 def with_synonyms(
     terms: Iterable[str], synonyms: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The terms with synonyms in the place of words; and for the first word of each, what it stands for."""
+    """Replace words by their synonyms; return the terms, and the old words by the first new word."""
     replaced: dict[str, None] = {}
     stands_for: dict[str, tuple[str, ...]] = {}
     for term in terms:
@@ -115,7 +110,7 @@ def with_synonyms(
 def alternatives(
     terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
-    """For each term that has any its alternatives: those in `others`, and the longer or shorter forms of `other_lengths_of`."""
+    """Return each term's alternatives in `others`, and other lengths of those in `other_lengths_of`."""
     sources = tuple(others)
 
     def candidates(term: str) -> Iterator[str]:
@@ -124,7 +119,7 @@ def alternatives(
         if term in other_lengths_of:
             yield from other_lengths(term)
 
-    # Another inflection is no other word: the index holds stems.
+    # The index has stems, so another inflection is not an alternative.
     found = {
         term: tuple(dict.fromkeys(word for word in candidates(term) if stem(word) != stem(term)))
         for term in terms
@@ -133,7 +128,6 @@ def alternatives(
 
 
 def replaced(text: str, words: Mapping[str, str]) -> str:
-    """The text with whole words, in any case, replaced."""
     if not words:
         return text
     return _WORD.sub(lambda match: words.get(match.group().lower(), match.group()), text)

@@ -144,8 +144,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def json_name(attribute: attrs.Attribute[Any]) -> str:
+    """Return the JSON key of an attrs field: the `json` of its metadata, or else its name in camelCase."""
+    return str(attribute.metadata.get("json") or camel_case(attribute.name))
+
+
 def _names(cls: type[Any]) -> dict[str, Any]:
-    return {each.name: override(rename=camel_case(each.name)) for each in attrs.fields(cls)}
+    return {each.name: override(rename=json_name(each)) for each in attrs.fields(cls)}
 
 
 def _class_structure(cls: type[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Which engine answers an agent's `cairn mcp`: one that runs, one that is started in the background, or else one of its own."""
+"""Connects an agent's `cairn mcp` to a running engine, a new background engine, or an engine of its own."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ from cairn.attach.relay import relay
 def serve_agent(
     named: Sequence[Path], tools: Sequence[str] | None = None, *, structured: bool = False
 ) -> NoReturn:
-    """Serve MCP over stdin and stdout until the client is gone; the process ends with that.
+    """Serve MCP over stdin and stdout until the client is gone, and end the process.
 
-    The client works in the folders `named`, or else in its roots or in the current directory. `tools` are the names of those that it
-    is shown, None for what the settings say; `structured` asks for data instead of text.
+    The client works in the folders `named`, or else in its roots or in the current directory. `tools` are the
+    names of the listed tools, by default those of the settings; `structured` requests data instead of text.
     """
-    usual = tools is None and not structured
-    relay(attached(named, Path.cwd(), tools, structured=structured), greeting() if usual else None)
+    uses_settings = tools is None and not structured
+    attach_to = _attach_function(named, Path.cwd(), tools, structured=structured)
+    relay(attach_to, greeting() if uses_settings else None)
 
 
-def attached(
+def _attach_function(
     named: Sequence[Path], here: Path, tools: Sequence[str] | None, *, structured: bool
 ) -> Callable[[list[str]], Channel]:
-    """What gives a channel to an engine of the folders `named`, or else of the directory `here`; or of others that an engine sends to.
-
-    The other arguments are those of `serve_agent`.
-    """
+    """Return a function that attaches to its folders' engine, by default that of `named` or `here`."""
     own: list[Any] = []
 
     def channel(moved: list[str]) -> Channel:
@@ -46,10 +44,10 @@ def attached(
         try:
             return attach([Path(folder) for folder in moved] or list(named) or [here], wish)
         except AttachError as problem:
-            # A data folder that cannot be written, or an editor whose installation has no MCP.
-            print(f"cairn: {problem}; this process has an engine of its own.", file=sys.stderr)
+            # The data folder cannot be written, or the editor's installation lacks MCP.
+            print(f"cairn: {problem}; this process uses an engine of its own.", file=sys.stderr)
         if not own:
-            from cairn.serve.sharing import OwnEngine
+            from cairn.serve.shared_engine import OwnEngine
 
             own.append(OwnEngine())
         return own[0].channel(wish)  # type: ignore[no-any-return]

@@ -1,7 +1,8 @@
-"""The engine in the background: the process that `cairn mcp` starts where no other one has the engine of its workspace.
+"""The background engine: the process that `cairn mcp` starts if no other process has its workspace's engine.
 
-It ends when no client has needed it for `agents.idle_minutes`, when an editor or a server takes over, and at SIGTERM.
-`python -m cairn.serve.background engine FOLDER...` runs it; by the word `engine` people are told who writes an index (`cairn doctor`).
+It ends after `agents.idle_minutes` without a client, when an editor or a server takes over, and at SIGTERM.
+`python -m cairn.serve.background engine FOLDER...` runs it; `cairn doctor` recognizes it by the word
+`engine`.
 """
 
 from __future__ import annotations
@@ -13,38 +14,42 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cairn.attach.records import BACKGROUND, taken_lock
+from cairn.attach.records import BACKGROUND, acquire_lock
 
 if TYPE_CHECKING:
     from cairn.serve.engine_socket import EngineSocket
 
 _FIRST_CLIENT_SECONDS = 10.0
-"""Time for whoever started it to connect, also where `agents.idle_minutes` is 0."""
-_KEPT_FOREVER = 1e9
-"""Seconds: the engine goes with the process."""
+"""Time for the first client to connect, even if `agents.idle_minutes` is 0."""
+_KEEP_SECONDS = 1e9
+"""The engine lives as long as the process."""
 
 
 def main(folders: list[Path]) -> int:
-    """Have the engine of the first folder until nobody needs it; at once where another process has it."""
-    lock = taken_lock(folders[0])
+    """Run the engine of the first folder until it is idle; return at once if another process has it."""
+    lock = acquire_lock(folders[0])
     if lock is None:
         return 0
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     from cairn.serve.engine_socket import EngineSocket
-    from cairn.serve.sharing import open_folders
+    from cairn.serve.shared_engine import open_folders
 
     hosts: list[Any] = []
     named = {folder.resolve() for folder in folders}
     engine_socket = EngineSocket(
-        lambda: hosts[0], lambda: named.union(*map(open_folders, hosts)), _KEPT_FOREVER, BACKGROUND
+        lambda: hosts[0], lambda: named.union(*map(open_folders, hosts)), _KEEP_SECONDS, BACKGROUND
     )
-    # Clients may connect from now on; they are answered once everything is imported.
-    engine_socket.offers.hold(folders[0].resolve(), lock)
-    from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in, made_to_last
+    # Clients may connect from now on; the engine answers once everything is imported.
+    engine_socket.announcements.add(folders[0].resolve(), lock)
+    from cairn.startup.interpreter import (
+        exempt_from_collection,
+        release_freed_memory,
+        shorten_switch_interval,
+    )
 
-    let_queries_in()
-    keep_no_freed_memory()
-    with made_to_last():
+    shorten_switch_interval()
+    release_freed_memory()
+    with exempt_from_collection():
         import cairn.engine.engine
         import cairn.mcp.server  # noqa: F401
         from cairn.engine.host import Host
@@ -55,19 +60,19 @@ def main(folders: list[Path]) -> int:
     return 0
 
 
-async def _serve(engine_socket: EngineSocket, patience: float) -> None:
-    from cairn.startup.ending import first_of, told_to_end
+async def _serve(engine_socket: EngineSocket, idle_seconds: float) -> None:
+    from cairn.startup.ending import first_of, termination
 
-    async def needed_by_nobody() -> None:
+    async def idle() -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_CLIENT_SECONDS):
                 await engine_socket.presence.arrival()
-        await engine_socket.presence.over(patience)
+        await engine_socket.presence.over(idle_seconds)
 
-    with told_to_end() as told:
-        serving = asyncio.create_task(engine_socket.serve(told))
-        await first_of(asyncio.shield(serving), needed_by_nobody())
-        told.set()
+    with termination() as stop:
+        serving = asyncio.create_task(engine_socket.serve(stop))
+        await first_of(asyncio.shield(serving), idle())
+        stop.set()
         await serving
 
 

@@ -1,4 +1,4 @@
-"""The commands of `cairn serve`, which need the extra of that name."""
+"""The commands `serve`, `team serve`, `open` and `openapi`, which need the extra `serve`."""
 
 from __future__ import annotations
 
@@ -18,44 +18,42 @@ if TYPE_CHECKING:
     from cairn.serve.server import Addresses
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
+_port = click.option("--port", type=int, help="The port of HTTP; by default 7420, 0 for a free one.")
+_OPTIONS = (
+    click.option("--host", help="The address to listen at; by default 127.0.0.1."),
+    _port,
+    click.option("--lsp-port", type=int, help="The port of LSP; by default 7421, 0 for a free one."),
+    click.option("--no-lsp", is_flag=True, help="Do not serve LSP."),
+    click.option(
+        "--idle-minutes",
+        type=click.FloatRange(min=0),
+        help="End after this time without a client; 0 for never.",
+    ),
+    click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach."),
+    click.option(
+        "--public-host", multiple=True, metavar="HOST[:PORT]", help="The server's name behind a proxy."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON."),
+)
 
 
-_host = click.option("--host", help="The address to listen at; by default 127.0.0.1.")
-_port = click.option("--port", type=int, help="Of REST, MCP and metrics; by default 7420, 0 for a free one.")
-_lsp_port = click.option(
-    "--lsp-port", type=int, help="Of the language server; by default 7421, 0 for a free one."
-)
-_no_lsp = click.option("--no-lsp", is_flag=True, help="No language server.")
-_idle = click.option(
-    "--idle-minutes", type=click.FloatRange(min=0), help="End after so long without a client; 0 never."
-)
-_remote = click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
-_public = click.option(
-    "--public-host",
-    multiple=True,
-    metavar="HOST[:PORT]",
-    help="What clients call this server, behind a proxy.",
-)
-_json = click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON.")
+def _serve_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that `serve` and `team serve` share."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
-@_host
-@_port
-@_lsp_port
-@_no_lsp
-@_idle
-@_remote
-@click.option("--new-token", is_flag=True, help="Make another token first.")
+@_serve_options
+@click.option("--new-token", is_flag=True, help="Make a new token first.")
 @click.option(
     "--store",
     metavar="URL",
     multiple=True,
-    help="Serve a team's database instead of folders: its URL, or the file that has it. Several are replicas.",
+    help="Serve a team's database instead of folders: its URL, or a file with it. Give several for replicas.",
 )
-@_public
-@_json
 def serve(
     folders: tuple[Path, ...],
     as_json: bool,
@@ -65,12 +63,13 @@ def serve(
     public_host: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Serve browsers, agents, scripts and editors: a page, REST, MCP and metrics over HTTP, and LSP over a socket.
+    """Serve browsers, agents, scripts and editors: a page, REST, MCP and metrics over HTTP, and LSP over a
+    socket.
 
     FOLDER is the current one by default, but not your home folder. Runs until Ctrl-C.
     """
     if store and folders:
-        raise CairnError("Give folders or --store, not both: a team's database is served alone.")
+        raise CairnError("Give folders or --store, not both.")
     if store and new_token:
         raise CairnError("--new-token is for folders: `cairn team grant` makes tokens for a team's database.")
     options = {**options, "lsp": not no_lsp, "new_token": new_token, "names": public_host}
@@ -91,42 +90,29 @@ def serve(
     "--store",
     metavar="URL",
     multiple=True,
-    help="The database, or the file that has its URL; by default CAIRN_STORE_URL, or this machine's trial. Several are replicas.",
+    help="The database's URL, or a file with it; by default CAIRN_STORE_URL, or the trial on this machine. "
+    "Give several for replicas.",
 )
-@_host
-@_port
-@_lsp_port
-@_no_lsp
-@_idle
-@_remote
-@_public
-@_json
+@_serve_options
 def serve_team(
     as_json: bool, no_lsp: bool, store: tuple[str, ...], public_host: tuple[str, ...], **options: Any
 ) -> None:
-    """Answer from the store over REST, MCP and LSP, for whoever has a token.
+    """Answer from the store over REST, MCP and LSP, for clients that have a token.
 
-    It keeps nothing itself; any number of them may run. Runs until Ctrl-C.
+    The server stores nothing itself, so any number of them may run. Runs until Ctrl-C.
     """
     try:
         from cairn.team.store import urls_of
     except ImportError as problem:
         raise CairnError('This needs more libraries: pip install "cairn-ls[serve,team]"') from problem
-    _serve(
-        [],
-        as_json,
-        lsp=not no_lsp,
-        new_token=False,
-        store=urls_of(store),
-        names=public_host,
-        **options,
-    )
+    options = {**options, "lsp": not no_lsp, "new_token": False, "names": public_host}
+    _serve([], as_json, store=urls_of(store), **options)
 
 
 def _serve(
     folders: Sequence[Path],
     as_json: bool,
-    tell: Callable[[Addresses], None] | None = None,
+    on_ready: Callable[[Addresses], None] | None = None,
     **options: Any,
 ) -> None:
     try:
@@ -136,23 +122,24 @@ def _serve(
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
-    for told_by_us in ("uvicorn", "pygls"):
-        logging.getLogger(told_by_us).setLevel(logging.CRITICAL)
-    run(folders, tell or (_print_json if as_json else _print_text), **options)
+    for name in ("uvicorn", "pygls"):  # Cairn reports their errors itself.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    run(folders, on_ready or (_print_json if as_json else _print_text), **options)
 
 
 @click.command("open")
 @click.argument("place", default=".", metavar="[FOLDER|URL]")
 @click.option(
-    "--print", "only_print", is_flag=True, help="Print the link instead of opening it; --json does, too."
+    "--print", "only_print", is_flag=True, help="Print the link instead of opening it, as --json does."
 )
 @_port
 @answers
 def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> None:
     """Open the page of a folder in the browser: search, answers, files and the index.
 
-    A server that has the folder open shows it; else this command does, until Ctrl-C. With the URL of a server, such as a team's,
-    its page is opened. The link signs in one browser, once.
+    A running server that has the folder open shows the page; otherwise this command does, until Ctrl-C. With
+    the URL of a server, such as a team's, it opens the page of that server. The link signs in one browser,
+    once.
     """
     try:
         from cairn.mcp.workspaces import refusal
@@ -164,7 +151,7 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
     else:
         folder = Path(place)
         if not folder.is_dir():
-            raise InvalidRequestError("folder", f"{folder} is not a directory, nor the URL of a server")
+            raise InvalidRequestError("folder", f"{folder} is neither a directory nor the URL of a server")
         if place == "." and (why := refusal(folder, "cairn open")):
             raise CairnError(why)
         link = running_link(folder.resolve())
@@ -175,7 +162,7 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
             click.echo(link)
         return
 
-    def tell(addresses: Addresses) -> None:
+    def on_ready(addresses: Addresses) -> None:
         if as_json:
             _print_json(addresses)
             return
@@ -183,22 +170,14 @@ def open_page(place: str, only_print: bool, port: int | None, as_json: bool) -> 
         if not only_print:
             show_soon(addresses.link)
 
-    _serve(
-        [folder],
-        False,
-        tell=tell,
-        lsp=False,
-        new_token=False,
-        allow_remote=False,
-        port=port,
-        or_free_port=port is None,
-    )
+    options = {"lsp": False, "new_token": False, "allow_remote": False}
+    _serve([folder], False, on_ready, port=port, or_free_port=port is None, **options)
 
 
 @click.command()
 @answers
 def openapi(as_json: bool) -> None:
-    """Print the OpenAPI description of what `cairn serve` answers."""
+    """Print the OpenAPI description of the HTTP API of `cairn serve`."""
     try:
         from cairn.http.openapi import description
     except ImportError as problem:

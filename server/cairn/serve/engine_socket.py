@@ -1,8 +1,8 @@
-"""Lets other processes of the same user ask the engine of this one: `cairn mcp`, and commands that find that an engine runs.
+"""Opens the engine of this process to the user's other processes: `cairn mcp`, and commands that query.
 
-The process says in each workspace's data folder that it has the engine (`cairn.attach.records`), listens on a private socket, and
-speaks the protocol of `cairn.attach.channel`. An engine in the background gives way to an editor or a server, which then answer
-its clients: there is one engine for each workspace.
+The process announces its engine in each workspace's data folder (`cairn.attach.records`), listens on a
+private socket, and speaks the protocol of `cairn.attach.channel`. There is one engine for each workspace: a
+background engine yields to an editor or a server, which then answers its clients.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,15 +29,15 @@ from cairn.attach.relay import MAX_LINE_BYTES, MOVE
 from cairn.engine.methods import CLI
 from cairn.engine.runner import answer as engine_answer
 from cairn.errors import CairnError
-from cairn.operations.idling import Presence
-from cairn.serve.offers import Offers
+from cairn.operations.presence import Presence
+from cairn.serve.announcements import Announcements
 
 if TYPE_CHECKING:
     from cairn.cli.question import Question
-    from cairn.cli.remote import Ran
+    from cairn.cli.remote import CommandOutput
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
-    from cairn.engine.pool import Lent
+    from cairn.engine.pool import PooledEngine
     from cairn.index.store.deadline import Cancelled
 
 T = TypeVar("T")
@@ -47,16 +47,16 @@ logger = logging.getLogger(__name__)
 Wish = dict[str, Any]
 
 _FIRST_SECONDS = 10.0
-"""Patience for the first line of a connection."""
-_LOOK_SECONDS = 2.0
-"""Time between two looks at which folders are open. A second editor takes over from the first one after so long."""
-_TAKEN_SECONDS = 3.0
-"""Patience for a process that takes over the folders, before this one ends."""
+"""Timeout for the first line of a connection."""
+_FOLLOW_SECONDS = 2.0
+"""Interval of updates of the announced folders, and so of a second editor's takeover from the first one."""
+_TAKEOVER_SECONDS = 3.0
+"""Timeout for another process to take the folders over, before this one ends."""
 _MOVE_SECONDS = 2.0
 
 
 class EngineSocket:
-    """Serves the connections of other processes, on one event loop."""
+    """Serves the connections of other processes on one event loop."""
 
     def __init__(
         self,
@@ -65,68 +65,70 @@ class EngineSocket:
         keep_seconds: float,
         kind: str | None,
     ) -> None:
-        """Listen from now on, where a `kind` of process is given; connections are answered by `serve`. Without, nobody finds it.
+        """Listen from now on, unless `kind` is None, which makes a private engine; `serve` answers the
+        connections.
 
-        `host` gives what the engines of this process share; it is called on a thread. `open_folders` tells which folders are open in
-        this process. An engine that nobody asks any more is kept for `keep_seconds`. Raises OSError where no socket can be had.
+        `host` returns the host of this process's engines; it is called on a thread. `open_folders` returns
+        the folders that are open in this process. Idle engines are kept for `keep_seconds`. Raises OSError if
+        there is no socket.
         """
         self._socket: socket.socket | None = None
         address = ""
         if kind is not None:
             self._socket, address = listening()
-        self.offers = Offers(Record(address, secrets.token_urlsafe(32), os.getpid(), __version__, kind or ""))
+        token = secrets.token_urlsafe(32)
+        self.announcements = Announcements(Record(address, token, os.getpid(), __version__, kind or ""))
         self.presence = Presence()
         self._host, self._open_folders, self._keep_seconds = host, open_folders, keep_seconds
-        self._connections: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(self, told: asyncio.Event) -> None:
-        """Answer until `told` is set; then no process finds this engine any more, and all connections are closed."""
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Answer until `stop` is set; then withdraw the announcements and close all connections."""
         from cairn.engine.pool import EnginePool
 
-        self._told = told
+        self._stop = stop
         self._pool = EnginePool(self._host, self._keep_seconds)
         async with contextlib.AsyncExitStack() as ending:
             ending.push_async_callback(self._pool.close)
-            ending.push_async_callback(self._leave_all)
+            ending.push_async_callback(self._cancel_tasks)
             if self._socket is not None:
-                server = await _served(self._socket, self._connected)
-                ending.callback(remove_socket, self.offers.record.address)
+                server = await _start_server(self._socket, self._connected)
+                ending.callback(remove_socket, self.announcements.record.address)
                 ending.callback(server.close)
-                ending.push_async_callback(asyncio.to_thread, self.offers.end)
-                following = asyncio.create_task(self._follow())
-                ending.push_async_callback(_cancelled, following)
-            await told.wait()
+                ending.push_async_callback(asyncio.to_thread, self.announcements.end)
+                self._keep(self._follow())
+            await stop.wait()
 
     def connect(self, connection: socket.socket) -> None:
-        """Answer a connection that was not made over the network; on the loop of `serve`."""
+        """Answer a connection of this process. Call this on the loop of `serve`."""
 
         async def answer() -> None:
-            reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES)
-            await self._answer(reader, writer)
+            await self._answer(*await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES))
 
-        self._keep(asyncio.get_running_loop().create_task(answer()))
+        self._keep(answer())
 
-    async def _leave_all(self) -> None:
-        for connection in tuple(self._connections):
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+    async def _cancel_tasks(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _follow(self) -> None:
         while True:
             try:
-                await asyncio.to_thread(lambda: self.offers.follow(self._open_folders()))
+                await asyncio.to_thread(lambda: self.announcements.follow(self._open_folders()))
             except OSError as problem:
                 logger.warning("other processes may not find this engine: %s", problem)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_FOLLOW_SECONDS)
 
     # --- one connection ----------------------------------------------------------------------------
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._keep(asyncio.get_running_loop().create_task(self._answer(reader, writer)))
+        self._keep(self._answer(reader, writer))
 
-    def _keep(self, connection: asyncio.Task[None]) -> None:
-        self._connections.add(connection)
-        connection.add_done_callback(self._connections.discard)
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -148,7 +150,7 @@ class EngineSocket:
             with self.presence.here():
                 await answer(wish, reader, writer)
         except (TimeoutError, ConnectionError, ValueError, CairnError) as problem:
-            # Who asked does without this engine, and is told there what is wrong.
+            # The client does not need this engine, and reports the error itself.
             logger.debug("a connection was closed: %s", problem)
         except Exception:
             logger.exception("a connection was closed")
@@ -156,7 +158,7 @@ class EngineSocket:
             writer.close()
 
     def _wish(self, line: bytes) -> Wish | None:
-        """What the first line of a connection wants; None where it is not of this protocol, or has not the token."""
+        """Return the request in a connection's first line; None if it is malformed or lacks the token."""
         try:
             wish = json.loads(line)
         except (ValueError, RecursionError):
@@ -164,7 +166,7 @@ class EngineSocket:
         if not isinstance(wish, dict) or wish.get("cairn") != PROTOCOL:
             return None
         token = str(wish.get("token")).encode("utf-8", "replace")
-        return wish if hmac.compare_digest(token, self.offers.record.token.encode()) else None
+        return wish if hmac.compare_digest(token, self.announcements.record.token.encode()) else None
 
     async def _hello(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _send(writer, {"ok": True})
@@ -191,8 +193,8 @@ class EngineSocket:
         await serve_connection(reader, writer, workspaces, tools, structured=structured)
 
     async def _moved(self, folders: Sequence[Path], writer: asyncio.StreamWriter) -> bool:
-        """Send the client to the process that has the engine of these folders; whether there is another one."""
-        elsewhere = [folder for folder in folders if folder.resolve() not in self.offers]
+        """Send the client to the process that has the engine of these folders; return False if none has."""
+        elsewhere = [folder for folder in folders if folder.resolve() not in self.announcements]
         if not elsewhere or len(elsewhere) < len(folders):
             return False
         found = await asyncio.to_thread(find, elsewhere, {"want": "hello"}, _MOVE_SECONDS)
@@ -214,18 +216,18 @@ class EngineSocket:
         await _send(writer, {} if answer is None else {"answer": answer})
 
     async def _command(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from cairn.cli.remote import Ran, question_of
+        from cairn.cli.remote import CommandOutput, question_of
 
         arguments = [str(each) for each in wish.get("arguments", ())]
-        asked = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
-        ran = asked if isinstance(asked, Ran) else await self._run(asked, arguments)
+        question = await asyncio.to_thread(question_of, arguments, Path(wish["here"]))
+        ran = question if isinstance(question, CommandOutput) else await self._run(question, arguments)
         await _send(
             writer, {} if ran is None else {"stdout": ran.stdout, "stderr": ran.stderr, "code": ran.code}
         )
 
-    async def _run(self, question: Question, arguments: Sequence[str]) -> Ran | None:
-        """What a command line prints that asks this; None where it has to find that out by itself."""
-        from cairn.cli.remote import Ran, failed
+    async def _run(self, question: Question, arguments: Sequence[str]) -> CommandOutput | None:
+        """Return the output of a command line; None if the command has to open the index itself."""
+        from cairn.cli.remote import CommandOutput, failed
 
         if not question.has_text:
             return None
@@ -236,10 +238,10 @@ class EngineSocket:
                 )
             except CairnError as problem:
                 return failed(problem, arguments)
-        return None if text is None else Ran(f"{text}\n")
+        return None if text is None else CommandOutput(f"{text}\n")
 
     @contextlib.asynccontextmanager
-    async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[Lent]:
+    async def _lent(self, folders: Sequence[Path]) -> AsyncIterator[PooledEngine]:
         lent = await self._pool.lend(folders)
         try:
             yield lent
@@ -247,9 +249,9 @@ class EngineSocket:
             self._pool.give_back(lent)
 
     async def _once_ready(
-        self, lent: Lent, work: Callable[[Engine, Cancelled], T], *, vectors: bool
+        self, lent: PooledEngine, work: Callable[[Engine, Cancelled], T], *, vectors: bool
     ) -> T | None:
-        """What `work` returns; None where the folders are not all open, or not indexed yet: the command waits for that by itself."""
+        """Return the result of `work`; None if some folders are not ready, for which the command waits."""
         from cairn.cli.question import is_ready
 
         def once(engine: Engine, cancelled: Cancelled) -> T | None:
@@ -258,20 +260,15 @@ class EngineSocket:
         return None if lent.problems else await lent.runner.work(once)
 
     async def _yield(self, wish: Wish, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.offers.record.kind != BACKGROUND:
+        if self.announcements.record.kind != BACKGROUND:
             await _send(writer, {"error": "this engine is an editor's or a server's"})
             return
-        await asyncio.to_thread(self.offers.end)
+        await asyncio.to_thread(self.announcements.end)
         await _send(writer, {"ok": True})
         with suppress(TimeoutError):
-            async with asyncio.timeout(_TAKEN_SECONDS):
-                await reader.read()  # It ends when the other process has taken over.
-        self._told.set()
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+            async with asyncio.timeout(_TAKEOVER_SECONDS):
+                await reader.read()  # It ends when the other process has taken the folders over.
+        self._stop.set()
 
 
 async def _send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
@@ -279,7 +276,7 @@ async def _send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
     await writer.drain()
 
 
-async def _served(
+async def _start_server(
     listening: socket.socket, connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 ) -> asyncio.Server:
     if listening.family == getattr(socket, "AF_UNIX", None):

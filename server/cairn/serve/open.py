@@ -1,4 +1,4 @@
-"""`cairn open`: the page in the browser, shown by a server that runs already or by this process."""
+"""`cairn open`: opens the page of a running server, or of one in this process, in the browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -14,29 +15,32 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from cairn.errors import CairnError, InvalidRequestError
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 _MOST_BYTES = 4_096
 
 
+class _UnknownTokenError(CairnError):
+    """The server does not accept the token."""
+
+
 def is_address(place: str) -> bool:
-    """Whether it is the address of a server, and not a folder."""
     return place.startswith(("http://", "https://"))
 
 
 def link_of(url: str, token: str) -> str:
-    """A one-time link to the page of the server at `url`. Raises CairnError where it cannot be had."""
+    """Request a one-time link to the page of the server at `url`. Raises CairnError."""
     from cairn.web.addresses import LINK
 
     base = _base(url)
-    asked = Request(f"{base}{LINK}", b"", {"Authorization": f"Bearer {token}"}, method="POST")
-    # A server of this machine is not asked through a proxy.
+    request = Request(f"{base}{LINK}", b"", {"Authorization": f"Bearer {token}"}, method="POST")
+    # A server of this machine cannot be reached through a proxy.
     opener = build_opener(ProxyHandler({})) if _is_here(base) else build_opener()
     try:
-        with opener.open(asked, timeout=_PATIENCE_SECONDS) as answer:
+        with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
             path = answer.read(_MOST_BYTES).decode("ascii", "replace")
     except HTTPError as problem:
         if problem.code == 401:
-            raise CairnError(f"{base} does not know your token.") from None
+            raise _UnknownTokenError(f"{base} does not accept your token.") from None
         raise CairnError(f"{base} does not show a page ({problem.code}); is it a `cairn serve`?") from None
     except (URLError, HTTPException, OSError, ValueError) as problem:
         reason = getattr(problem, "reason", problem)
@@ -45,17 +49,14 @@ def link_of(url: str, token: str) -> str:
 
 
 def link_at(url: str) -> str:
-    """A link to the page of the server at `url`, by this machine's own token or by that of a team. Raises CairnError."""
+    """Request a link with this machine's own token or a team's. Raises CairnError."""
     from cairn.engine.team import team_token
-    from cairn.operations.tokens import serve_token, token_path
+    from cairn.operations.tokens import TokenError, serve_token, token_path
 
     url = _base(url)
     if _is_here(url) and token_path().exists():
-        try:
+        with suppress(_UnknownTokenError, TokenError):
             return link_of(url, serve_token().value)
-        except CairnError as problem:
-            if "token" not in str(problem):
-                raise
     try:
         token = team_token()
     except InvalidRequestError as problem:
@@ -64,7 +65,7 @@ def link_at(url: str) -> str:
 
 
 def running_link(folder: Path) -> str:
-    """A link to the page of a server that has the folder open; "" where there is none that answers."""
+    """Request a link to the page of a running server that has the folder open; "" if there is none."""
     from cairn.operations.tokens import serve_token
     from cairn.serve.page import recorded_url
 
@@ -78,37 +79,37 @@ def running_link(folder: Path) -> str:
 
 
 def show(link: str) -> bool:
-    """Open the link in the browser; whether that could be done."""
-    return _has_screen() and _opened(link)
+    """Open the link in the browser; return False if that fails."""
+    return _has_desktop() and _open(link)
 
 
 def show_soon(link: str) -> None:
-    """Open the link in the browser, beside the server that is to show it."""
-    if _has_screen():
-        threading.Thread(target=_opened, args=(link,), daemon=True, name="cairn-browser").start()
+    """Open the link in the browser on a thread, while this process serves the page."""
+    if _has_desktop():
+        threading.Thread(target=_open, args=(link,), daemon=True, name="cairn-browser").start()
 
 
-def _opened(link: str) -> bool:
+def _open(link: str) -> bool:
     try:
         return webbrowser.open(link)
     except (webbrowser.Error, OSError):
         return False
 
 
-def _has_screen() -> bool:
-    """A browser that draws in the terminal would take it away from the server."""
+def _has_desktop() -> bool:
+    # A browser in the terminal would hide the server's output.
     if sys.platform in ("win32", "darwin") or os.environ.get("BROWSER"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _base(url: str) -> str:
-    """The server's URL, without its page. Raises InvalidRequestError for what is not the URL of a server."""
+    """Return the server's URL without a path. Raises InvalidRequestError if it is not the URL of a server."""
     try:
         parts = urlsplit(url)
         if parts.hostname and parts.port != 0:
             return f"{parts.scheme}://{parts.netloc}"
-    except ValueError:  # such as brackets that do not close
+    except ValueError:  # The brackets of an IPv6 address are not closed, for example.
         pass
     raise InvalidRequestError("url", f"{url!r} is not the URL of a server, such as http://127.0.0.1:7420")
 

@@ -1,4 +1,4 @@
-"""The page that `cairn serve` shows in a browser, and the record by which `cairn open` finds a server that shows it."""
+"""The page of `cairn serve`, and the record by which `cairn open` finds a server."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cairn.paths import workspace_dir
 from cairn.settings.tree import ServeSettings
 from cairn.web.addresses import sign_in_address
 from cairn.web.app import pages_app
-from cairn.web.asked import Served
-from cairn.web.door import Door
-from cairn.web.sessions import KeptSessions, Links, Sessions, SignedSessions
+from cairn.web.authentication import Authentication
+from cairn.web.request import Served
+from cairn.web.sessions import Links, MemorySessions, Sessions, SignedSessions
 
 logger = logging.getLogger(__name__)
 
@@ -33,71 +33,69 @@ _HOUR = 3_600.0
 
 @frozen
 class Pages:
-    """The pages of one server."""
-
     app: ASGIApp
     link: Callable[[], str]
-    """The path of another one-time link; "" where each reader has a token of their own."""
+    """Makes a one-time link and returns its path; "" if each reader has a token of their own."""
 
 
 def pages_for(runner: Runner, settings: ServeSettings, callers: Callers, engine: Engine) -> Pages:
-    """The pages over `engine`, for whoever has a token of `callers`."""
+    """Return the pages over `engine`, for clients with a token of `callers`."""
     seconds = _HOUR * settings.session_hours
     own = callers if isinstance(callers, Token) else None
-    sessions: Sessions = SignedSessions(own, seconds) if own else KeptSessions(seconds)
+    sessions: Sessions = SignedSessions(own, seconds) if own else MemorySessions(seconds)
     links = Links(sessions)
     served = Served(runner, settings, has_several=lambda: own is None or len(engine.folders) > 1)
-    app = pages_app(served, Door(callers, sessions, links, seconds))
+    app = pages_app(served, Authentication(callers, sessions, links, seconds))
     return Pages(app, lambda: sign_in_address(links.make(own.value)) if own else "")
 
 
 @contextmanager
 def page_records(url: str, folders: Iterable[Path]) -> Iterator[None]:
-    """Say in the data folder of each of `folders` that the server at `url` shows it, until the end."""
-    record: dict[str, object] = {"url": url, **_this_process(os.getpid())}
+    """Record in the data folders of `folders`, within the context, that the server at `url` shows them."""
+    record: dict[str, object] = {"url": url, **_process_identity(os.getpid())}
     written = []
     for folder in folders:
-        place = workspace_dir(folder) / _RECORD
+        path = workspace_dir(folder) / _RECORD
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            fresh = place.with_name(f"{_RECORD}.{os.urandom(4).hex()}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = path.with_name(f"{_RECORD}.{os.urandom(4).hex()}")
             fresh.write_text(json.dumps(record), encoding="utf-8")
-            fresh.replace(place)
+            fresh.replace(path)
         except OSError as problem:
             logger.warning("`cairn open` will not find this server for %s: %s", folder, problem)
         else:
-            written.append(place)
+            written.append(path)
     try:
         yield
     finally:
-        for place in written:
-            if _read(place) == record:
+        for path in written:
+            if _read(path) == record:
                 with suppress(OSError):
-                    place.unlink()
+                    path.unlink()
 
 
 def recorded_url(folder: Path) -> str:
-    """The URL of the server that shows the folder; "" for none.
+    """Return the URL of the running server that shows the folder; "" if there is none.
 
-    One that was killed has left its record behind, and another program may have its port, which must not be sent the token.
+    A killed server leaves its record behind, and the token must not be sent to another program at its port.
     """
     record = _read(workspace_dir(folder) / _RECORD)
     number = record.get("processId")
-    runs = isinstance(number, int) and _this_process(number).items() <= record.items()
+    runs = isinstance(number, int) and _process_identity(number).items() <= record.items()
     return str(record.get("url", "")) if runs else ""
 
 
-def _this_process(number: int) -> dict[str, object]:
-    """What tells a process from all that had, or will have, its number."""
+def _process_identity(number: int) -> dict[str, object]:
+    """Return the number and the start time of a process, which together are unique."""
     try:
         return {"processId": number, "began": psutil.Process(number).create_time()}
     except psutil.Error:
         return {"processId": None}
 
 
-def _read(place: Path) -> dict[str, object]:
+def _read(path: Path) -> dict[str, object]:
     try:
-        with place.open("rb") as file:
+        with path.open("rb") as file:
             found = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError):
         return {}

@@ -1,7 +1,6 @@
-"""`cairn serve`: one process without an editor, for agents, scripts and several editors at once.
+"""`cairn serve`: one process without an editor, for browsers, agents, scripts and several editors at once.
 
-Everything is one event loop that only routes; an engine for HTTP and MCP, and one for each editor, share a
-host.
+One event loop routes all requests. The engine of HTTP and MCP, and one engine for each editor, share a host.
 """
 
 from __future__ import annotations
@@ -31,38 +30,35 @@ from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
 from cairn.mcp.server import McpApp
-from cairn.operations.idling import Presence
+from cairn.operations.presence import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Callers, Token, serve_token
 from cairn.serve.page import page_records, pages_for
-from cairn.serve.sharing import shared
+from cairn.serve.shared_engine import shared
 from cairn.serve.team import TeamTokens, engines_for, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
-from cairn.startup.ending import first_of, told_to_end
-from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
+from cairn.startup.ending import first_of, termination
+from cairn.startup.interpreter import release_freed_memory, shorten_switch_interval
 
 _END_SECONDS = 3
-"""What is being answered may take so long when the server is to end; then it is broken off."""
+"""Timeout for running requests when the server stops."""
 _LOOPBACK = "127.0.0.1"
 
 
 class PortError(CairnError):
-    """A port cannot be had."""
+    """A port cannot be used."""
 
 
 @frozen
 class Addresses:
-    """Where the server listens."""
-
     url: str
-    """Of HTTP, without a slash at its end."""
+    """The URL of HTTP, without a slash at its end."""
     api: str
     mcp: str
     page: str
-    """Where a person looks at search, answers and the index."""
     link: str
-    """The page again, by an address that signs in the one browser that asks for it first; "" where each reader has a token."""
+    """A one-time link to the page that signs one browser in; "" if each reader has a token."""
     lsp_host: str | None
     lsp_port: int | None
     token_file: str
@@ -73,7 +69,7 @@ class Addresses:
 
 def serve(
     folders: Sequence[Path],
-    tell: Callable[[Addresses], None],
+    on_ready: Callable[[Addresses], None],
     *,
     lsp: bool,
     allow_remote: bool,
@@ -83,17 +79,19 @@ def serve(
     or_free_port: bool = False,
     **wanted: Any,
 ) -> None:
-    """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can connect.
+    """Serve until SIGINT, SIGTERM or the idle timeout, and call `on_ready` as soon as clients can connect.
 
-    With the URLs of a team's database in `store`, its repositories are served instead of folders, to whoever has one of its
-    tokens; nothing is kept here. `names` are other hosts that requests may name, as behind a proxy. With `or_free_port` another
-    port is taken where the one of HTTP is in use. `wanted` are fields of ServeSettings, None for what the settings say. Raises CairnError for a folder, an address, a token or a database that cannot
-    be used.
+    If `store` has the URLs of a team's database, its repositories are served instead of folders, to clients
+    that have one of its tokens. `names` are further `Host` values of requests, for proxies. With
+    `or_free_port`, HTTP uses another port if its own is in use. `wanted` overrides fields of ServeSettings,
+    unless they are None. Raises CairnError for a folder, an address, a token or a database that cannot be
+    used.
     """
     settings = Layers().without_workspace().settings
     own = evolve(settings.serve, **{name: value for name, value in wanted.items() if value is not None})
     address = resolved(own.host, allow_remote=allow_remote)
-    # A file's URI means nothing on another machine, a client opens what folders it likes, and no proxy adds TLS to LSP.
+    # LSP is for this machine: other machines have other files, clients choose their folders, and there is no
+    # TLS.
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
         try:
@@ -120,18 +118,16 @@ def serve(
             engine.add_folder(folder)
         if not store:
             resources.callback(shared(SERVER, host))
-        let_queries_in()
-        keep_no_freed_memory()
+        shorten_switch_interval()
+        release_freed_memory()
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)
         serving = _Serving(own, callers, engine, editors, metrics, presence, http, listening, names)
-        asyncio.run(serving.run(tell))
+        asyncio.run(serving.run(on_ready))
 
 
 @frozen
 class _Serving:
-    """What is served, and how."""
-
     settings: ServeSettings
     callers: Callers
     engine: Engine
@@ -142,8 +138,7 @@ class _Serving:
     lsp: socket.socket | None
     names: Sequence[str]
 
-    async def run(self, tell: Callable[[Addresses], None]) -> None:
-        """Until it is told to end, or nobody has needed it for long enough."""
+    async def run(self, on_ready: Callable[[Addresses], None]) -> None:
         address, port = self.http.getsockname()[:2]
         url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
         runner = Runner(lambda: self.engine)
@@ -168,17 +163,17 @@ class _Serving:
             team=self.engine if isinstance(self.callers, TeamTokens) else None,  # type: ignore[arg-type]
         )
         web = Web(http_app(served), _END_SECONDS)
-        patience = 60 * self.settings.idle_minutes
+        idle_seconds = 60 * self.settings.idle_minutes
         async with mcp.run():
-            with told_to_end() as told, contextlib.ExitStack() as recorded:
+            with termination() as stop, contextlib.ExitStack() as recorded:
                 serving = asyncio.create_task(web.serve(sockets=[self.http]))
                 try:
                     if self.lsp is not None:
                         await self.editors.listen(self.lsp)
                     await first_of(asyncio.shield(serving), web.listens.wait())
                     recorded.enter_context(page_records(url, [folder.root for folder in self.engine.folders]))
-                    tell(self._addresses(url, pages.link()))
-                    ends = [told.wait(), self.presence.over(patience)] if patience else [told.wait()]
+                    on_ready(self._addresses(url, pages.link()))
+                    ends = [stop.wait(), self.presence.over(idle_seconds)] if idle_seconds else [stop.wait()]
                     await first_of(asyncio.shield(serving), *ends)
                 finally:
                     web.should_exit = True
@@ -202,14 +197,14 @@ class _Serving:
 
 
 def _bound(address: str, port: int, option: str) -> socket.socket:
-    """A socket that listens there. Raises PortError with what to do."""
+    """Return a listening socket. Raises PortError, whose message names the option."""
     if not 0 <= port <= 65_535:
-        raise PortError(f"{option}: {port} is no port; give 1 to 65535, or 0 for a free one.")
+        raise PortError(f"{option}: {port} is not a port; give 1 to 65535, or 0 for a free one.")
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         bound = socket.create_server((address, port), family=family, backlog=128)
-        # Connections have it from here: asyncio sets it for sockets alone that were made by their protocol's number. Without it
-        # the second packet of an answer waits 40 ms for the client to acknowledge the first.
+        # Connections inherit this. asyncio sets it only for sockets that were created with a protocol's
+        # number. Without it, the second packet of an answer waits 40 ms for the acknowledgement of the first.
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return bound
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""Serves a team's database: its repositories, to whoever has one of its tokens."""
+"""Serves the repositories of a team's database to clients that have one of its tokens."""
 
 from __future__ import annotations
 
@@ -22,29 +22,27 @@ _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
 
 @frozen
 class TeamTokens:
-    """The tokens of a team's database, which is asked with each request: what is revoked is refused from then on."""
+    """The tokens of a team's database, looked up at each request, so that revoking is immediate."""
 
     _store: TeamStore
 
     @property
     def remedy(self) -> str:
-        """What a client is to send."""
+        """The token that a client has to send, for error messages."""
         return "the token that `cairn team grant` made for you"
 
     def check(self, token: str, reader: str) -> None:
-        """Raises StoreUnavailableError where the token is not the reader's any more."""
+        """Raise StoreUnavailableError if the token is not the reader's any more."""
         if self._store.reader_of(token) != reader:
-            raise StoreUnavailableError(
-                f"Your token is not valid any more; connect again with {self.remedy}."
-            )
+            raise StoreUnavailableError(f"Your token is no longer valid; connect again with {self.remedy}.")
 
     async def caller(self, token: str) -> str | None:
-        """The name of the reader whose token it is; None for one that is unknown, revoked or expired."""
+        """Return the name of the token's reader; None for a token that is unknown, revoked or expired."""
         return await asyncio.to_thread(self._store.reader_of, token) if token else None
 
 
 def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callable[[str, str], MakeEngine]:
-    """What makes the engine of a client that stays connected, from the reader's name and token."""
+    """Return a function of the reader's name and token that makes the engine of an LSP client."""
     from cairn.engine.stored_reader import ReadersEngine
 
     def engine_for(reader: str, token: str) -> MakeEngine:
@@ -55,9 +53,9 @@ def engines_for(engine: StoredEngine, tokens: TeamTokens, host: Host) -> Callabl
 
 
 def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
-    """The engine over the database at the URLs `given`, or in the files that have them, and its tokens.
+    """Return the engine over a team's database, and its tokens; `given` are the URLs, or files with the URLs.
 
-    Raises StoreUnavailableError for a database that cannot be used.
+    Raises StoreUnavailableError if the database cannot be used.
     """
     try:
         from cairn.engine.stored import StoredEngine

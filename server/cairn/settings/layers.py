@@ -21,7 +21,7 @@ from attrs import define, evolve, field, frozen
 
 from cairn.schema.convert import snake_case, structure_value
 from cairn.settings.contained import contained
-from cairn.settings.marks import ADDS_UP, NAMES_A_FILE, USER_ONLY, is_marked, limits_of
+from cairn.settings.marks import JOINED, NAMES_A_FILE, USER_ONLY, is_marked, limits_of
 from cairn.settings.sources import (
     SHOWN_CHARACTERS,
     Layer,
@@ -171,7 +171,7 @@ class _Laying:
             raise ValueError(problem)
         if self.layer.folder and is_marked(attribute, NAMES_A_FILE):
             taken = _workspace_path(taken, self.layer.folder)
-        joined = is_marked(attribute, ADDS_UP)
+        joined = is_marked(attribute, JOINED)
         self.used[names] = joined
         if not joined:
             return taken
@@ -193,8 +193,8 @@ def _workspace_path(named: str, folder: Path) -> str:
         return str(contained(named, [folder]))
     except ValueError as problem:
         raise ValueError(
-            f"{named[:SHOWN_CHARACTERS]!r} cannot be used: {problem}; a workspace's file can only name files in"
-            f" the workspace. Others can be named in {user_file()} and the editor's settings"
+            f"{named[:SHOWN_CHARACTERS]!r} cannot be used: {problem}; a workspace's file can only name files"
+            f" in the workspace. Others can be named in {user_file()} and the editor's settings"
         ) from None
 
 

@@ -9,7 +9,7 @@ import attrs
 
 from cairn.schema.bounds import ANY_NUMBER, Bounds, bounds_of, within
 
-ADDS_UP = {"adds_up": True}
+JOINED = {"adds_up": True}
 """The mark of a list or mapping whose values from several layers are joined."""
 USER_ONLY = {"user_only": True}
 """The mark of a setting that a workspace's file may not set, because the author of a repository must not open

@@ -16,7 +16,7 @@ from attrs import field, frozen
 
 from cairn.schema.bounds import within
 from cairn.settings.discovery import DiscoveryConfig
-from cairn.settings.marks import ADDS_UP, SHARE, USER_ONLY
+from cairn.settings.marks import JOINED, SHARE, USER_ONLY
 
 Keys = tuple[str, ...]
 """The path of a setting from the root: `("search", "candidates")`."""
@@ -37,11 +37,11 @@ class IndexSettings:
     include: tuple[str, ...] = ()
     """Gitignore-style patterns. If any are given, only files that match one of them are indexed. Files that
     other rules exclude, such as secrets, stay excluded."""
-    exclude: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
+    exclude: tuple[str, ...] = field(default=(), metadata=JOINED)
     """Gitignore-style patterns of files that are not indexed. The lists of the user, the workspace, the
     editor and the environment are joined in this order, and the last matching pattern decides. So a workspace
     can include again, with `!`, what the user's list excludes."""
-    collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=ADDS_UP)
+    collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=JOINED)
     """Your own collections: a name, and gitignore-style patterns of the files in it, as in `api-docs =
     ["docs/api/"]`. All other files belong to `<project>-source`, `-docs`, `-tests`, `-config` or
     `-examples`."""
@@ -194,12 +194,12 @@ class SearchSettings:
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))
     """The deadline of a leg: milliseconds of its own work, or four times as many including its waits. A leg
     that is stopped contributes what it has found by then."""
-    synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=ADDS_UP)
+    synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=JOINED)
     """Other words that this workspace uses for a word or phrase: `shortcuts = "quick links"`. The original
     words are searched for, too."""
     feedback: bool = True
     """Whether to record which results are opened for which queries, and to rank by it."""
-    core_concepts: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
+    core_concepts: tuple[str, ...] = field(default=(), metadata=JOINED)
     """Important words of the workspace. They are never corrected, and misspelt words are corrected to
     them."""
     verdict: VerdictSettings = field(factory=VerdictSettings)

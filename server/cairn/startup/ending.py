@@ -13,7 +13,7 @@ _LOOK_SECONDS = 2.0
 
 
 @contextlib.contextmanager
-def told_to_end() -> Iterator[asyncio.Event]:
+def termination() -> Iterator[asyncio.Event]:
     """Yield an event that SIGINT, SIGTERM and Windows' Ctrl-Break set. A second signal kills the process."""
     loop, signalled = asyncio.get_running_loop(), asyncio.Event()
     names = ("SIGINT", "SIGTERM", "SIGBREAK")

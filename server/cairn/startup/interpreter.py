@@ -22,7 +22,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 """The option numbers in glibc's `malloc.h`."""
 
 
-def keep_no_freed_memory() -> None:
+def release_freed_memory() -> None:
     """Make glibc return large freed arrays to the system, for long-running processes.
 
     By default glibc raises its thresholds up to 32 MB and keeps twice as much in each heap. A process with an
@@ -40,7 +40,7 @@ def keep_no_freed_memory() -> None:
                 library.mallopt(option, value)
 
 
-def give_back_memory() -> None:
+def trim_memory() -> None:
     """Return all freed memory to the system, on Linux with glibc.
 
     After indexing 23,000 chunks, a process shrank from 276 MB to 256 MB.
@@ -51,7 +51,7 @@ def give_back_memory() -> None:
 
 
 @contextlib.contextmanager
-def made_to_last() -> Iterator[None]:
+def exempt_from_collection() -> Iterator[None]:
     """Exempt all objects made inside the block, such as imported modules, from garbage collection.
 
     The collector took 0.08 of the 0.6 s of a start's imports, and 45 ms for each later full collection.
@@ -64,6 +64,6 @@ def made_to_last() -> Iterator[None]:
         gc.enable()
 
 
-def let_queries_in() -> None:
+def shorten_switch_interval() -> None:
     """Make threads release the interpreter's lock sooner, in a process that both answers and indexes."""
     sys.setswitchinterval(_SWITCH_SECONDS)

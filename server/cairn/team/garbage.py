@@ -1,13 +1,12 @@
-"""Deletes what the team store needs no longer: snapshots that no ref names, files that no snapshot has, whole repositories.
+"""Garbage collection of the team store: unnamed snapshots, unused files, and removed repositories.
 
-Questions go on meanwhile: what a server may still answer from stays for an hour.
+Servers go on answering meanwhile: rows that a running request may still read stay for an hour.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
 
 from attrs import asdict, frozen
 from psycopg import Connection, sql
@@ -18,7 +17,7 @@ from cairn.index.postgres.lists import compact, drop_retired, files_of_snapshots
 from cairn.index.postgres.publishing import Home, note_unnamed
 from cairn.team.git_address import read_address
 from cairn.team.git_source import remote_refs
-from cairn.team.locks import Progress, locked, of_name, of_pool, owner_connection
+from cairn.team.locks import Progress, locked, owner_connection, pool_lock, repository_lock
 
 AN_HOUR = datetime.timedelta(hours=1)
 _NO_BRANCH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD|refs/.*")
@@ -27,19 +26,16 @@ _WAITING = "Another run writes a repository that is to be cleaned; this one wait
 
 @frozen
 class Collected:
-    """How much was deleted."""
-
     refs: int = 0
     snapshots: int = 0
     files: int = 0
     chunks: int = 0
     repositories_compacted: int = 0
-    """Repositories whose inverted lists were put together without what was deleted."""
+    """Repositories whose inverted lists were merged without deleted chunks."""
     segments: int = 0
-    """Segments of inverted lists that no question reads any more."""
     pools: int = 0
     problems: tuple[str, ...] = ()
-    """Repositories whose branches could not be asked for, each with the reason."""
+    """Repositories whose branches could not be listed, each with the reason."""
 
     def __add__(self, other: Collected) -> Collected:
         mine, theirs = asdict(self), asdict(other)
@@ -52,15 +48,15 @@ def collect_garbage(
     gone_refs: bool = False,
     progress: Progress = lambda text: None,
 ) -> Collected:
-    """Delete what no ref of the store needs, pool by pool. `url` is that of the store's owner.
+    """Delete everything that no ref of the store needs, pool by pool. `url` is that of the store's owner.
 
-    A snapshot goes once no ref has named it for `older_than`. With `gone_refs`, refs go first that the repository at its
-    URL has no longer; a repository that cannot be asked keeps its refs.
+    A snapshot is deleted once no ref has named it for `older_than`. With `gone_refs`, first delete refs whose
+    branch or tag is gone from the repository's URL; a repository that cannot be reached keeps its refs.
     """
     with owner_connection(url, "cairn gc") as connection:
         every = Collected()
         for pool, shard in connection.execute("SELECT id, shard FROM cairn.pools ORDER BY id").fetchall():
-            with locked(connection, [of_pool(pool)], _WAITING, progress):
+            with locked(connection, [pool_lock(pool)], _WAITING, progress):
                 every += _collect(connection, pool, shard, older_than, gone_refs)
         return every
 
@@ -71,20 +67,21 @@ def remove_repository(
     progress: Progress = lambda text: None,
     older_than: datetime.timedelta = AN_HOUR,
 ) -> Collected:
-    """Remove a repository with all that only it has. Raises InvalidRequestError for one that is not in the store."""
+    """Remove a repository with its own files. Raise InvalidRequestError for one that is not in the store."""
     with (
         owner_connection(url, "cairn gc") as connection,
-        locked(connection, [of_name(name)], _WAITING, progress),
+        locked(connection, [repository_lock(name)], _WAITING, progress),
     ):
         row = connection.execute(
-            "SELECT r.id, p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s",
+            """SELECT r.id, p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+               WHERE r.name = %s""",
             (name,),
         ).fetchone()
         if row is None:
             raise InvalidRequestError("repository", f"{name} is not in the store")
         repository, pool, shard = row
-        with locked(connection, [of_pool(pool)], _WAITING, progress):
-            # Questions see it no longer from here on; its rows that name no repository of the pool are swept below.
+        with locked(connection, [pool_lock(pool)], _WAITING, progress):
+            # From here on, requests do not see the repository. The sweep below deletes its other rows.
             gone = connection.execute(
                 """WITH gone AS (DELETE FROM cairn.repositories WHERE id = %s)
                    SELECT count(*) FROM cairn.snapshots WHERE repository = %s""",
@@ -98,12 +95,12 @@ def remove_repository(
 def _collect(
     connection: Connection[TupleRow], pool: int, shard: int, older_than: datetime.timedelta, gone_refs: bool
 ) -> Collected:
-    """Clean a pool whose lock this run has."""
     homes = [
         Home(number, pool, shard)
         for (number,) in connection.execute("SELECT id FROM cairn.repositories WHERE pool = %s", (pool,))
     ]
     found = _delete_gone_refs(connection, pool) if gone_refs else Collected()
+    place = (shard, pool)
     with connection.transaction():
         connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (pool,))
         _sweep_departed(connection, pool, shard)
@@ -115,16 +112,18 @@ def _collect(
                 (home.repository, older_than),
             ).rowcount
             connection.execute(
-                "DELETE FROM cairn.holdings WHERE shard = %s AND pool = %s AND repository = %s AND file <> ALL(%s)",
-                (shard, pool, home.repository, files_of_snapshots(connection, home.repository).tolist()),
+                """DELETE FROM cairn.holdings
+                   WHERE shard = %s AND pool = %s AND repository = %s AND file <> ALL(%s)""",
+                (*place, home.repository, files_of_snapshots(connection, home.repository).tolist()),
             )
         files, chunks = _delete_files(connection, pool, shard)
     found += Collected(snapshots=snapshots, files=files, chunks=chunks)
-    # Apart and short, since changes of grants wait for it. It stays marked if a repository left since.
+    # Changes of grants wait for this, so it is a short transaction of its own. A repository that left the
+    # pool in the meantime keeps the mark.
     connection.execute(
         """UPDATE cairn.pools SET unswept = false WHERE id = %s AND unswept AND NOT EXISTS (
-               SELECT FROM cairn.holdings h WHERE h.shard = pools.shard AND h.pool = pools.id
-               AND NOT EXISTS (SELECT FROM cairn.repositories r WHERE r.id = h.repository AND r.pool = h.pool))""",
+               SELECT FROM cairn.holdings h WHERE h.shard = pools.shard AND h.pool = pools.id AND NOT EXISTS (
+                   SELECT FROM cairn.repositories r WHERE r.id = h.repository AND r.pool = h.pool))""",
         (pool,),
     )
     compacted = sum(compact(connection, home) for home in homes)
@@ -134,14 +133,15 @@ def _collect(
         pools = connection.execute(
             """DELETE FROM cairn.pools WHERE id = %s
                AND NOT EXISTS (SELECT FROM cairn.repositories WHERE repositories.pool = pools.id)
-               AND NOT EXISTS (SELECT FROM cairn.files WHERE files.shard = pools.shard AND files.pool = pools.id)""",
+               AND NOT EXISTS (SELECT FROM cairn.files f WHERE f.shard = pools.shard AND f.pool = pools.id)
+           """,
             (pool,),
         ).rowcount
     return found + Collected(repositories_compacted=compacted, segments=segments, pools=pools)
 
 
 def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
-    """Delete the refs whose branch or tag is gone. No run writes meanwhile, so whatever is there was listed before."""
+    """Delete refs whose branch or tag is gone. This run locks the pool, so no run adds refs meanwhile."""
     refs, problems = 0, []
     rows = connection.execute("SELECT id, name, url FROM cairn.repositories WHERE pool = %s", (pool,))
     for number, name, url in rows.fetchall():
@@ -162,20 +162,19 @@ def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
 
 
 def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> None:
-    """Delete what repositories that left the pool had of their own."""
     departed = [
         number
         for (number,) in connection.execute(
             """SELECT repository FROM (
-                   SELECT DISTINCT repository FROM cairn.holdings WHERE shard = %(shard)s AND pool = %(pool)s
-                   UNION SELECT DISTINCT repository FROM cairn.segments WHERE shard = %(shard)s AND pool = %(pool)s
+                   SELECT repository FROM cairn.holdings WHERE shard = %(shard)s AND pool = %(pool)s
+                   UNION SELECT repository FROM cairn.segments WHERE shard = %(shard)s AND pool = %(pool)s
                ) AS had WHERE repository NOT IN (SELECT id FROM cairn.repositories WHERE pool = %(pool)s)""",
             {"pool": pool, "shard": shard},
         )
     ]
     if not departed:
         return
-    # Lists are found by shard and repository: one that moved to another pool of the shard keeps those that it has there.
+    # Lists have no pool. A repository that moved to another pool of the shard keeps its lists there.
     connection.execute(
         """DELETE FROM cairn.terms t WHERE t.shard = %s AND t.repository = ANY(%s) AND NOT EXISTS (
                SELECT FROM cairn.segments s WHERE s.shard = t.shard AND s.repository = t.repository
@@ -195,23 +194,20 @@ def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> 
 
 
 def _delete_files(connection: Connection[TupleRow], pool: int, shard: int) -> tuple[int, int]:
-    """Delete the files that no repository has, with their chunks; the numbers of both."""
-    dead = _numbers(
-        connection,
+    """Delete the files that no repository has, with their chunks. Return the numbers of both."""
+    place = (shard, pool)
+    rows = connection.execute(
         """SELECT id FROM cairn.files f WHERE shard = %s AND pool = %s AND NOT EXISTS (
                SELECT FROM cairn.holdings h WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",
-        shard,
-        pool,
+        place,
     )
+    dead = [number for (number,) in rows]
     if not dead:
         return 0, 0
-    place = (shard, pool)
-    chunks = _numbers(
-        connection,
-        "SELECT id FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
-        *place,
-        dead,
+    rows = connection.execute(
+        "SELECT id FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)", (*place, dead)
     )
+    chunks = [number for (number,) in rows]
     for table, column, ids in (
         ("definitions", "chunk", chunks),
         ("vectors", "chunk", chunks),
@@ -228,7 +224,3 @@ def _delete_files(connection: Connection[TupleRow], pool: int, shard: int) -> tu
         "UPDATE cairn.shards SET chunks = greatest(0, chunks - %s) WHERE id = %s", (len(chunks), shard)
     )
     return len(dead), len(chunks)
-
-
-def _numbers(connection: Connection[TupleRow], statement: str, *values: object) -> Sequence[int]:
-    return [int(number) for (number,) in connection.execute(statement.encode(), values)]

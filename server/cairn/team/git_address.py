@@ -1,4 +1,4 @@
-"""Where a repository comes from: a folder or a clone URL, without what is secret in it."""
+"""The source of a repository: a folder, or a clone URL without its secrets."""
 
 from __future__ import annotations
 
@@ -11,38 +11,34 @@ from attrs import field, frozen
 from cairn.errors import InvalidRequestError
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
-"""Git's `ext` runs any program that a URL names."""
+"""The allowed protocols. Git's `ext` is not one of them, since it runs any program that a URL names."""
 _SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
-"""As ssh's `scp` writes places: `git@host:group/project.git`."""
+"""The notation of `scp`: `git@host:group/project.git`."""
 
 
 @frozen
 class Address:
-    """A repository's folder or clone URL."""
-
     folder: Path | None
-    """None for one that is fetched."""
+    """The folder; None for a clone URL."""
     url: str
-    """To be shown and stored: without user and password, or the folder's path."""
+    """The URL without user and password, or the folder's path, which may be shown and stored."""
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
     @property
     def name(self) -> str:
-        """The last part of the URL or path without `.git`."""
+        """The last part of the URL or path, without `.git`."""
         last = re.split(r"[/\\:]", self.url.rstrip("/\\"))[-1]
         return last.removesuffix(".git") or "repository"
 
     @property
     def place(self) -> str:
-        """Host and path of a URL in one spelling, whichever protocol it names; "" for a folder."""
-        if self.folder is not None:
-            return ""
-        return place_of(self.url)
+        """The `place_of` the URL; "" for a folder."""
+        return place_of(self.url) if self.folder is None else ""
 
 
 def place_of(url: str) -> str:
-    """Host and path of a clone URL in one spelling; "" for what is not the URL of another machine."""
+    """Return host and path of a clone URL, equal for all protocols; "" for a URL of this machine."""
     if "://" in url:
         parts = urlsplit(url)
         if parts.scheme not in PROTOCOLS or parts.scheme == "file":
@@ -56,13 +52,13 @@ def place_of(url: str) -> str:
 
 
 def read_address(source: str) -> Address:
-    """The address of a folder or clone URL. Raises InvalidRequestError for what is neither."""
+    """Return the address of a folder or clone URL. Raise InvalidRequestError for anything else."""
     folder = Path(source)
     if source and folder.is_dir():
         return Address(folder.resolve(), str(folder.resolve()))
     if "://" in source:
         return _url(source)
-    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # one letter is a drive of Windows
+    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # One letter is a drive of Windows.
         return Address(None, source)
     raise InvalidRequestError(
         "repository",
@@ -71,7 +67,7 @@ def read_address(source: str) -> Address:
 
 
 def without_secrets(url: str) -> str:
-    """A URL without user and password; the user of ssh, who is no secret, stays."""
+    """Return a URL without user and password. The user of ssh is not secret and stays."""
     if "://" not in url:
         return url
     scheme, _, rest = url.partition("://")

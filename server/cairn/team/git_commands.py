@@ -1,4 +1,4 @@
-"""Runs git for a team's index: it asks nobody, runs no hooks, and its messages contain no password."""
+"""Run git for a team's index, without prompts, without hooks, and without passwords in messages."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from cairn.team.git_address import PROTOCOLS, Address
 from cairn.workspace.git import Git, GitError
 
 _SECONDS = 600.0
-"""A command that reads a local repository ends after this long: one on a hung network drive must come to an end."""
+"""Timeout of a command that reads a local repository, which may be on a hung network drive."""
 _SETTINGS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
              "-c", "maintenance.auto=false", "-c", "protocol.ext.allow=never")  # fmt: skip
 _CREDENTIALS = r'!f() { printf "username=%s\npassword=%s\n" "$CAIRN_GIT_USER" "$CAIRN_GIT_PASSWORD"; }; f'
-"""A credential helper for git: arguments of programs, unlike their environment, are seen by every user of the machine."""
+"""A credential helper for git. It reads the environment, since every user can see a program's arguments."""
 
 
 def run_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> bytes:
-    """What a git command that needs no network writes. Raises TeamError."""
+    """Return the output of a git command that needs no network. Raise TeamError."""
     return b"".join(stream_git(folder, *arguments, given=given, seconds=seconds))
 
 
 def stream_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> Iterator[bytes]:
-    """What a git command that needs no network writes, as it comes. Raises TeamError."""
+    """Yield the output of a git command that needs no network. Raise TeamError."""
     safe = ("-c", f"core.hooksPath={os.devnull}", *arguments)
     try:
         yield from Git(folder, time.monotonic() + seconds).run(safe, given)
@@ -36,7 +36,6 @@ def stream_git(folder: Path, *arguments: str, given: str = "", seconds: float = 
 
 
 def new_repository(folder: Path, *, bare: bool = False, sha256: bool = False) -> None:
-    """Make an empty repository without hooks."""
     arguments = ["init", "--quiet", "--template=", f"--object-format={'sha256' if sha256 else 'sha1'}"]
     if bare:
         arguments.append("--bare")
@@ -45,7 +44,7 @@ def new_repository(folder: Path, *, bare: bool = False, sha256: bool = False) ->
 
 
 def over_network(address: Address, folder: Path, *arguments: str) -> str:
-    """What a git command that speaks with another machine writes, which asks nobody. Raises TeamError."""
+    """Return the output of a git command that uses the network, without prompts. Raise TeamError."""
     program = shutil.which("git")
     if program is None or not Path(program).is_absolute():
         raise TeamError("git was not found: install it, or add it to PATH.")
@@ -62,7 +61,7 @@ def over_network(address: Address, folder: Path, *arguments: str) -> str:
         "LC_ALL": "C",
     }
     if not kept.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"} and not configured(folder, "core.sshCommand"):
-        own["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"  # which asks for no password either
+        own["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"  # In batch mode, ssh does not prompt either.
     if address.user or address.password:
         own |= {
             "CAIRN_GIT_USER": address.user,
@@ -80,19 +79,19 @@ def over_network(address: Address, folder: Path, *arguments: str) -> str:
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip()
+        problem = done.stderr.decode("utf-8", "replace").strip() or f"it ended with code {done.returncode}"
         for secret in filter(None, (address.password, address.user if address.password else "")):
-            told = told.replace(secret, "***")
+            problem = problem.replace(secret, "***")
         raise TeamError(
-            f"git cannot fetch {address.url}: {told or f'it ended with code {done.returncode}'}\n"
-            "Check the URL and that this machine may read the repository: git asks nobody for a password here."
+            f"git cannot fetch {address.url}: {problem}\n"
+            "Check the URL and that this machine may read the repository: git cannot ask for a password here."
         )
     return done.stdout.decode("utf-8", "replace")
 
 
 def configured(folder: Path, key: str) -> str:
-    """A value of git's configuration, "" where there is none."""
+    """Return a value of git's configuration, or ""."""
     try:
         return run_git(folder, "config", "--get", key).decode("utf-8", "replace").strip()
-    except TeamError:  # git ends with code 1 then
+    except TeamError:  # git exits with code 1 for a missing value.
         return ""

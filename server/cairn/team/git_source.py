@@ -1,4 +1,4 @@
-"""The git repository that is indexed: a folder of this machine, which is only read, or a clone that is fetched into a cache."""
+"""The git repository to index: a folder of this machine, which is only read, or a cached clone of a URL."""
 
 from __future__ import annotations
 
@@ -24,32 +24,29 @@ _MOST_SHOWN = 20
 
 @frozen
 class Ref:
-    """A name of a revision, and the commit that it stands for."""
-
     name: str
     """A branch or tag without `refs/heads/`, or the commit's full hash."""
     commit: str
     seconds: int
-    """When it was committed, in Unix seconds."""
+    """The commit's time in Unix seconds."""
 
 
 @frozen
 class Repository:
-    """A repository on this machine. Nothing here changes it."""
+    """A repository on this machine, which is only read."""
 
     folder: Path
-    """Where git runs."""
+    """The folder in which git runs."""
     common: Path
     """The folder of its objects and refs."""
     default: str
-    """The branch that is meant where none is named; "" where there is none."""
+    """The default branch, or ""."""
 
     def read(self, *arguments: str, given: str = "") -> bytes:
-        """What git writes. Raises TeamError."""
         return run_git(self.folder, *arguments, given=given)
 
     def resolve(self, name: str | None) -> Ref:
-        """The commit of a branch, tag or commit, or of the default branch. Raises InvalidRequestError for one that is unknown."""
+        """Return the commit of a branch, tag or hash, or of the default branch. Raise InvalidRequestError."""
         if name is None:
             name = self.default or "HEAD"
         if not name or re.search(r"[\0-\x20\x7f~^:?*\[\\]|\.\.|@\{", name):
@@ -62,11 +59,11 @@ class Repository:
         for candidate in wanted:
             if commit := self._commit(candidate):
                 shown = commit if candidate == name and _HASH.fullmatch(name) else _short(name)
-                return Ref(shown, commit, self._seconds(commit))
-        raise InvalidRequestError("ref", f"{name} is not there. {self._what_there_is()}")
+                seconds = self.read("show", "--no-patch", "--format=%ct", commit).split()[0]
+                return Ref(shown, commit, int(seconds))
+        raise InvalidRequestError("ref", f"{name} is not there. {self._available()}")
 
     def branches(self) -> set[str]:
-        """The names of branches and tags."""
         listed = self.read(
             "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes/origin"
         )
@@ -77,7 +74,7 @@ class Repository:
         }
 
     def roots(self, commit: str) -> list[str]:
-        """The commits without parents that `commit` reaches, ascending; those where a shallow clone ends are none."""
+        """Return the root commits of `commit`, ascending, without those where a shallow clone ends."""
         cut = frozenset[str]()
         shallow = self.common / "shallow"
         if shallow.is_file():
@@ -86,39 +83,33 @@ class Repository:
         return sorted(set(found) - cut)
 
     def has(self, commit: str) -> bool:
-        """Whether the commit is in the repository."""
         return bool(self._commit(commit))
 
     def origin(self) -> str:
-        """The URL that the repository was cloned from, without secrets; "" where there is none on another machine."""
+        """Return the URL of the remote `origin` without secrets, or "" without one on another machine."""
         url = without_secrets(configured(self.folder, "remote.origin.url"))
         return url if place_of(url) else ""
 
     def _commit(self, name: str) -> str:
-        """The commit that a full name stands for, "" where there is none. The name is no argument of git."""
-        answer = self.read("cat-file", "--batch-check", given=f"{name}^{{commit}}\n").decode(
-            "utf-8", "replace"
-        )
-        found = answer.split(" ")
+        """Return the commit of a full name, or "". git reads the name from its input, not as an argument."""
+        answer = self.read("cat-file", "--batch-check", given=f"{name}^{{commit}}\n")
+        found = answer.decode("utf-8", "replace").split(" ")
         return found[0] if len(found) == 3 and found[1] == "commit" else ""
 
-    def _seconds(self, commit: str) -> int:
-        return int(self.read("show", "--no-patch", "--format=%ct", commit).split()[0])
-
-    def _what_there_is(self) -> str:
+    def _available(self) -> str:
         names = sorted(self.branches())
         if not names:
             return "The repository has no branch yet: commit something first."
+        shown = ", ".join(names[:_MOST_SHOWN])
         more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-        return f"There are the branches and tags {', '.join(names[:_MOST_SHOWN])}{more}, and commits by their hash."
+        return f"There are the branches and tags {shown}{more}, and commits by their hash."
 
 
 @contextmanager
 def open_source(address: Address, work: Path, progress: Callable[[str], None]) -> Iterator[Repository]:
-    """The repository of a folder, or the fetched one of a URL, which nobody else fetches meanwhile.
+    """Open the repository of a folder, or fetch that of a URL, under a lock against other fetches.
 
-    `work` is an empty folder for what is unfinished. Raises TeamError where git fails, which a message never tells with
-    a password.
+    `work` is an empty folder for unfinished clones. Raise TeamError, without passwords, where git fails.
     """
     if address.folder is not None:
         yield _local(address.folder)
@@ -128,20 +119,13 @@ def open_source(address: Address, work: Path, progress: Callable[[str], None]) -
     digest = hashlib.blake2b(address.url.encode(), digest_size=8).hexdigest()
     clone = clones / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', address.name)[:40]}-{digest}.git"
     lock = FileLock(clone.with_suffix(".lock"))
-    with waiting_for(lock, f"Another run fetches {address.url}; this one waits for it.", progress):
-        yield _fetched(address, clone, work, progress)
-
-
-@contextmanager
-def waiting_for(lock: FileLock, message: str, progress: Callable[[str], None]) -> Iterator[None]:
-    """The lock, with a message where somebody else has it."""
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        progress(message)
+        progress(f"Another run fetches {address.url}; this one waits for it.")
         lock.acquire()
     try:
-        yield
+        yield _fetched(address, clone, work, progress)
     finally:
         lock.release()
 
@@ -156,19 +140,15 @@ def _local(folder: Path) -> Repository:
         raise InvalidRequestError(
             "repository", f"{folder} is not a git repository. Run git init there, or give another folder"
         )
-    # This git refuses where it does not trust the folder's owner; later ones read its objects from a repository of ours.
+    # This command fails where git does not trust the folder's owner. Later ones run in a repository of our
+    # own, which reads this one's objects.
+    commit = run_git(folder, "cat-file", "--batch-check", given="HEAD^{commit}\n")
     head = ""
-    if _has_head(folder):
+    if not commit.rstrip().endswith(b"missing"):
         named = run_git(folder, "rev-parse", "--symbolic-full-name", "HEAD")
         head = named.decode("utf-8", "replace").strip()
-    return Repository(
-        folder, common, head.removeprefix("refs/heads/") if head.startswith("refs/heads/") else ""
-    )
-
-
-def _has_head(folder: Path) -> bool:
-    answer = run_git(folder, "cat-file", "--batch-check", given="HEAD^{commit}\n")
-    return not answer.rstrip().endswith(b"missing")
+    branch = head.removeprefix("refs/heads/") if head.startswith("refs/heads/") else ""
+    return Repository(folder, common, branch)
 
 
 def _fetched(address: Address, clone: Path, work: Path, progress: Callable[[str], None]) -> Repository:
@@ -177,7 +157,7 @@ def _fetched(address: Address, clone: Path, work: Path, progress: Callable[[str]
         try:
             return _fetch(address, clone)
         except TeamError:
-            # A killed run may have left locks of git behind: a clone of its own tells whether it was that.
+            # A killed run may have left locks of git behind. A new clone shows whether that was the reason.
             clone.rename(work / "old-clone.git")
             shutil.rmtree(work / "old-clone.git", ignore_errors=True)
     progress(f"Cloning {address.url}")
@@ -197,7 +177,7 @@ def _fetch(address: Address, clone: Path) -> Repository:
         "--no-recurse-submodules", "--", address.url, *refs,
     )  # fmt: skip
     listed = over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
-    # The line of the branch comes before that of its commit, and names that end in HEAD are listed, too.
+    # The line of the branch comes before that of its commit. Other names that end in HEAD are listed as well.
     places = (line.partition("\t") for line in listed.split("\n"))
     head = next((place for place, _, name in places if name == "HEAD"), "")
     if head.startswith("ref: refs/heads/") or _HASH.fullmatch(head):
@@ -206,13 +186,13 @@ def _fetch(address: Address, clone: Path) -> Repository:
 
 
 def _head_of(clone: Path) -> str:
-    """The branch that HEAD names; "" where it names a commit."""
+    """Return the branch that HEAD names, or "" where it names a commit."""
     head = (clone / "HEAD").read_text("utf-8").strip()
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
 
 
 def remote_refs(address: Address) -> set[str]:
-    """The branches and tags that a repository has now, without fetching. Raises TeamError where it cannot be reached."""
+    """Return the current branches and tags of a repository without fetching. Raise TeamError."""
     if address.folder is not None:
         return _local(address.folder).branches()
     team_dir().mkdir(parents=True, exist_ok=True)

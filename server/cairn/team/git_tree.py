@@ -1,11 +1,11 @@
-"""The files of a commit: listing them, and writing the contents of some into a folder."""
+"""The files of a commit: list them, and write the contents of some into a folder."""
 
 from __future__ import annotations
 
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -16,30 +16,26 @@ from cairn.team.git_source import Ref, Repository
 
 _REGULAR = ("100644", "100755", "100664")
 _BATCH = 64 << 20
-"""Bytes of contents that are asked of git at once."""
+"""Bytes of contents that one git command reads."""
 
 
 @frozen
 class TreeFile:
-    """A regular file of a commit."""
-
     path: str
     blob: bytes
-    """The id that git has for its content."""
+    """Git's id of its content."""
     size: int
 
 
 @frozen
 class Tree:
-    """The regular files of a commit, and how many entries are none that can be indexed."""
-
     files: tuple[TreeFile, ...]
     unusable: tuple[str, ...]
-    """Paths that no file of this machine may have, or that are not Unicode, as Python shows them."""
+    """Paths that a file of this machine cannot have, or that are not Unicode, as Python shows them."""
 
 
 def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
-    """Make `folder` a repository at the commit, without files, that reads the objects of `repository` and changes nothing there."""
+    """Create a repository at the commit, without files, that only reads the objects of `repository`."""
     sha256 = len(ref.commit) == 64
     new_repository(folder, sha256=sha256)
     own = folder / ".git"
@@ -52,15 +48,15 @@ def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
 
 
 def track(checkout: Path, files: Iterable[TreeFile]) -> None:
-    """Let git know these files as those that it tracks: rules ask for them, since ignore files leave out no tracked file."""
+    """Make git track these files. Ignore rules need this, since they do not apply to tracked files."""
     entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
-    # Which names are safe here was decided already, and git would refuse the whole commit for one of them.
+    # `list_tree` dropped unsafe names. With its own checks, git would refuse all files for one name.
     safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
     run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
 
 
 def list_tree(checkout: Path, commit: str) -> Tree:
-    """The files of a commit, links and submodules left out."""
+    """List the files of a commit, without links and submodules."""
     files: list[TreeFile] = []
     unusable: list[str] = []
     try:
@@ -87,7 +83,10 @@ def list_tree(checkout: Path, commit: str) -> Tree:
 
 
 def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list[str]:
-    """Write the contents of files below `folder`; those that the system refused, with its reason."""
+    """Write the contents of files below `folder`.
+
+    Return the files that the system refused, with its reasons.
+    """
     refused: list[str] = []
     for batch in _batches(files):
         wanted = "".join(f"{file.blob.hex()}\n" for file in batch)
@@ -98,20 +97,20 @@ def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-            except OSError as problem:  # a name too long, or one that differs from another only in its case
+            except OSError as problem:  # The name is too long, or differs from another only in case.
                 refused.append(f"{file.path}: {problem.strerror or problem}")
     return refused
 
 
 class _Contents:
-    """What `git cat-file --batch` writes: a line and the content for each object, in the order of the request."""
+    """The output of `git cat-file --batch`: a line and the content of each object."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
         self._rest = bytearray()
 
     def next(self, file: TreeFile) -> bytes:
-        """The content of the next object. Raises TeamError where the repository lacks it."""
+        """Return the content of the next object. Raise TeamError where the repository lacks it."""
         while (end := self._rest.find(b"\n")) < 0:
             self._more(file)
         head = bytes(self._rest[:end]).split(b" ")
@@ -131,11 +130,6 @@ class _Contents:
         self._rest += block
 
 
-def blobs_of(files: Iterable[TreeFile]) -> Mapping[str, bytes]:
-    """The id that git has for the content of each file, by path."""
-    return {file.path: file.blob for file in files}
-
-
 def _incomplete(problem: object) -> TeamError:
     return TeamError(
         f"The files of the commit cannot be read: {problem}\nA partial clone lacks some. Fetch all of it"
@@ -144,7 +138,7 @@ def _incomplete(problem: object) -> TeamError:
 
 
 def _is_usable(path: str) -> bool:
-    """Whether the path lies below a folder, whoever made the commit, outside `.git`, and a file can have it here."""
+    """Whether the path stays inside its folder and outside `.git`, and a file of this system can have it."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or _is_git(part) for part in parts):
         return False
@@ -152,7 +146,7 @@ def _is_usable(path: str) -> bool:
 
 
 def _is_git(name: str) -> bool:
-    """Whether some file system takes the name for `.git`: case, invisible characters, or a dot at the end make no difference."""
+    """Whether a file system may treat the name as `.git`, for instance by ignoring case or a final dot."""
     seen = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     return seen.casefold().rstrip(". ") in (".git", "git~1")
 
@@ -178,7 +172,7 @@ def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
 
 
 def _quoted(path: str) -> str:
-    """A path as a line of git's list of alternates."""
+    """Quote a path for a line of git's list of alternates."""
     if '"' not in path[:1] and "\n" not in path and not path.startswith("#"):
         return path
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

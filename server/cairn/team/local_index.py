@@ -1,4 +1,4 @@
-"""Reads files into an index file of their own, with chunks, keywords, symbol tables and static vectors."""
+"""Index files into an index file of their own, with chunks, keywords, symbol tables and static vectors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 
 _BATCH_CHUNKS = 2_000
-"""Chunks written in one transaction, as the indexing of a folder does."""
+"""Chunks written in one transaction, as in the indexing of a folder."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""As for a folder: starting worker processes takes time."""
+"""Bytes from which starting worker processes pays off, as in the indexing of a folder."""
 _EVERY_SECONDS = 5.0
-"""Between two messages of how many files are read."""
+"""The interval of progress messages."""
 
 
 @frozen
-class Taken:
-    """What became of the files."""
-
+class IndexedFiles:
     embedded: int
     """Chunks that got a static vector."""
     unreadable: tuple[str, ...]
@@ -41,8 +39,8 @@ def index_files(
     embedding: EmbeddingSettings,
     workers: int,
     progress: Callable[[str], None],
-) -> Taken:
-    """Make an index of the files below `root` in `folder`. With 0 workers, as many work as there are cores to spare."""
+) -> IndexedFiles:
+    """Index the files below `root` into an index file in `folder`. With 0 workers, use all spare cores."""
     folder.mkdir(parents=True)
     writer = IndexWriter(folder)
     try:
@@ -50,7 +48,7 @@ def index_files(
         static.announce(embedding)
         static.select_table(embedding)
         with writer.in_bulk():
-            unreadable = _take_in(root, requests, writer, static.recipe(embedding), workers, progress)
+            unreadable = _write_all(root, requests, writer, static.recipe(embedding), workers, progress)
         static.select_table(embedding)
         while static.step(embedding):
             pass
@@ -60,10 +58,10 @@ def index_files(
     except BaseException:
         writer.abandon()
         raise
-    return Taken(chunks, tuple(unreadable))
+    return IndexedFiles(chunks, tuple(unreadable))
 
 
-def _take_in(
+def _write_all(
     root: Path,
     requests: Sequence[ReadRequest],
     writer: IndexWriter,
@@ -73,7 +71,7 @@ def _take_in(
 ) -> list[str]:
     unreadable: list[str] = []
     batch: list[IndexedFile] = []
-    told = time.monotonic()
+    reported = time.monotonic()
     with closing(_readings(root, requests, recipe, workers)) as readings:
         for done, reading in enumerate(readings, 1):
             if reading.unreadable:
@@ -83,17 +81,17 @@ def _take_in(
             if sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
                 writer.write(batch, ())
                 batch.clear()
-            if time.monotonic() - told >= _EVERY_SECONDS:
+            if time.monotonic() - reported >= _EVERY_SECONDS:
                 progress(f"Read {done:,} of {len(requests):,} files")
-                told = time.monotonic()
+                reported = time.monotonic()
     writer.write(batch, ())
     return unreadable
 
 
 def _readings(
     root: Path, requests: Sequence[ReadRequest], recipe: StaticRecipe | None, workers: int
-) -> Generator[Reading, None, None]:
-    """What became of each file, in this order; many are read by worker processes."""
+) -> Generator[ReadResult, None, None]:
+    """Yield the reading of each file, in their order. Worker processes read many files."""
     if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
         from cairn.index.indexing.workers.cores import most_workers
         from cairn.index.indexing.workers.pool import WorkerPool

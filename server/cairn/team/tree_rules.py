@@ -1,6 +1,6 @@
-"""Which files of a commit are indexed, and in which collection: decided from their names, sizes and the commit's own rules.
+"""Select the files of a commit to index, and their collections, by names, sizes and the commit's own rules.
 
-The contents of others than ignore files, settings and manifests are not needed, so files that the store has stay unread.
+This reads only ignore files, settings and manifests, so files that the store has stay unread.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
@@ -24,20 +24,22 @@ from cairn.workspace.rules import FileRules
 
 @frozen
 class Admitted:
-    """The files of a commit that are indexed."""
-
     files: tuple[TreeFile, ...]
     projects: Projects
     settings: IndexSettings
-    """With those of the commit's own settings file."""
+    """The settings, including those of the commit's own settings file."""
     skipped: Counter[str]
     """Number of files and folders left out, by deciding rule."""
     written: frozenset[str]
-    """Paths of the files that rules and manifests were read from: they lie in the checkout."""
+    """Paths of rules and manifests, which this wrote into the checkout."""
+
+    @property
+    def collections(self) -> list[str]:
+        return [self.projects.collection(file.path) for file in self.files]
 
 
 def admit(checkout: Path, tree: Tree, layers: Layers) -> Admitted:
-    """Decide about the files of a commit; what decides is written into the checkout."""
+    """Select the files of a commit to index. Write rules and manifests into the checkout."""
     ruling = [file for file in tree.files if _rules(file.path)]
     write_files(checkout, ruling, checkout)
     settings = layers.of(checkout).settings.index
@@ -56,7 +58,7 @@ def _rules(path: str) -> bool:
 
 @define
 class _Deciding:
-    """The rules as they are asked of a scan, folder by folder."""
+    """The rules, applied folder by folder as in a scan."""
 
     rules: FileRules
     names: dict[str, set[str]]
@@ -65,7 +67,7 @@ class _Deciding:
     _entered: dict[str, bool] = field(factory=dict)
 
     def admits(self, file: TreeFile) -> bool:
-        """Whether the file is indexed, as far as its name, place and size tell."""
+        """Whether the file is indexed, by its path and size."""
         if not self._enters(file.path.rpartition("/")[0]):
             return False
         decision = self.rules.decide_file(file.path, _status(file.size))
@@ -74,7 +76,7 @@ class _Deciding:
         return decision.indexed
 
     def _enters(self, folder: str) -> bool:
-        """Whether a scan would come into the folder."""
+        """Whether a scan would enter the folder."""
         if folder in self._entered:
             return self._entered[folder]
         entered = True
@@ -91,7 +93,6 @@ class _Deciding:
 
 
 def _status(size: int) -> os.stat_result:
-    """What the system would tell of a regular file of this size."""
     return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, size, 0, 0, 0))
 
 
@@ -107,8 +108,3 @@ def _entries_by_folder(files: Iterable[TreeFile]) -> dict[str, set[str]]:
             entries.add(name)
             path = folder
     return found
-
-
-def collections_of(admitted: Admitted) -> Sequence[str]:
-    """The collection of each admitted file, in their order."""
-    return [admitted.projects.collection(file.path) for file in admitted.files]

@@ -1,6 +1,6 @@
-"""The trial server: PostgreSQL on this machine with one database for a team store, until it is taken down.
+"""The trial server: PostgreSQL on this machine with a database for a team store.
 
-It is for trying the team store out without setting PostgreSQL up, and keeps its data when it is down.
+It is for trying the team store without setting up PostgreSQL, and keeps its data when it is down.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cairn.errors import TeamError
 from cairn.paths import data_dir
 from cairn.team.local_server import LocalServer
-from cairn.team.postgres_programs import INSTALL_COMMAND, server_account
+from cairn.team.postgres_programs import server_account
 
 DATABASE = "cairn"
 _FOLDER_OF_ROOT = Path("/var/lib/cairn/team-trial")
@@ -21,20 +20,18 @@ _FOLDER_OF_ROOT = Path("/var/lib/cairn/team-trial")
 
 @frozen
 class TrialState:
-    """What there is of the trial server in one folder."""
-
     folder: Path
     exists: bool
-    """Whether the folder holds a database, running or not."""
+    """Whether the folder has a database, running or not."""
     running: bool
     url: str | None
-    """The connection URL with the password in it, the same when the server is up again; None where `exists` is false."""
+    """The connection URL with its password, which restarts do not change; None where `exists` is false."""
     log: Path
-    """The file that PostgreSQL writes its messages to; it may be missing."""
+    """PostgreSQL's log file, which may be missing."""
 
 
 def trial_folder() -> Path:
-    """Where the trial server lies: in the data folder, or for root, whose data folder is closed to it, in /var/lib."""
+    """Return the server's folder: in the data folder, or in /var/lib where that is closed to its account."""
     folder = data_dir() / "team-trial"
     account = server_account()
     if account is None:
@@ -44,9 +41,9 @@ def trial_folder() -> Path:
 
 
 def up(folder: Path) -> TrialState:
-    """Make what is missing of the server and its database, and start it; it keeps running after this process.
+    """Start the server, which outlives this process. Create its database where it is missing.
 
-    Raises TeamError where the extra `team-trial` is not installed or PostgreSQL does not start.
+    Raise TeamError where the extra `team-trial` is not installed or PostgreSQL does not start.
     """
     server = LocalServer(folder)
     server.start(outlive=True)
@@ -55,13 +52,13 @@ def up(folder: Path) -> TrialState:
 
 
 def down(folder: Path) -> TrialState:
-    """Stop the server, and keep its data; without effect where it does not run."""
+    """Stop the server where it runs, and keep its data."""
     LocalServer(folder).stop()
     return state(folder)
 
 
 def state(folder: Path) -> TrialState:
-    """What there is of the server. Starts and changes nothing."""
+    """Return the server's state without changing it."""
     server = LocalServer(folder)
     return TrialState(
         folder=server.folder,
@@ -73,13 +70,8 @@ def state(folder: Path) -> TrialState:
 
 
 def _make_database(server: LocalServer) -> None:
-    try:
-        import psycopg  # Only who has the extra has it.
-    except ImportError as problem:
-        raise TeamError(
-            f"The PostgreSQL client is not installed for Cairn. Install it with `{INSTALL_COMMAND}`."
-        ) from problem
-    # The database is there since an earlier start, most often.
+    import psycopg  # Stopping the trial must work without it.
+
     with (
         psycopg.connect(server.url(), autocommit=True) as connection,
         suppress(psycopg.errors.DuplicateDatabase),

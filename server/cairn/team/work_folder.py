@@ -1,4 +1,4 @@
-"""Temporary folders of runs, which the next run deletes where one was killed."""
+"""Temporary folders of runs. A run deletes those of killed runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cairn.paths import data_dir
 
 
 def team_dir() -> Path:
-    """The folder of what indexing for a team keeps on this machine."""
+    """Return the folder of clones and temporary folders of team indexing."""
     return data_dir() / "team"
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """An empty folder for this run, deleted at its end. Folders of runs that were killed are deleted first."""
+    """Create an empty folder for this run, and delete it at the end. Delete those of killed runs first."""
     parent = team_dir() / "work"
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob("*.lock"):
@@ -37,7 +37,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def _delete_if_left(lock_file: Path) -> None:
-    """Delete a run's folder unless the run goes on: its lock ends with its process, however that ended."""
+    """Delete a run's folder unless the run goes on: its lock ends with its process."""
     try:
         with FileLock(lock_file, timeout=0):
             shutil.rmtree(lock_file.with_suffix(""), ignore_errors=True)

@@ -16,7 +16,7 @@ def ascii_runs(text: str) -> list[str]:
     return text.translate(_BLANKED).split()
 
 
-class Remembered(dict[str, _Value]):
+class RunCache(dict[str, _Value]):
     """A cache of `work_out(run)` for several threads; `map(cache.__getitem__, runs)` stays in C."""
 
     def __init__(self, work_out: Callable[[str], _Value], most: int) -> None:

@@ -1,4 +1,4 @@
-"""The addresses of the pages. All lie below one path, which is that of the cookie as well."""
+"""The addresses of the pages. All are below one path, which is the cookie's path, too."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ INDEX = f"{ROOT}/index"
 SIGN_IN = f"{ROOT}/sign-in"
 SIGN_OUT = f"{ROOT}/sign-out"
 LINK = f"{ROOT}/link"
-"""Where a client that has the token gets a one-time link."""
+"""The address where a client that has the token gets a one-time link."""
 STATIC = f"{ROOT}/static/"
 _TEAM = "cairn-team:///"
 _LOCAL = "file://"
 
 
 def address(path: str, values: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> str:
-    """A path with its query; empty values are left out."""
+    """Return the path with a query string of all values that are not empty."""
     pairs = values.items() if isinstance(values, Mapping) else values
     query = urlencode([(name, value) for name, value in pairs if value not in ("", None)])
     return f"{path}?{query}" if query else path
 
 
 def file_address(path: str, lines: tuple[int, int] | None = None, repository: str = "") -> str:
-    """The page of a file. `lines` are 1-based and inclusive; `repository` names its folder where there are several."""
+    """Return the address of a file's page; `lines` are 1-based and inclusive."""
     shown = "" if lines is None else f"{lines[0]}" if lines[0] >= lines[1] else f"{lines[0]}-{lines[1]}"
     return address(FILE + quote(path, errors="surrogateescape"), {"lines": shown, "repository": repository})
 
 
 def numbered(shown: Range) -> tuple[int, int]:
-    """The lines of a range as people count them: from 1, the last one included."""
+    """Convert a range to 1-based, inclusive lines."""
     return shown.start.line + 1, max(shown.start.line + 1, shown.end.line)
 
 
 def sign_in_address(code: str) -> str:
-    """The address that signs in whoever asks for it first."""
+    """Return the address that signs in the first browser that opens it."""
     return address(SIGN_IN, {"code": code})
 
 
 def own_address(given: str) -> str:
-    """`given` where it is the address of one of these pages, without a host; else the first page."""
+    """Return `given` if it is the address of one of these pages, without a host; else the first page's."""
     try:
         parts = urlsplit(given)
-    except ValueError:  # as of `//[`
+    except ValueError:  # An example is `//[`.
         return SEARCH
     is_below = parts.path.startswith(SEARCH) and ".." not in unquote(parts.path).split("/")
     is_own = is_below and not parts.scheme and not parts.netloc and "\\" not in given
@@ -58,11 +58,11 @@ def own_address(given: str) -> str:
 
 
 def repository_name(uri: str) -> str:
-    """What people call the folder or the repository with this URI."""
+    """Return the display name of the folder or the repository with this URI."""
     name = uri.removeprefix(_TEAM) if uri.startswith(_TEAM) else uri.rstrip("/").rpartition("/")[2]
     return unquote(name)
 
 
 def editor_address(uri: str, line: int) -> str:
-    """What opens a file of this machine in VS Code, at a line counted from 1; "" for a file that is elsewhere."""
+    """Return the address that opens a local file in VS Code, at a 1-based line; "" for other files."""
     return f"vscode://file{uri.removeprefix(_LOCAL)}:{line}" if uri.startswith(_LOCAL) else ""

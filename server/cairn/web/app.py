@@ -21,8 +21,7 @@ from cairn.engine.request import CALLER
 from cairn.errors import CairnError
 from cairn.http.errors import CODES, RefusedError, refusal_of
 from cairn.web import addresses
-from cairn.web.asked import Asked, Served
-from cairn.web.door import Door
+from cairn.web.authentication import Authentication
 from cairn.web.rendering import (
     fragment,
     plain_page,
@@ -31,12 +30,13 @@ from cairn.web.rendering import (
     static_version,
     wants_fragment,
 )
+from cairn.web.request import PageRequest, Served
 from cairn.web.views.answer import answer, answer_events
 from cairn.web.views.file import file, file_panel
 from cairn.web.views.index import index
 from cairn.web.views.search import search
 
-View = Callable[[Asked], Awaitable[Response]]
+View = Callable[[PageRequest], Awaitable[Response]]
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -51,10 +51,10 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Sent with every answer: nothing runs or loads but what this server has, and no other site can embed or read it. Without any referrer
-browsers would send `Origin: null` with the forms of these pages, which no server could tell from those of others."""
-_KEPT = "private, max-age=31536000, immutable"
-"""The addresses of files change with what is in them."""
+"""Headers of every answer: pages load only from this server, and other sites cannot embed or read them.
+Without any referrer, browsers would send `Origin: null` with the forms of these pages."""
+_IMMUTABLE = "private, max-age=31536000, immutable"
+"""Browsers may cache static files forever, since their addresses change with their content."""
 _SMALLEST_COMPRESSED = 1_500
 
 _VIEWS: dict[str, View] = {
@@ -65,23 +65,21 @@ _VIEWS: dict[str, View] = {
     addresses.FILE_PANEL + "{path:path}": file_panel,
     addresses.INDEX: index,
 }
-"""Every page and fragment by its address."""
 
 
-def pages_app(served: Served, door: Door) -> ASGIApp:
-    """The application, whose addresses lie below `/ui`."""
+def pages_app(served: Served, authentication: Authentication) -> ASGIApp:
     routes = [
         Route(_below(addresses.STATIC) + "{name:path}", _static),
-        Route(_below(addresses.LINK), door.link, methods=["POST"]),
-        Route(_below(addresses.SIGN_IN), door.sign_in, methods=["GET", "POST"]),
-        Route(_below(addresses.SIGN_OUT), door.sign_out, methods=["POST"]),
-        *(Route(_below(path), partial(_shown, served, door, view)) for path, view in _VIEWS.items()),
+        Route(_below(addresses.LINK), authentication.link, methods=["POST"]),
+        Route(_below(addresses.SIGN_IN), authentication.sign_in, methods=["GET", "POST"]),
+        Route(_below(addresses.SIGN_OUT), authentication.sign_out, methods=["POST"]),
+        *(Route(_below(path), partial(_view, served, authentication, view)) for path, view in _VIEWS.items()),
     ]
     handlers: dict[Any, Any] = {
         RefusedError: _refused,
         CairnError: _refused,
-        HTTPException: _not_there,
-        ClientDisconnect: _left,
+        HTTPException: _not_found,
+        ClientDisconnect: _disconnected,
         Exception: _refused,
     }
     app = Starlette(
@@ -100,41 +98,35 @@ def _below(address: str) -> str:
     return address.removeprefix(addresses.ROOT)
 
 
-async def _shown(served: Served, door: Door, view: View, request: Request) -> Response:
-    """The view's answer, for somebody who is signed in."""
-    door.check_navigation(request)
-    caller = await door.caller(request)
+async def _view(served: Served, authentication: Authentication, view: View, request: Request) -> Response:
+    """Return the view's answer, or one that lets the browser sign in."""
+    authentication.check_navigation(request)
+    caller = await authentication.caller(request)
     if caller is None:
         if wants_fragment(request):
             return fragment("session_over.html", status=401)
-        if door.came_from_elsewhere(request):
+        if authentication.lacks_cookie(request):
             return plain_page(request, "again.html", 200)
-        return door.sign_in_page(request)
+        return authentication.sign_in_page(request)
     CALLER.set(caller)
-    return await view(Asked(request, served))
+    return await view(PageRequest(request, served))
 
 
 async def _static(request: Request) -> Response:
+    """Return a static file from memory, since the first paint waits for style sheets."""
     version, _, name = request.path_params["name"].rpartition("/")
     if name not in static_files() or "/" in version:
         raise RefusedError("notFound", "There is no such file.")
-    kept = {"cache-control": _KEPT} if version == static_version() else {}
-    return _static_response(name, kept, request.headers.get("accept-encoding", ""))
+    headers = {"vary": "accept-encoding"}
+    if version == static_version():
+        headers["cache-control"] = _IMMUTABLE
+    file, body = static_file(name), static_file(name).body
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        body, headers["content-encoding"] = file.compressed, "gzip"
+    return Response(body, media_type=mimetypes.guess_type(name)[0], headers=headers)
 
 
-def _static_response(name: str, headers: dict[str, str], accepted: str) -> Response:
-    """A file that is served as it is, from memory: the first paint waits for style sheets, and these are always the same."""
-    file = static_file(name)
-    media_type = mimetypes.guess_type(name)[0]
-    headers = {**headers, "vary": "accept-encoding"}
-    if "gzip" in accepted:
-        return Response(
-            file.compressed, media_type=media_type, headers={**headers, "content-encoding": "gzip"}
-        )
-    return Response(file.body, media_type=media_type, headers=headers)
-
-
-# --- what is shown instead -----------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------------
 
 
 async def _refused(request: Request, problem: Exception) -> Response:
@@ -145,17 +137,17 @@ async def _refused(request: Request, problem: Exception) -> Response:
     return plain_page(request, "error.html", status, message=refusal.message, about=CODES[refusal.code][1])
 
 
-async def _not_there(request: Request, problem: HTTPException) -> Response:
+async def _not_found(request: Request, problem: HTTPException) -> Response:
     code = "methodNotAllowed" if problem.status_code == 405 else "notFound"
     return await _refused(request, RefusedError(code, "There is no such page."))
 
 
-async def _left(_: Request, __: Exception) -> Any:
+async def _disconnected(_: Request, __: Exception) -> Any:
     return Response(status_code=499)
 
 
 class _Hardened:
-    """Adds the headers that keep other sites out; nothing is kept by the browser unless the answer says so."""
+    """Middleware that adds headers against other sites, and against caching unless the answer allows it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

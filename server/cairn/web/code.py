@@ -1,6 +1,7 @@
-"""Source code as lines of HTML with its tokens marked, by Pygments: rich needs it anyway, and it knows 500 languages.
+"""Highlights source code as lines of HTML with Pygments, which rich needs anyway and which knows 500
+languages.
 
-This is the one place that makes markup of text by hand. All text passes through `escape`.
+Only this module builds markup by hand. All text passes through `escape`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
@@ -18,7 +20,7 @@ from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
 MOST_COLOURED = 200_000
-"""Characters of a text that is highlighted; a larger one is shown without colours. Pygments takes about a second for a million."""
+"""Longest text with colours: Pygments takes about a second for a million characters."""
 _ALIASES = {
     "csharp": "csharp",
     "objc": "objective-c",
@@ -29,9 +31,9 @@ _ALIASES = {
     "requirements": "text",
     "gitignore": "text",
 }
-"""Names of languages here that Pygments has under another name."""
+"""Cairn's names of languages and Pygments' names of them, where these differ."""
 _COLOURED = re.compile(r"k.?|c[^s].?|c|s.?|m.?|g[ehsu]|n[abcdefot]|bp|fm|il|ld|dl|ow")
-"""The classes that base.css gives a colour. Half of all tokens are names, operators and punctuation, which have none."""
+"""The classes that have a colour in base.css. Half of all tokens, such as names, have none."""
 _BEGINS = r"(?:(?<![^\W\d_])|(?<=[a-z0-9])(?=[A-Z]))"
 _CACHED_TEXTS = 512
 _MOST_CACHED_CHARACTERS = 20_000
@@ -40,33 +42,32 @@ _MOST_CACHED_CHARACTERS = 20_000
 def code_lines(
     text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
 ) -> list[Markup]:
-    """Each line of the text, without its end, as markup: tokens as `<span class="k">`, the words `terms` in `<mark>`.
+    """Return each line as markup without its end: tokens as `<span class="k">`, the words `terms` in
+    `<mark>`.
 
-    Only the first `most` lines, where that is given; the others take no time.
+    If `most` is given, only so many lines are highlighted and returned.
     """
-    if len(text) <= _MOST_CACHED_CHARACTERS:
-        return list(itertools.islice(_lines(_cached_tokens(text, language, path, most), terms), most))
-    return list(itertools.islice(_lines(_tokens(text, language, path), terms), most))
+    return list(itertools.islice(streamed_lines(text, language, path, terms, most), most))
 
 
 def line_count(text: str) -> int:
-    """How many lines `code_lines` makes of the text."""
     text = _with_plain_ends(text)
     return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
-def streamed_lines(text: str, language: str, path: str) -> Iterator[Markup]:
-    """As `code_lines`, one after the other, so that the first can be shown while the others are made."""
-    return iter(
-        code_lines(text, language, path)
-        if len(text) <= _MOST_CACHED_CHARACTERS
-        else _lines(_tokens(text, language, path), ())
-    )
+def streamed_lines(
+    text: str, language: str, path: str, terms: Sequence[str] = (), most: int | None = None
+) -> Iterator[Markup]:
+    """Yield lines like `code_lines`, so that the first can be sent early; without the tokens of further
+    lines."""
+    if len(text) <= _MOST_CACHED_CHARACTERS:
+        return _lines(_cached_tokens(text, language, path, most), terms)
+    return _lines(_tokens(text, language, path), terms)
 
 
 @functools.lru_cache(_CACHED_TEXTS)
 def _cached_tokens(text: str, language: str, path: str, most: int | None) -> tuple[tuple[str, str], ...]:
-    """The tokens up to the end of line number `most`. They are kept without marks: each letter that is typed marks others."""
+    """Return the tokens of the first `most` lines, without marks, since typing changes the marks."""
     tokens, ends = [], 0
     for token in _tokens(text, language, path):
         tokens.append(token)
@@ -90,9 +91,9 @@ def _lines(tokens: Iterable[tuple[str, str]], terms: Sequence[str]) -> Iterator[
 
 
 def _tokens(text: str, language: str, path: str) -> Iterator[tuple[str, str]]:
-    """The class and the text of each token."""
-    lexer = _lexer(language, path.rpartition("/")[2]) if len(text) <= MOST_COLOURED else _plain()
-    # `get_tokens` would strip and expand; the lines must stay those of the file.
+    """Yield the class and the text of each token."""
+    lexer = _lexer(language, path.rpartition("/")[2]) if len(text) <= MOST_COLOURED else TextLexer()
+    # `get_tokens` would strip lines and expand tabs.
     for _, kind, value in lexer.get_tokens_unprocessed(_with_plain_ends(text)):
         yield _class(kind), value
 
@@ -103,24 +104,16 @@ def _with_plain_ends(text: str) -> str:
 
 @functools.lru_cache(256)
 def _lexer(language: str, name: str) -> Lexer:
-    try:
+    with suppress(ClassNotFound):
         return get_lexer_by_name(_ALIASES.get(language, language))
-    except ClassNotFound:
-        pass
-    try:
+    with suppress(ClassNotFound):
         return get_lexer_for_filename(name)
-    except ClassNotFound:
-        return _plain()
-
-
-@functools.cache
-def _plain() -> Lexer:
     return TextLexer()
 
 
 @functools.lru_cache(1024)
 def _class(kind: _TokenType) -> str:
-    """The CSS class of a kind of token, or that of the nearest kind above it that has one; "" for one without a colour."""
+    """Return the CSS class of a kind of token or its nearest ancestor; "" for a class without a colour."""
     while kind not in STANDARD_TYPES and kind.parent is not None:
         kind = kind.parent
     name = STANDARD_TYPES.get(kind, "")
@@ -143,7 +136,7 @@ def _with_marks(text: str, marked: re.Pattern[str]) -> str:
 
 
 def _pattern(terms: Sequence[str]) -> re.Pattern[str] | None:
-    """A pattern of words, of parts of a compound name, and of their beginnings, in any case."""
+    """Return a pattern that finds words, parts of compound names, and their prefixes, in any case."""
     words = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
     if not words:
         return None
@@ -151,6 +144,6 @@ def _pattern(terms: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _word_pattern(word: str) -> str:
-    """A word begins where no letter stands before it, or where a name goes on with a capital letter."""
+    # A word begins after a character that is not a letter, or with a capital letter in a name.
     is_plain = word[0].isascii() and word[0].isalpha()
     return f"{_BEGINS if is_plain else ''}(?i:{re.escape(word)})"

@@ -1,4 +1,4 @@
-"""Where the points of a plot lie that shows how long the latest questions took, with the changes of the phase among them."""
+"""The layout of a plot of the latest queries' durations and of the changes of the phase."""
 
 from __future__ import annotations
 
@@ -12,50 +12,29 @@ from attrs import frozen
 from cairn.operations.timings import PhaseStep, Timing, Timings
 
 Along = Callable[[datetime.datetime, int], float]
-"""Where a question lies by its time and its number."""
+"""Returns the x coordinate of a query from its time and its number."""
 
 LOG, LINEAR = "log", "linear"
 TIME, ORDER = "time", "order"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 18, 22
-"""Room for the numbers around the plot, in pixels."""
+"""The margins of the plot for its numbers, in pixels."""
 _TITLED = 12
-"""The slowest questions, and the latest that failed, say on their own what they were."""
 _TICK_PIXELS = 110
 _FEWEST_TICKS = 2
 _NUMBER_PIXELS = 16
-_HOURS = 24 * 3_600
-_STEPS = (
-    1,
-    5,
-    15,
-    30,
-    60,
-    300,
-    900,
-    1_800,
-    3_600,
-    3 * 3_600,
-    6 * 3_600,
-    12 * 3_600,
-    _HOURS,
-    7 * _HOURS,
-    30 * _HOURS,
-)
-"""Seconds between two ticks of the time."""
+_DAY = 24 * 3_600
+_STEPS = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, _DAY, 7 * _DAY, 30 * _DAY)
+"""Possible intervals of the ticks of time, in seconds."""
 
 
 @frozen
 class Tick:
-    """A line of the grid with its number."""
-
     at: float
     label: str
 
 
 @frozen
 class Point:
-    """A point that says what it stands for."""
-
     x: float
     y: float
     title: str
@@ -63,18 +42,16 @@ class Point:
 
 @frozen
 class StepLine:
-    """A change of the phase."""
-
     x: float
     label: str
-    """Its number among all changes; "" where there is no room for it."""
+    """Its number among all changes; "" if there is no room."""
     title: str
     is_down: bool
 
 
 @frozen
 class Plot:
-    """All of it, in pixels."""
+    """The whole plot, in pixels."""
 
     width: int
     height: int
@@ -82,26 +59,21 @@ class Plot:
     right: int
     top: int
     bottom: int
-    """The edges of the plot itself."""
+    """`left`, `right`, `top` and `bottom` are the edges of the area inside the margins."""
     answered: str
-    """The SVG path of the dots, which stand for questions that were answered."""
     cached: str
-    """The SVG path of the squares, which stand for answers from the cache."""
     failed: str
-    """The SVG path of the crosses, which stand for questions that failed."""
     titled: tuple[Point, ...]
     steps: tuple[StepLine, ...]
     down: tuple[Tick, ...]
-    """Along the milliseconds."""
     across: tuple[Tick, ...]
-    """Along the time."""
     p95: float | None
 
 
 def latency_plot(
     timings: Timings, width: int, height: int, scale: str = LOG, axis: str = TIME
 ) -> Plot | None:
-    """The plot of the questions; None without any. `axis` says whether they stand where their time is, or one after the other."""
+    """Return the plot of the queries; None without any. `axis` selects their time or their order."""
     questions = timings.questions
     if not questions:
         return None
@@ -116,15 +88,20 @@ def latency_plot(
 
     placed = [(each, *place(each, number)) for number, each in enumerate(questions)]
     slowest = sorted(placed, key=lambda each: -each[0].ms)[:_TITLED]
-    broken = [each for each in placed if each[0].failed][-_TITLED:]
+    failed = [each for each in placed if each[0].failed][-_TITLED:]
+    titled = {id(each[0]): each for each in (*slowest, *failed)}
     moments = [each.at for each in questions]
     p95 = timings.percentile(0.95)
     return Plot(
         width, height, left, right, top, bottom,
         answered="".join(f"M{x} {y}h0" for each, x, y in placed if not (each.cached or each.failed)),
-        cached="".join(f"M{x - 2.5:.1f} {y - 2.5:.1f}h5v5h-5z" for each, x, y in placed if each.cached and not each.failed),
+        cached="".join(
+            f"M{x - 2.5:.1f} {y - 2.5:.1f}h5v5h-5z"
+            for each, x, y in placed
+            if each.cached and not each.failed
+        ),
         failed="".join(f"M{x - 3:.1f} {y - 3:.1f}l6 6m0-6l-6 6" for each, x, y in placed if each.failed),
-        titled=tuple(Point(x, y, title_of(each)) for each, x, y in {id(each[0]): each for each in (*slowest, *broken)}.values()),
+        titled=tuple(Point(x, y, title_of(each)) for each, x, y in titled.values()),
         steps=tuple(_step_lines(timings.steps, moments, x_of, right)),
         down=tuple(down),
         across=tuple(across),
@@ -135,7 +112,7 @@ def latency_plot(
 def _step_lines(
     steps: Sequence[PhaseStep], moments: Sequence[datetime.datetime], x_of: Along, right: int
 ) -> Iterator[StepLine]:
-    """Those since the first question. Each has the number that it has among all; of numbers that would overlap one is written."""
+    """Yield the changes since the first query, without the numbers that would overlap."""
     free = -math.inf
     for number, step in enumerate(steps, 1):
         if step.at < moments[0]:
@@ -147,18 +124,16 @@ def _step_lines(
 
 
 def title_of(each: Timing) -> str:
-    """What a point stands for."""
     how = " failed" if each.failed else ", from the cache" if each.cached else ""
     return f"{each.at:%Y-%m-%d %H:%M:%S}: {each.method}{how}, {each.ms:,.1f} ms, phase {each.phase}"
 
 
 def step_title(step: PhaseStep) -> str:
-    """What a change of the phase was."""
     return f"{step.at:%Y-%m-%d %H:%M:%S}: from phase {step.before} to {step.after}. {step.reason}"
 
 
 def _along(questions: Sequence[Timing], axis: str, left: int, right: int) -> tuple[Along, list[Tick]]:
-    """Where a question lies by its time and its number, and the ticks of the time."""
+    """Return the function of the x coordinate, and the ticks of the time."""
     first, last = questions[0].at, questions[-1].at
     most = max(2, (right - left) // _TICK_PIXELS)
     span = (last - first).total_seconds()
@@ -171,22 +146,24 @@ def _along(questions: Sequence[Timing], axis: str, left: int, right: int) -> tup
         ]
         return lambda _, number: left + number * step, ticks
     wide = (right - left) / span
-    size = next(
-        (size for size in _STEPS if size >= span / most), _STEPS[-1] * math.ceil(span / most / _STEPS[-1])
-    )
+    most_seconds = _STEPS[-1] * math.ceil(span / most / _STEPS[-1])
+    size = next((size for size in _STEPS if size >= span / most), most_seconds)
     begin = math.ceil(first.timestamp() / size) * size
     ticks = [
-        Tick(round(left + (at - first.timestamp()) * wide, 1), _moment(datetime.datetime.fromtimestamp(at, datetime.UTC), size))
+        Tick(
+            round(left + (at - first.timestamp()) * wide, 1),
+            _moment(datetime.datetime.fromtimestamp(at, datetime.UTC), size),
+        )
         for at in range(int(begin), int(last.timestamp()) + 1, int(size))
-    ]  # fmt: skip
+    ]
     if len(ticks) < _FEWEST_TICKS:
         ticks = [Tick(left, _moment(first, 0)), Tick(right, _moment(last, 0))]
     return lambda at, _: left + (at - first).total_seconds() * wide, ticks
 
 
 def _moment(at: datetime.datetime, size: float) -> str:
-    """The time at a tick, where ticks are so many seconds apart."""
-    return f"{at:%d %b}" if size >= _HOURS else f"{at:%H:%M:%S}" if size < 60 else f"{at:%d %b %H:%M}"
+    """Return the label of a tick; `size` is the interval of the ticks in seconds."""
+    return f"{at:%d %b}" if size >= _DAY else f"{at:%H:%M:%S}" if size < 60 else f"{at:%d %b %H:%M}"
 
 
 Down = tuple[Callable[[float], float], list[Tick]]

@@ -1,4 +1,4 @@
-"""Lines of a passage as a page shows them: a window on those that answer, highlighted, with their numbers."""
+"""The lines of a passage on a page: a window on the best lines, highlighted, with their numbers."""
 
 from __future__ import annotations
 
@@ -12,53 +12,49 @@ from cairn import protocol
 from cairn.web.code import code_lines, line_count
 
 _WINDOW, _FURTHER = 7, 3
-"""Lines that are shown of a result, and of a further passage of its file."""
+"""Number of lines shown of a result, and of a further passage of its file."""
 _MARKED = re.compile("<mark>([^<]*)</mark>")
 _BEFORE = 2
-"""Lines before those that answer."""
+"""Number of lines shown before the best ones."""
 
 
 @frozen
 class CodeLine:
-    """One line of a file."""
-
     number: int
-    """Counted from 1."""
+    """The 1-based number of the line."""
     markup: Markup
     is_marked: bool = False
 
 
 def window(result: protocol.SearchResult) -> tuple[CodeLine, ...]:
-    """The lines of a result that answer best, with a few around them."""
+    """Return the best lines of a result, with a few around them."""
     start = result.range.start.line
     best, count = result.best_lines or result.selection_range, line_count(result.snippet)
     first, last = best.start.line - start, max(best.start.line + 1, best.end.line) - start
     begin = max(0, min(first - _BEFORE, count - _WINDOW))
     end = min(count, begin + _WINDOW)
     markup = code_lines(result.snippet, result.language, result.path, result.matched_terms, end)
-    is_telling = result.best_lines is not None and (first > begin or last < end)
-    marks = _marked(markup, first, last, is_best=is_telling)
+    is_part = result.best_lines is not None and (first > begin or last < end)
+    marks = set(range(first, last)) if is_part else _matching(markup)
     return tuple(CodeLine(start + n + 1, markup[n], n in marks) for n in range(begin, end))
 
 
 def passage_window(passage: protocol.FilePassage, result: protocol.SearchResult) -> tuple[CodeLine, ...]:
-    """The first lines of a further passage of a result's file."""
+    """Return the first lines of a further passage of a result's file."""
     start = passage.range.start.line
     shown = code_lines(passage.text, result.language, result.path, result.matched_terms, _FURTHER)
-    marks = _marked(shown, 0, 0, is_best=False)
+    marks = _matching(shown)
     return tuple(CodeLine(start + n + 1, line, n in marks) for n, line in enumerate(shown))
 
 
 def all_lines(text: str, start: int, language: str, path: str) -> tuple[CodeLine, ...]:
-    """All lines of a text that begins at line `start`, counted from 0."""
+    """Return all lines of a text that begins at the 0-based line `start`."""
     lines = code_lines(text, language, path)
     return tuple(CodeLine(start + n + 1, line) for n, line in enumerate(lines))
 
 
-def _marked(markup: Sequence[Markup], first: int, last: int, *, is_best: bool) -> set[int]:
-    """The lines that answer best, where these are not all; else those with several words of the question, or else with one."""
-    if is_best:
-        return set(range(first, last))
+def _matching(markup: Sequence[Markup]) -> set[int]:
+    """Return the lines with several words of the query, or else those with one."""
     words = [len({word.lower() for word in _MARKED.findall(line)}) for line in markup]
     enough = min(2, max(words, default=0))
     return {n for n, count in enumerate(words) if count >= enough > 0}

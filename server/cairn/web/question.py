@@ -1,9 +1,10 @@
-"""What an address asks: a question with its filters, and the addresses of the questions beside it."""
+"""The question and the filters in an address, and the addresses of similar questions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 from starlette.datastructures import QueryParams
@@ -18,28 +19,27 @@ FILTERS: Mapping[str, str] = {
     "path": "Path",
     "collection": "Collection",
 }
-"""The filters of a search, as addresses and as people name them."""
+"""The filters of a search: their names in addresses, and their labels."""
 _SHORT = {"lang": "language", "in": "path", "file": "path", "repo": "repository"}
 _TYPED = re.compile(r'(?:^|(?<=\s))(\w+):(?:"([^"]+)"|([^\s":]+))(?=\s|$)')
 _LIMIT = 20
 _MOST = 100
+_MOST_CHIPS = 4
 
 
 @frozen
 class Question:
-    """A question with its filters."""
-
     text: str = ""
     filters: tuple[tuple[str, str], ...] = ()
-    """Name and value, in the order in which they were chosen."""
+    """Names and values, in the order of their choice."""
     repository: str = ""
     limit: int = _LIMIT
     typed: str = field(default="", eq=False)
-    """What stands in the box: the text as it was typed."""
+    """The text in the search box, including typed filters."""
 
     @classmethod
-    def asked(cls, given: QueryParams) -> Question:
-        """The question of an address. Filters may also be typed into the question: `lang:go`, `path:"a b"`."""
+    def from_query(cls, given: QueryParams) -> Question:
+        """Return the question of an address, whose text may contain filters: `lang:go`, `path:"a b"`."""
         typed = given.get("q", "")
         filters = [(name, value) for name in FILTERS for value in given.getlist(name) if value]
         repository = given.get("repository", "")
@@ -58,24 +58,20 @@ class Question:
 
         text = _TYPED.sub(taken, typed).strip()
         limit = given.get("limit", "")
-        shown = (
-            min(_MOST, max(1, int(limit)))
-            if limit.isascii() and limit.isdigit() and len(limit) < 4
-            else _LIMIT
-        )
+        is_number = limit.isascii() and limit.isdigit() and len(limit) < 4
+        shown = min(_MOST, max(1, int(limit))) if is_number else _LIMIT
         return cls(text, tuple(dict.fromkeys(filters)), repository, shown, typed)
 
     def values(self, name: str) -> tuple[str, ...]:
-        """The values that are given for one filter."""
         return tuple(value for each, value in self.filters if each == name)
 
-    def params(self, *, explain: bool) -> protocol.SearchParams:
-        """What the engine is asked. Raises InvalidRequestError for a type that there is not."""
+    def params(self) -> protocol.SearchParams:
+        """Return the params of the search. Raises InvalidRequestError for an unknown type."""
         return protocol.SearchParams(
             query=self.text,
             limit=self.limit,
             context=0,
-            explain=explain,
+            explain=True,
             filter=protocol.SearchFilter(
                 type=tuple(map(_chunk_type, self.values("type"))),
                 language=self.values("language"),
@@ -85,42 +81,40 @@ class Question:
         )
 
     def address(self, path: str = addresses.SEARCH, **more: object) -> str:
-        """The address that asks this."""
+        """Return the address of this question, with more parameters."""
         pairs: list[tuple[str, object]] = [("q", self.text), *self.filters, ("repository", self.repository)]
         if self.limit != _LIMIT:
             pairs.append(("limit", self.limit))
         return addresses.address(path, [*pairs, *more.items()])
 
     def having(self, name: str, value: str) -> Question:
-        """The same with one more filter."""
         if name == "repository":
             return evolve(self, repository=value)
         return evolve(self, filters=(*self.filters, (name, value)))
 
     def without(self, name: str, value: str) -> Question:
-        """The same without one of its filters."""
         if name == "repository":
             return evolve(self, repository="")
         return evolve(self, filters=tuple(each for each in self.filters if each != (name, value)))
 
     def longer(self) -> Question | None:
-        """The same with more results; None where there can be no more."""
+        """Return the question with a higher limit; None at the highest limit."""
         return evolve(self, limit=min(_MOST, 2 * self.limit)) if self.limit < _MOST else None
 
 
 @frozen
 class Chip:
-    """A filter that can be chosen, or left out again."""
+    """A link that adds or removes a filter."""
 
     label: str
     kind: str
     address: str
     count: int | None = None
-    """Results of those shown that have it; None for a filter that is chosen."""
+    """The number of shown results that match; None for a chosen filter."""
 
 
 def chosen(question: Question) -> list[Chip]:
-    """The filters of the question."""
+    """Return chips that remove the filters of the question."""
     chips = [
         Chip(value, FILTERS[name], question.without(name, value).address())
         for name, value in question.filters
@@ -131,32 +125,21 @@ def chosen(question: Question) -> list[Chip]:
     return chips
 
 
-_MOST_CHIPS = 4
-
-
-def offered(question: Question, results: Iterable[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
-    """Filters that tell the results apart, those first that keep the most of them, by what they are about."""
-    counts: dict[str, dict[str, int]] = {name: {} for name in ("repository", *FILTERS)}
-    total = 0
-    for result in results:
-        total += 1
-        values = {
-            "repository": result.folder,
-            "type": result.type.value,
-            "language": result.language,
-            "path": _folder_below(result.path, question.values("path")),
-            "collection": result.collection,
-        }
-        for name, value in values.items():
-            if value:
-                counts[name][value] = counts[name].get(value, 0) + 1
+def offered(question: Question, results: Sequence[protocol.SearchResult]) -> list[tuple[str, list[Chip]]]:
+    """Return chips by label that add filters which some results match; those with the most matches first."""
+    paths = question.values("path")
+    counts = {
+        "repository": Counter(each.folder for each in results),
+        "type": Counter(each.type.value for each in results),
+        "language": Counter(each.language for each in results),
+        "path": Counter(_folder_below(each.path, paths) for each in results),
+        "collection": Counter(each.collection for each in results),
+    }
     groups = []
     for name, found in counts.items():
-        known = set(question.values(name)) | ({question.repository} if name == "repository" else set())
-        told = sorted(
-            ((value, count) for value, count in found.items() if count < total and value not in known),
-            key=lambda each: (-each[1], each[0]),
-        )[:_MOST_CHIPS]
+        known = {"", *question.values(name), *([question.repository] if name == "repository" else ())}
+        partial = [each for each in found.items() if each[1] < len(results) and each[0] not in known]
+        most = sorted(partial, key=lambda each: (-each[1], each[0]))[:_MOST_CHIPS]
         label = "Repository" if name == "repository" else FILTERS[name]
         chips = [
             Chip(
@@ -165,7 +148,7 @@ def offered(question: Question, results: Iterable[protocol.SearchResult]) -> lis
                 question.having(name, value).address(),
                 count,
             )
-            for value, count in told
+            for value, count in most
         ]
         if chips:
             groups.append((label, chips))
@@ -173,7 +156,7 @@ def offered(question: Question, results: Iterable[protocol.SearchResult]) -> lis
 
 
 def _folder_below(path: str, chosen: tuple[str, ...]) -> str:
-    """The first folder of the path that says more than those that were chosen; "" at the top."""
+    """Return the path's folder one level below the chosen ones; "" for a file directly in them."""
     inside = next((each.strip("/") for each in chosen if path.startswith(each.strip("/") + "/")), "")
     rest = path[len(inside) :].lstrip("/")
     first, slash, _ = rest.partition("/")

@@ -1,4 +1,4 @@
-"""Pages and fragments from templates. Jinja2 was chosen since it escapes by itself and is kept by the Pallets project."""
+"""Renders pages and fragments from templates, with Jinja2, which escapes all text."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 import cairn
+from cairn.text.counts import counted
 from cairn.web import addresses
-from cairn.web.asked import Asked
+from cairn.web.request import PageRequest
 
 HERE = Path(__file__).parent
 THEME_COOKIE = "cairn_theme"
 _THEMES = ("light", "dark")
-_PIECE = 16_000
-"""Characters of a streamed page that are sent together."""
+_PARTS = 1_500
+"""Number of parts of a streamed page that are sent together, on average 10 characters each."""
 _LEVEL = 5
 FRAGMENT = "cairn-fragment"
-"""The header with which scripts ask for a part of a page."""
+"""The header with which scripts request a part of a page."""
 
 
 @functools.cache
@@ -48,95 +49,84 @@ def _templates() -> jinja2.Environment:
     return templates
 
 
-def page(asked: Asked, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A whole page for somebody who is signed in."""
-    return _response(asked.request, template, status, asked=asked, **values)
+def page(request: PageRequest, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    return _response(request.http, template, status, signed_in=True, **values)
 
 
-def streamed_page(asked: Asked, template: str, **values: Any) -> Response:
-    """A whole page that the browser begins to show while the rest is made. What is wrong must be known before."""
-    values |= {"asked": asked, "request": asked.request, "theme": _theme(asked.request)}
-    pieces = _pieces(_templates().get_template(template).generate(values))
-    if "gzip" not in asked.request.headers.get("accept-encoding", ""):
+def streamed_page(request: PageRequest, template: str, **values: Any) -> Response:
+    """Return a whole page that is sent while it is rendered, so rendering it must not fail."""
+    values |= {"signed_in": True, "theme": _theme(request.http)}
+    stream = _templates().get_template(template).stream(values)
+    stream.enable_buffering(_PARTS)
+    pieces = (piece.encode() for piece in stream)
+    if not _accepts_gzip(request):
         return StreamingResponse(pieces, media_type="text/html")
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"}
     return StreamingResponse(_compressed(pieces), media_type="text/html", headers=headers)
 
 
-def page_around(asked: Asked, template: str, late: Awaitable[str], **values: Any) -> Response:
-    """A whole page that is sent up to `late`, which the template puts in its place, before that is there. It is HTML."""
-    mark = secrets.token_hex(16)  # which no text of a page can hold
-    text = rendered(
-        template, asked=asked, request=asked.request, theme=_theme(asked.request), late=mark, **values
-    )
+def page_around(request: PageRequest, template: str, late: Awaitable[str], **values: Any) -> Response:
+    """Return a whole page whose beginning is sent before its value `late`, which is HTML, is complete."""
+    mark = secrets.token_hex(16)  # Other text of the page cannot contain it.
+    text = rendered(template, signed_in=True, theme=_theme(request.http), late=mark, **values)
     before, _, after = text.partition(mark)
-    is_compressed = "gzip" in asked.request.headers.get("accept-encoding", "")
+    is_compressed = _accepts_gzip(request)
 
     async def pieces() -> AsyncIterator[bytes]:
         compressor = zlib.compressobj(_LEVEL, wbits=31)
-        yield _flushed(compressor, before) if is_compressed else before.encode()
-        rest = f"{await late}{after}"
-        yield _flushed(compressor, rest) + compressor.flush() if is_compressed else rest.encode()
+        first = before.encode()
+        yield _flushed(compressor, first) if is_compressed else first
+        rest = f"{await late}{after}".encode()
+        yield compressor.compress(rest) + compressor.flush() if is_compressed else rest
 
     headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if is_compressed else {})
     return StreamingResponse(pieces(), media_type="text/html", headers=headers)
 
 
-def _pieces(parts: Iterable[str]) -> Iterator[bytes]:
-    """The parts, each a few letters, together in pieces that are worth sending."""
-    waiting: list[str] = []
-    size = 0
-    for part in parts:
-        waiting.append(part)
-        size += len(part)
-        if size >= _PIECE:
-            yield "".join(waiting).encode()
-            waiting, size = [], 0
-    yield "".join(waiting).encode()
-
-
 def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces, compressed so that each can be read when it arrives: the middleware would keep back some 100 KB."""
+    """Compress the pieces so that the browser can decode each on arrival; the middleware buffers 100 KB."""
     compressor = zlib.compressobj(_LEVEL, wbits=31)
     for piece in pieces:
-        yield compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
+        yield _flushed(compressor, piece)
     yield compressor.flush()
 
 
-def _flushed(compressor: zlib._Compress, text: str) -> bytes:
-    return compressor.compress(text.encode()) + compressor.flush(zlib.Z_SYNC_FLUSH)
+def _flushed(compressor: zlib._Compress, data: bytes) -> bytes:
+    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
+
+
+def _accepts_gzip(request: PageRequest) -> bool:
+    return "gzip" in request.http.headers.get("accept-encoding", "")
 
 
 def fragment(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A part of a page, which a script puts in its place."""
+    """Return a part of a page, which a script inserts."""
     return HTMLResponse(rendered(template, **values), status)
 
 
 def plain_page(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
-    """A page that shows nothing of any repository."""
-    return _response(request, template, status, asked=None, **values)
+    """Return a page without any content of repositories, for people who are not signed in."""
+    return _response(request, template, status, signed_in=False, **values)
 
 
 def rendered(template: str, **values: Any) -> str:
-    """The text of a template."""
     return _templates().get_template(template).render(values)
 
 
 def compile_templates() -> None:
-    """Read all templates, which are kept from then on."""
+    """Read all templates into the cache."""
     for name in _templates().list_templates():
         _templates().get_template(name)
 
 
 def wants_fragment(request: Request) -> bool:
-    """Whether a script asks for a part of the page."""
     return FRAGMENT in request.headers
 
 
 def static_address(name: str) -> str:
-    """The address of a style sheet, script or picture, which changes with what is served, so that browsers may keep it.
+    """Return the address of a static file, with a version, so that browsers can cache it.
 
-    The version is a folder of the address: scripts that import each other by their names get the one that the page names as well.
+    The version is a folder of the address, so that a script's relative imports have the same version.
     """
     if name not in static_files():
         raise ValueError(f"there is no static file {name!r}")
@@ -145,29 +135,25 @@ def static_address(name: str) -> str:
 
 @functools.cache
 def static_files() -> frozenset[str]:
-    """The names of the files that are served as they are."""
     return frozenset(file.name for file in (HERE / "static").iterdir())
 
 
 @frozen
 class StaticFile:
-    """A file that is served as it is."""
-
     body: bytes
     compressed: bytes
-    """The same by gzip, as small as it gets."""
 
 
 @functools.cache
 def static_file(name: str) -> StaticFile:
-    """The file with this name, which is read once."""
+    """Return the static file with this name, which is read only once."""
     body = (HERE / "static" / name).read_bytes()
     return StaticFile(body, gzip.compress(body))
 
 
 @functools.cache
 def static_version() -> str:
-    """A short digest of all files that are served as they are."""
+    """Return a short digest of all static files."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -176,14 +162,8 @@ def static_version() -> str:
     return digest.hexdigest()[:12]
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def _response(request: Request, template: str, status: int, **values: Any) -> HTMLResponse:
-    text = rendered(template, request=request, theme=_theme(request), **values)
-    return HTMLResponse(text, status)
+    return HTMLResponse(rendered(template, theme=_theme(request), **values), status)
 
 
 def _theme(request: Request) -> str:

@@ -1,6 +1,6 @@
 """Sessions of browsers, and the one-time links that begin them.
 
-A session stands for a token without being it: a browser's cookie is worth nothing for the API, and less to whoever reads it.
+A browser's cookie represents a token but does not contain it, so it does not give access to the API.
 """
 
 from __future__ import annotations
@@ -11,39 +11,25 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
 from cairn.operations.tokens import Token
 
 LINK_SECONDS = 600.0
-"""How long a link can be used that nobody has used."""
+"""The validity of an unused link."""
 _MOST_LINKS = 1_000
 _MOST_SESSIONS = 10_000
-"""The oldest are forgotten first."""
 
 V = TypeVar("V")
 Clock = Callable[[], float]
-"""Unix seconds."""
-
-
-class Sessions(Protocol):
-    """What turns the value of a cookie back into the token of its session."""
-
-    def begin(self, token: str) -> str:
-        """The cookie's value for a new session."""
-
-    def token(self, cookie: str) -> str | None:
-        """The token of a session; None for one that is over, or that never was."""
-
-    def end(self, cookie: str) -> None:
-        """End a session."""
+"""Returns Unix seconds."""
 
 
 @define
 class SignedSessions:
-    """Sessions for the one token of this machine. They outlive the server: the cookie is signed with the token."""
+    """Sessions for this machine's own token. They outlive the server, since the token signs the cookie."""
 
     _token: Token
     _seconds: float
@@ -51,47 +37,51 @@ class SignedSessions:
     _ended: OrderedDict[str, None] = field(factory=OrderedDict, init=False)
 
     def begin(self, token: str) -> str:
-        named = f"{int(self._now() + self._seconds)}.{secrets.token_urlsafe(16)}"
-        return f"{named}.{self._signature(named)}"
+        """Begin a session and return the cookie's value."""
+        signed = f"{int(self._now() + self._seconds)}.{secrets.token_urlsafe(16)}"
+        return f"{signed}.{self._signature(signed)}"
 
     def token(self, cookie: str) -> str | None:
-        named, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(
-            signature.encode("utf-8", "surrogatepass"), self._signature(named).encode()
-        ):
+        """Return the token of a session; None if it has ended or is unknown."""
+        signed, _, signature = cookie.rpartition(".")
+        expected = self._signature(signed).encode()
+        if not hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected):
             return None
-        expires = int(named.partition(".")[0])
+        expires = int(signed.partition(".")[0])
         return self._token.value if expires > self._now() and cookie not in self._ended else None
 
     def end(self, cookie: str) -> None:
         if self.token(cookie):
             _put(self._ended, cookie, None, _MOST_SESSIONS)
 
-    def _signature(self, named: str) -> str:
-        signed = f"page {named}".encode("utf-8", "surrogatepass")
-        return hmac.new(self._token.value.encode(), signed, hashlib.sha256).hexdigest()
+    def _signature(self, signed: str) -> str:
+        data = f"page {signed}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._token.value.encode(), data, hashlib.sha256).hexdigest()
 
 
 @define
-class KeptSessions:
-    """Sessions for the tokens of a team's readers. They are kept in memory and end with the server."""
+class MemorySessions:
+    """Sessions for the tokens of a team's readers, in memory; they end with the server."""
 
     _seconds: float
     _now: Clock = time.time
-    _kept: OrderedDict[str, tuple[str, float]] = field(factory=OrderedDict, init=False, repr=False)
-    """Token and end by the cookie's value."""
+    _sessions: OrderedDict[str, tuple[str, float]] = field(factory=OrderedDict, init=False, repr=False)
+    """The token and the end of each session, by the cookie's value."""
 
     def begin(self, token: str) -> str:
         cookie = secrets.token_urlsafe(32)
-        _put(self._kept, cookie, (token, self._now() + self._seconds), _MOST_SESSIONS)
+        _put(self._sessions, cookie, (token, self._now() + self._seconds), _MOST_SESSIONS)
         return cookie
 
     def token(self, cookie: str) -> str | None:
-        token, ends = self._kept.get(cookie, ("", 0.0))
+        token, ends = self._sessions.get(cookie, ("", 0.0))
         return token if ends > self._now() else None
 
     def end(self, cookie: str) -> None:
-        self._kept.pop(cookie, None)
+        self._sessions.pop(cookie, None)
+
+
+Sessions = SignedSessions | MemorySessions
 
 
 @frozen
@@ -99,25 +89,24 @@ class _Link:
     token: str = field(repr=False)
     ends: float
     session: str = field(default="", repr=False)
-    """The cookie's value of the session that it began; "" where nobody has used it."""
+    """The cookie's value of the session that the link began; "" for an unused link."""
 
 
 @define
 class Links:
-    """One-time links. Of one that is used a second time nobody can tell which user was meant, so the session of the first ends."""
+    """One-time links. A second use ends the session of the first, since either user may be the wrong one."""
 
     _sessions: Sessions
     _now: Clock = time.time
     _links: OrderedDict[str, _Link] = field(factory=OrderedDict, init=False, repr=False)
 
     def make(self, token: str) -> str:
-        """The code of a new link."""
         code = secrets.token_urlsafe(32)
         _put(self._links, code, _Link(token, self._now() + LINK_SECONDS), _MOST_LINKS)
         return code
 
     def use(self, code: str) -> str | None:
-        """The cookie's value of a new session; None for a code that was used, is too old, or was never made."""
+        """Return the cookie's value of a new session; None for a code that is used, expired or unknown."""
         link = self._links.get(code)
         if link is None:
             return None
@@ -130,7 +119,7 @@ class Links:
         return cookie
 
 
-def _put(kept: OrderedDict[str, V], key: str, value: V, most: int) -> None:
-    kept[key] = value
-    while len(kept) > most:
-        kept.popitem(last=False)
+def _put(entries: OrderedDict[str, V], key: str, value: V, most: int) -> None:
+    entries[key] = value
+    while len(entries) > most:
+        entries.popitem(last=False)

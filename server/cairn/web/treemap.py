@@ -1,6 +1,6 @@
-"""Where the rectangles of a treemap lie: groups, and in each its leaves, with areas as their sizes are.
+"""The layout of a treemap of groups and their leaves, whose areas are proportional to their sizes.
 
-The layout is that of Bruls, Huizing and van Wijk ("Squarified Treemaps", 2000), by the library squarify.
+The library squarify implements the layout of Bruls, Huizing and van Wijk ("Squarified Treemaps", 2000).
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ import squarify
 from attrs import evolve, frozen
 
 _GAP = 2.0
-"""Around a group."""
 _HEAD = 17.0
-"""The line with a group's name."""
-_FOR_HEAD = 42.0
-"""A group has a line with its name from this height on…"""
-_NARROWEST_HEAD = 56.0
-"""…and from this width on."""
+_FOR_HEAD, _NARROWEST_HEAD = 42.0, 56.0
+"""The smallest height and width of a group with such a line."""
 _CHARACTER = 7.0
-"""Width of a character of a label, on average: 12 pixels of a font without serifs, or 11 in bold."""
+"""The average width of a character in a label, in a sans-serif font of 12 pixels, or 11 pixels in bold."""
 _LABEL_HEIGHT = 16.0
 _FEWEST_CHARACTERS = 3
 _SMALLEST = 0.0008
-"""Of the whole area: a smaller group could neither be seen nor touched."""
+"""The smallest share of the whole area that a group can have to be visible."""
 _MOST_GROUPS = 48
 
 
@@ -33,20 +29,15 @@ Place = tuple[float, float, float, float]
 
 @frozen
 class Leaf:
-    """A part of a group."""
-
     name: str
     size: int
     colour: str
-    """The class of its rectangle."""
     title: str
     address: str
 
 
 @frozen
 class Group:
-    """What has leaves."""
-
     name: str
     title: str
     address: str
@@ -59,14 +50,14 @@ class Group:
 
 @frozen
 class Box:
-    """A rectangle. Numbers are rounded to a tenth of a pixel."""
+    """A rectangle, rounded to a tenth of a pixel."""
 
     x: float
     y: float
     width: float
     height: float
     label: str
-    """What is written in it: the name, as far as there is room; "" without."""
+    """The name, shortened to the available room; "" if there is none."""
     title: str
     address: str
     colour: str = ""
@@ -74,25 +65,21 @@ class Box:
 
 @frozen
 class GroupBox:
-    """A group's rectangle with those of its leaves."""
-
     box: Box
     leaves: tuple[Box, ...]
 
 
 @frozen
 class Treemap:
-    """All of it."""
-
     width: int
     height: int
     groups: tuple[GroupBox, ...]
     left_out: int
-    """Groups that are too small to be seen."""
+    """The number of groups that are too small to be visible."""
 
 
 def treemap(groups: Sequence[Group], width: int, height: int) -> Treemap:
-    """The layout of the groups, the largest first, within so many pixels. Those too small to be seen are counted alone."""
+    """Return the layout of the groups, the largest first, within this size in pixels."""
     ordered = sorted((group for group in groups if group.size), key=lambda group: (-group.size, group.name))
     total = sum(group.size for group in ordered)
     shown = [group for group in ordered[:_MOST_GROUPS] if group.size >= _SMALLEST * total]
@@ -104,9 +91,9 @@ def treemap(groups: Sequence[Group], width: int, height: int) -> Treemap:
 def _group_box(group: Group, place: Place) -> GroupBox:
     x, y, width, height = *place[:2], max(0.0, place[2] - _GAP), max(0.0, place[3] - _GAP)
     box = _box((x, y, width, height), group.title, group.address)
-    # What is smaller than a pixel could not be seen, and its sides would be zero.
+    # A leaf of less than a pixel is invisible, and its sides would be zero.
     seen = [leaf for leaf in group.leaves if leaf.size * width * height >= group.size]
-    if len(seen) == 1:  # whose name would say less than that of the group
+    if len(seen) == 1:  # The group's name says more than the leaf's.
         (leaf,) = seen
         label = _fitting(group.name, width, height)
         return GroupBox(box, (_box((x, y, width, height), leaf.title, leaf.address, label, leaf.colour),))
@@ -123,7 +110,7 @@ def _group_box(group: Group, place: Place) -> GroupBox:
 
 
 def _places(sizes: Sequence[int], x: float, y: float, width: float, height: float) -> list[Place]:
-    """Where rectangles of these sizes lie, which fall from one to the next."""
+    """Return the places of rectangles, given their sizes in descending order."""
     if not sizes or width <= 0 or height <= 0:
         return [(x, y, 0.0, 0.0)] * len(sizes)
     found = squarify.squarify(squarify.normalize_sizes(sizes, width, height), x, y, width, height)
@@ -136,7 +123,7 @@ def _box(place: Place, title: str, address: str, label: str = "", colour: str = 
 
 
 def _fitting(name: str, width: float, height: float) -> str:
-    """The name as far as there is room for it in one line; "" where there is none."""
+    """Return the name, shortened to one line of this width; "" if there is no room."""
     room = int((width - 8) / _CHARACTER)
     if height < _LABEL_HEIGHT or room < min(_FEWEST_CHARACTERS, len(name)):
         return ""

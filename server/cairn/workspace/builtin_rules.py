@@ -118,7 +118,7 @@ def decide_file_name(name: str) -> Decision | None:
     return _NO_TEXT if name in (".git", ".ds_store") else found
 
 
-def may_hold_secrets(path: str) -> bool:
+def may_contain_secrets(path: str) -> bool:
     """Return whether a file at `path` (with `/`) is excluded because a name in the path suggests secrets."""
     *directories, name = path.split("/")
     return decide_file_name(name) is _SECRET or any(

@@ -81,7 +81,7 @@ class Projects:
                 return name
         return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
 
-    def names_still(self, collection: str, path: str) -> bool:
+    def is_current_collection(self, collection: str, path: str) -> bool:
         """Return whether a file's earlier `collection` is still right: projects change, its kind does not."""
         if self.own:
             return collection == self.collection(path)

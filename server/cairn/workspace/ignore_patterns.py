@@ -157,7 +157,7 @@ class Selection:
         return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
 
 
-def place_of_pattern(pattern: str) -> str | None:
+def folder_of_pattern(pattern: str) -> str | None:
     """Return the path that contains every possible match of a `Selection`'s pattern. Return "" for the whole
     folder and None for a pattern that selects nothing."""
     if pattern.startswith("!"):

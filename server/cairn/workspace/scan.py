@@ -39,7 +39,7 @@ class ScanReport:
     """The paths that could not be listed, with the system's reason."""
     most_examples: int = field(default=1, kw_only=True)
 
-    def leave_out(self, path: str, decision: Decision) -> None:
+    def add_excluded(self, path: str, decision: Decision) -> None:
         self.skipped[decision.rule] += 1
         examples = self.examples.setdefault(decision.rule, [])
         if len(examples) < self.most_examples:
@@ -80,14 +80,14 @@ def scan(
                         if decision.indexed:
                             deeper.append(path)
                         else:
-                            report.leave_out(f"{path}/", decision)
+                            report.add_excluded(f"{path}/", decision)
                     else:
                         status = entry.stat(follow_symlinks=False)
                         decision = rules.decide_file(path, status)
                         if decision.indexed:
                             yield FileEntry(path, status.st_size, status.st_mtime_ns)
                         else:
-                            report.leave_out(path, decision)
+                            report.add_excluded(path, decision)
                 except OSError as problem:  # removed or locked after listing
                     report.unreadable.append(f"{path}: {problem.strerror or problem}")
         level = deeper

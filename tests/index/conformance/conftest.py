@@ -1,13 +1,14 @@
-"""The same workspace behind each implementation of the interface, made once for all tests.
+"""The same workspace behind each implementation of IndexReader, indexed once for all tests.
 
-`alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older revision, a newer one of which only
-the changed files were indexed, and a fork. What only the others have must be as if it were not there. `remote` is that one, read as by another
-machine: its catalogue and all its answers go over the wire.
+`alone` is a snapshot with a pool of its own. `shared` is the same snapshot in a pool with an older revision,
+a newer one of which only the changed files were indexed, and a fork; content that only those have must stay
+invisible. `remote` is that snapshot as another machine reads it: its catalogue and all answers pass the wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, cast
 
 import pytest
@@ -46,16 +47,21 @@ def table() -> StaticTable:
 
 @pytest.fixture(scope="session")
 def workspace_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
-    index = WorkspaceIndex(tmp_path_factory.mktemp("conformance"), table, TEXTS, history=True)
-    yield index
-    index.close()
+    folder = tmp_path_factory.mktemp("conformance")
+    with closing(WorkspaceIndex(folder, table, TEXTS, history=True)) as index:
+        yield index
 
 
 @pytest.fixture(scope="session")
 def other_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
-    index = WorkspaceIndex(tmp_path_factory.mktemp("other"), table, other_texts(), history=False)
-    yield index
-    index.close()
+    with closing(WorkspaceIndex(tmp_path_factory.mktemp("other"), table, other_texts())) as index:
+        yield index
+
+
+@pytest.fixture(scope="session")
+def changed_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
+    with closing(WorkspaceIndex(tmp_path_factory.mktemp("changed"), table, changed_texts())) as index:
+        yield index
 
 
 @pytest.fixture(scope="session")
@@ -70,13 +76,6 @@ def alone(postgres_server: LocalServer, workspace_index: WorkspaceIndex) -> Iter
         key = team.publish(workspace_index.folder, "harbour", "a" * 40)
         yield Subject("alone", team.reader(key), workspace_index)
         team.store.close()
-
-
-@pytest.fixture(scope="session")
-def changed_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
-    index = WorkspaceIndex(tmp_path_factory.mktemp("changed"), table, changed_texts(), history=False)
-    yield index
-    index.close()
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +131,7 @@ def subject(request: pytest.FixtureRequest) -> Subject:
 
 @pytest.fixture(params=IMPLEMENTATIONS[1:])
 def snapshot(request: pytest.FixtureRequest) -> Subject:
-    """Each snapshot in turn, to be compared with `sqlite`."""
+    """Each snapshot in turn, for comparison with `sqlite`."""
     found: Subject = request.getfixturevalue(request.param)
     return found
 

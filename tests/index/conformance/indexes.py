@@ -1,4 +1,4 @@
-"""The workspace as an index file, and the same index published into team stores."""
+"""The workspace as an index file, and the same index published to team stores."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ ChunkPlace = tuple[str, int]
 
 
 class WorkspaceIndex:
-    """The workspace on disk, and its index file."""
+    """The workspace on disk and its index file, which a writer holds open like in a daemon."""
 
-    def __init__(self, base: Path, table: StaticTable, texts: Mapping[str, str], history: bool) -> None:
+    def __init__(self, base: Path, table: StaticTable, texts: Mapping[str, str], history: bool = False):
         base.mkdir(exist_ok=True)
         self.indexed = IndexedFolder(base, {}, table)
         self.folder = base / "data"
@@ -44,10 +44,7 @@ class WorkspaceIndex:
             repository = Repository(root)
             for number, (subject, paths) in enumerate(COMMITS):
                 repository.commit(subject, {path: text_at(path, number) for path in paths})
-        for path, text in texts.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text, encoding="utf-8", newline="")
-        for path, data in BINARY.items():
+        for path, data in {**{path: text.encode() for path, text in texts.items()}, **BINARY}.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
         if history:
@@ -57,23 +54,21 @@ class WorkspaceIndex:
         words.step()
         while words.is_due:
             words.step()
-        # The writer stays open as a daemon's would; what it wrote is seen by readers.
 
     def close(self) -> None:
-        """Close the index file."""
         self.indexed.close()
 
 
 @define
 class TeamStore:
-    """A prepared database, its connections, and the homes of what was published there."""
+    """A prepared database and its connections."""
 
     url: str
     store: Store
 
     @classmethod
     def prepared(cls, url: str) -> TeamStore:
-        """The store in an empty database."""
+        """Prepare an empty database."""
         prepare(url)
         return cls(url, Store([url]))
 
@@ -86,7 +81,7 @@ class TeamStore:
         kept: Sequence[int] = (),
         parts: Mapping[str, bytes] | None = None,
     ) -> SnapshotKey:
-        """Publish an index file as a snapshot of a repository, which the suite's reader may see."""
+        """Publish an index file as a snapshot of a repository that the suite's reader may see."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             home: Home = find_home(connection, repository, "", pool)
             segment = Segment(folder)
@@ -97,32 +92,30 @@ class TeamStore:
         return SnapshotKey(published.snapshot, home.repository, home.pool, home.shard)
 
     def admit(self, reader: str) -> None:
-        """Make a reader who may see nothing yet."""
+        """Create a reader who may see nothing yet."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             grant(connection, reader, [])
 
     def reader(self, key: SnapshotKey) -> PostgresReader:
-        """A reader of the snapshot."""
         memory = self.store.read(READER, lambda db: read_snapshot(db, key))
         assert memory is not None
         return PostgresReader.of(self.store, READER, memory)
 
 
 def other_texts() -> dict[str, str]:
-    """The files of the other revision."""
     changed: dict[str, str | None] = {**TEXTS, **OTHER_REVISION}
     return {path: text for path, text in changed.items() if text is not None}
 
 
 def changed_texts() -> dict[str, str]:
-    """The files in which the other revision differs, with the manifests that give them their collections."""
+    """Return the files that differ in the other revision, and the manifests of their collections."""
     every = other_texts()
     wanted = {*OTHER_REVISION, "pyproject.toml", "web/package.json", "fleet/go.mod"}
     return {path: text for path, text in every.items() if path in wanted}
 
 
 def parts_of(folder: Path) -> Mapping[str, bytes]:
-    """What an index file knows of all its files together, as it is published."""
+    """Return an index file's facts about all its files together, in the form of a publication."""
     segment = Segment(folder)
     try:
         return segment.parts()
@@ -132,7 +125,7 @@ def parts_of(folder: Path) -> Mapping[str, bytes]:
 
 @frozen
 class Subject:
-    """One implementation under test, with what maps its ids to places."""
+    """One implementation under test, and the mapping from its ids to places."""
 
     name: str
     reader: IndexReader
@@ -146,26 +139,24 @@ class Subject:
         return {(path, n): chunk for path, ids in by_path.items() for n, chunk in enumerate(ids)}
 
     def place(self, chunk: int) -> ChunkPlace:
-        """Where a chunk is."""
         return self.places([chunk])[0]
 
     def places(self, chunks: Iterable[int]) -> list[ChunkPlace]:
-        """Where chunks are, in their order; fails for one that is gone."""
+        """Return the places of chunks in the given order; fail for a deleted chunk."""
         every = [int(chunk) for chunk in chunks]
         outlines = self.reader.outlines(every)
         return [(outlines[chunk].path, outlines[chunk].position) for chunk in every]
 
     def paths(self, chunks: Iterable[int]) -> set[str]:
-        """The files of chunks."""
         return {path for path, _ in self.places(chunks)}
 
     def defining(self, path: str, name: str) -> int:
-        """The chunk of a file that defines a name."""
+        """Return the chunk of a file that defines a name."""
         return next(each.id for each in self.reader.saved.page(path) if name in each.chunk.defines)
 
 
 def overlaid(subject: Subject) -> OverlaidReader:
-    """The reader with an editor over it in which no document is open yet."""
+    """Return the reader under an editor in which no document is open yet."""
     indexed = subject.index.indexed
     overlay = Overlay(subject.index.root, lambda: indexed.settings, indexed.models)
     return OverlaidReader(subject.reader, overlay)

@@ -1,4 +1,4 @@
-"""Whatever is typed, an editor over a snapshot answers as one over the index file; also to several threads at once."""
+"""Editors over a snapshot and over the index file answer alike, whatever is typed and from any thread."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from cairn.index.text.literals import Literal
 
 ALL, MOST = ChunkFilter(), 1_000
 PATHS = [path for path in sorted(TEXTS) if path not in ("src/pilots.py", "src/routes.py", "legacy/routes.py")]
-ASKED = ("crane", "Crane", "ship", "handler", "zznew", "harbour", "tide_level", "shallow", "lift")
+WORDS = ("crane", "Crane", "ship", "handler", "zznew", "harbour", "tide_level", "shallow", "lift")
 NEW = ("src/zz.py", "web/zz.ts", "docs/zz.md", "zz/zz.rb")
 
 _pieces = st.sampled_from(
-    ["", "\n", "def zznew():\n    return 1\n", "class Crane:\n    pass\n", "crane ship harbour\n", "é\u0301 'zz\" %_ \\\n",
-     "export function handler() { return 1; }\n", "# Zznew\n\nShallow tide.\n", "\0", "x = [" * 5, "```python\nzznew = 1\n```\n"]
+    ["", "\n", "def zznew():\n    return 1\n", "class Crane:\n    pass\n", "crane ship harbour\n", "é\u0301 'zz\" %_ \\\n",  # noqa: E501
+     "export function handler() { return 1; }\n", "# Zznew\n\nShallow tide.\n", "\0", "x = [" * 5, "```python\nzznew = 1\n```\n"]  # noqa: E501
 )  # fmt: skip
 
 
 @st.composite
 def edits(draw: st.DrawFn) -> dict[str, str]:
-    """Some documents with something cut out and something put in."""
+    """Draw some documents with one part replaced."""
     found = {}
     for path in draw(st.lists(st.sampled_from(PATHS) | st.sampled_from(NEW), max_size=4, unique=True)):
         text = TEXTS.get(path, "")
@@ -46,7 +46,7 @@ def edits(draw: st.DrawFn) -> dict[str, str]:
 
 
 def answers(reader: IndexReader, table: StaticTable) -> list[object]:
-    """What a reader says, without ids."""
+    """Return a reader's answers without ids."""
     ids = {chunk: path for path, found in reader.chunk_ids([*TEXTS, *NEW]).items() for chunk in found}
 
     def where(chunks: object) -> list[tuple[str, int]]:
@@ -54,7 +54,7 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         outlines = reader.outlines(every)
         return sorted((outlines[each].path, outlines[each].position) for each in every)
 
-    scored = words.find_words(reader, [[each.lower()] for each in ASKED], MOST, never)
+    scored = words.find_words(reader, [[each.lower()] for each in WORDS], MOST, never)
     best = scored.best(MOST)
     vector = table.embed_queries_int8(["a crane lifts cargo from a ship"])[0]
     similar = reader.static_similarities(ids, vector)
@@ -64,25 +64,25 @@ def answers(reader: IndexReader, table: StaticTable) -> list[object]:
         list(reader.hidden),
         where(ids),
         [[(each.collection, each.chunk) for each in reader.page(path)] for path in (*PATHS, *NEW)],
-        {word: where(found.ids) for word, found in reader.postings(dict.fromkeys(ASKED, 0), never).items()},
+        {word: where(found.ids) for word, found in reader.postings(dict.fromkeys(WORDS, 0), never).items()},
         where(best),
         [round(score, 4) for score in sorted(scored.scores(best).tolist())],
-        where(hit.chunk_id for hit in reader.keywords(ASKED, ColumnWeights(), MOST, ALL, never)),
-        [where(hit.chunk_id for hit in reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits) for word in ASKED],
-        where(hit.chunk_id for hit in reader.defining(ASKED, MOST, ALL)),
-        where(hit.chunk_id for hit in reader.members("Crane", ASKED, MOST, ALL)),
-        sorted((each.path, each.name) for each in reader.definitions(ASKED, MOST, MOST, never)),
-        sorted((each.path, each.name) for each in reader.definitions_of(ASKED, 3)),
+        where(hit.chunk_id for hit in reader.keywords(WORDS, ColumnWeights(), MOST, ALL, never)),
+        [where(hit.chunk_id for hit in reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits) for word in WORDS],  # noqa: E501
+        where(hit.chunk_id for hit in reader.defining(WORDS, MOST, ALL)),
+        where(hit.chunk_id for hit in reader.members("Crane", WORDS, MOST, ALL)),
+        sorted((each.path, each.name) for each in reader.definitions(WORDS, MOST, MOST, never)),
+        sorted((each.path, each.name) for each in reader.definitions_of(WORDS, 3)),
         where(python if python is not None else ids),
         {where([chunk])[0]: round(cosine, 5) for chunk, cosine in similar.items()},
         [round(hit.score, 5) for hit in reader.nearest_static(vector, 30, ALL, never)],
-        sorted(path for _, path in reader.symbols_naming(["Crane"], MOST, never)),
+        sorted(path for _, path in reader.symbols_with_words(["Crane"], MOST, never)),
         graph.callers(graph.named("lift"), 50),
         sorted(name.lower() for name in symbols.names_like(reader, "crane", never)),
         [reader.has_language(language) for language in ("python", "ruby", "markdown")],
         sorted(files.files_by_path(reader, "zz OR crane", MOST, never)),
-        sorted(IndexVocabulary([reader]).unknown([word.lower() for word in ASKED])),
-        IndexVocabulary([reader]).documents([word.lower() for word in ASKED]),
+        sorted(IndexVocabulary([reader]).unknown([word.lower() for word in WORDS])),
+        IndexVocabulary([reader]).documents([word.lower() for word in WORDS]),
     ]  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def editors(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(typed=edits())
-def test_readers_answer_alike_whatever_is_typed(
+def test_answers_are_the_same_after_any_edits(
     editors: list[OverlaidReader], table: StaticTable, typed: dict[str, str]
 ) -> None:
     found = []
@@ -120,7 +120,7 @@ def test_readers_answer_alike_whatever_is_typed(
             assert other == one, place
 
 
-def test_several_threads_are_answered_alike(subject: Subject, table: StaticTable) -> None:
+def test_answers_are_the_same_from_several_threads(subject: Subject, table: StaticTable) -> None:
     whole = answers(subject.reader, table)
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: answers(subject.reader, table), range(8)):

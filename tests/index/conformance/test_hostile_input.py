@@ -1,4 +1,4 @@
-"""What nobody asks in good faith: readers take it for what it is, find nothing by it, and never fail."""
+"""Hostile input finds nothing and never makes a reader fail."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HOSTILE = {
 }
 
 Ask = Callable[[IndexReader, str], object]
-ASKED: dict[str, Ask] = {
+QUERIES: dict[str, Ask] = {
     "word_counts": lambda reader, text: max(reader.word_counts([text], 100, never).matching.values()) > 2,
     "postings": lambda reader, text: [p for p in reader.postings({text: 0}, never).values() if len(p.ids)],
     "keywords": lambda reader, text: reader.keywords([text], ColumnWeights(), 5, ALL, never),
@@ -57,10 +57,10 @@ ASKED: dict[str, Ask] = {
     "absent": lambda reader, text: [] if reader.absent([text]) == [text] else "known",
     "documents": lambda reader, text: reader.documents([text]),
     "is_named": lambda reader, text: reader.is_named(text),
-    "containing in any case": lambda reader, text: reader.containing(Literal(f"qz{text}zq"), 5, ALL, Deadline(never)).hits,
-    "containing a word": lambda reader, text: reader.containing(Literal(f"qz{text}zq", True, True), 5, ALL, Deadline(never)).hits,
-    "paths": lambda reader, text: reader.admitted(ChunkFilter(languages=(text,), collections=(text,)), never).tolist(),  # type: ignore[union-attr]
-    "keywords in": lambda reader, text: reader.keywords(["ship"], ColumnWeights(), 5, ChunkFilter(collections=(text,)), never),
+    "containing in any case": lambda reader, text: reader.containing(Literal(f"qz{text}zq"), 5, ALL, Deadline(never)).hits,  # noqa: E501
+    "containing a word": lambda reader, text: reader.containing(Literal(f"qz{text}zq", True, True), 5, ALL, Deadline(never)).hits,  # noqa: E501
+    "paths": lambda reader, text: reader.admitted(ChunkFilter(languages=(text,), collections=(text,)), never).tolist(),  # type: ignore[union-attr]  # noqa: E501
+    "keywords in": lambda reader, text: reader.keywords(["ship"], ColumnWeights(), 5, ChunkFilter(collections=(text,)), never),  # noqa: E501
     "chunks_in": lambda reader, text: reader.chunks_in([text]).tolist(),
     "leading_chunks": lambda reader, text: reader.leading_chunks([text], 2, ALL),
     "opening_chunks": lambda reader, text: reader.opening_chunks([text], 2, ALL),
@@ -71,12 +71,12 @@ ASKED: dict[str, Ask] = {
     "files_with_chunk": lambda reader, text: reader.files_with_chunk("00" * 16, text or "x"),
     "has_language": lambda reader, text: reader.has_language(text),
     "defining": lambda reader, text: reader.defining([text], 5, ALL),
-    "members": lambda reader, text: [*reader.members(text, ["lift"], 5, ALL), *reader.members("Crane", [text], 5, ALL)],
+    "members": lambda reader, text: [*reader.members(text, ["lift"], 5, ALL), *reader.members("Crane", [text], 5, ALL)],  # noqa: E501
     "definitions": lambda reader, text: reader.definitions([text], 5, 5, never),
     "definitions_of": lambda reader, text: reader.definitions_of([text], 5),
     "symbols_at": lambda reader, text: reader.symbols_at([text]),
     "contents": lambda reader, text: reader.contents([text]),
-    "nearest_static in": lambda reader, text: reader.nearest_static(np.ones(256, np.int8), 5, ChunkFilter(languages=(text,)), never),
+    "nearest_static in": lambda reader, text: reader.nearest_static(np.ones(256, np.int8), 5, ChunkFilter(languages=(text,)), never),  # noqa: E501
     "files_at": lambda reader, text: files.files_at(reader, [f"qz{text}"], 5, never),
     "files_called": lambda reader, text: files.files_called(reader, [text], never),
     "has_below": lambda reader, text: files.has_below(reader, f"qz{text}"),
@@ -86,7 +86,7 @@ ASKED: dict[str, Ask] = {
     "file_ids": lambda reader, text: files.file_ids(reader, [text]),
     "readme_paths": lambda reader, text: files.readme_paths(reader, [f"qz{text}"]),
     "same_stem": lambda reader, text: relations.same_stem(reader, f"qz{text}"),
-    "imports_around": lambda reader, text: [*relations.imports_around(reader, text)[0], *relations.imports_around(reader, text)[1]],
+    "imports_around": lambda reader, text: [*relations.imports_around(reader, text)[0], *relations.imports_around(reader, text)[1]],  # noqa: E501
     "changed_together": lambda reader, text: relations.changed_together(reader, text),
     "names_like": lambda reader, text: symbols.names_like(reader, f"qz{text}", never),
     "find_words": lambda reader, text: words.find_words(reader, [[text]], 100, never).best(5).tolist(),
@@ -95,18 +95,18 @@ ASKED: dict[str, Ask] = {
     "at": lambda reader, text: ReferenceGraph(reader, never).at(text, 0, 0),
     "around": lambda reader, text: ReferenceGraph(reader, never).around(text, 0),
 }  # fmt: skip
-"""Questions that find nothing by such a text."""
+"""Queries that find nothing for such a text."""
 
 NUMBERS = (-1, 0, 2**31 - 1, 2**31, 2**40, -(2**40))
 
 
-@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize("ask", QUERIES.values(), ids=QUERIES.keys())
 def test_hostile_text_finds_nothing(subject: Subject, ask: Ask) -> None:
     wrong = {}
     for name, text in HOSTILE.items():
         try:
             found = ask(subject.reader, text)
-        except Exception as problem:  # noqa: BLE001 (every problem is shown at once)
+        except Exception as problem:  # noqa: BLE001 (the test reports all problems at once)
             found = repr(problem)[:300]
         if found:
             wrong[name] = found
@@ -114,7 +114,7 @@ def test_hostile_text_finds_nothing(subject: Subject, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("text", ["qqzz' OR '1'='1", "%", "_", "\\%", "qqzz\0", "\0", '"', "😀"])
-def test_hostile_patterns_of_names_match_nothing_more(subject: Subject, text: str) -> None:
+def test_hostile_name_patterns_match_nothing(subject: Subject, text: str) -> None:
     names = subject.reader.names_matching("", f"%qqzz{text}%", never)
     assert names == subject.reader.names_matching(f"qqzz{text}", "", never) == []
     assert subject.reader.stems_starting(f"qqzz{text}", Deadline(never)) == {}
@@ -134,8 +134,8 @@ def test_unknown_numbers_find_nothing(subject: Subject, number: int) -> None:
     assert reader.page("LICENSE") == reader.between("LICENSE", -1, max(number, 2**31))
 
 
-def test_lone_surrogates_are_never_text(subject: Subject) -> None:
-    """Fronts replace them (`well_formed`); where one comes through, it must not be found or break what is kept."""
+def test_lone_surrogates_find_nothing(subject: Subject) -> None:
+    """Fronts replace lone surrogates (`well_formed`). Any that pass must match nothing and break nothing."""
     reader = subject.reader
     assert reader.chunk_ids(["\ud800"]) == {}
     assert reader.contents(["\ud800"]) == {}

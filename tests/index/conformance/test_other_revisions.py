@@ -1,4 +1,4 @@
-"""A snapshot in a pool with other revisions and a fork: what only they have is as if it were not there."""
+"""A snapshot in a pool with other revisions and a fork shows none of their content."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ NAMES = ("zzquarantineShip", "GantryXylophone", "zzgantrylift", "zztidelevel")
 
 @pytest.fixture(params=["older", "newer", "fork"])
 def other(request: pytest.FixtureRequest, shared_store: tuple[TeamStore, dict[str, Subject]]) -> Subject:
-    """What lies in the same pool: another revision of the same repository, and another repository."""
+    """Other content of the same pool: another revision of the repository, or another repository."""
     return shared_store[1][request.param]
 
 
 @pytest.fixture(scope="session")
 def original(other_index: object) -> IndexReader:
-    """The index file that the others were published from."""
+    """The index file from which the others were published."""
     return SqliteReader(other_index.folder)  # type: ignore[attr-defined]
 
 
 def strange_ids(shared: Subject, other: Subject) -> list[int]:
-    """Chunks that `other` has and `shared` does not."""
+    """Return the chunks that `other` has and `shared` does not."""
     return sorted(set(other.ids.values()) - set(shared.ids.values()))
 
 
-def test_the_pool_shares_what_is_equal(shared: Subject, other: Subject) -> None:
+def test_the_pool_shares_equal_chunks(shared: Subject, other: Subject) -> None:
     assert strange_ids(shared, other)
     assert set(shared.ids.values()) & set(other.ids.values())
 
 
 @pytest.mark.parametrize("word", OTHER_WORDS)
-def test_words_of_others_are_nowhere(shared: Subject, word: str) -> None:
+def test_words_of_other_revisions_occur_nowhere(shared: Subject, word: str) -> None:
     reader = shared.reader
     assert reader.word_counts([word], MOST, never).matching == {word: 0}
     assert len(reader.postings({word: 0}, never)[word].ids) == 0
@@ -62,7 +62,7 @@ def test_words_of_others_are_nowhere(shared: Subject, word: str) -> None:
     assert len(words.find_words(reader, [[word]], MOST, never).best(MOST)) == 0
 
 
-def test_words_of_others_are_not_completed(shared: Subject) -> None:
+def test_words_of_other_revisions_are_not_suggested(shared: Subject) -> None:
     assert shared.reader.stems_starting("zz", Deadline(never)) == {}
     assert shared.reader.stems_starting("zymur", Deadline(never)) == {}
     assert shared.reader.stems_starting("", Deadline(never)).keys().isdisjoint(OTHER_WORDS)
@@ -71,7 +71,7 @@ def test_words_of_others_are_not_completed(shared: Subject) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_others_are_defined_nowhere(shared: Subject, name: str) -> None:
+def test_names_of_other_revisions_are_defined_nowhere(shared: Subject, name: str) -> None:
     reader = shared.reader
     assert reader.defining([name], MOST, ALL) == []
     assert reader.definitions([name], MOST, MOST, never) == []
@@ -79,22 +79,23 @@ def test_names_of_others_are_defined_nowhere(shared: Subject, name: str) -> None
     assert reader.members("Crane", [name], MOST, ALL) == reader.members(name, ["lift"], MOST, ALL) == []
     assert reader.names_matching(name[:5], "", never) == []
     assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%", never)}
-    assert reader.symbols_naming([f"={name}"], MOST, never) == []
+    assert reader.symbols_with_words([f"={name}"], MOST, never) == []
     assert ReferenceGraph(reader, never).named(name) == []
     assert symbols.names_like(reader, name.lower(), never) == []
 
 
-def test_others_take_no_place_of_a_limit(shared: Subject, sqlite: Subject) -> None:
+def test_other_revisions_do_not_count_towards_limits(shared: Subject, sqlite: Subject) -> None:
     def paths(subject: Subject, limit: int) -> list[str]:
         return sorted(each.path for each in subject.reader.definitions(["Crane", "lift"], 10, limit, never))
 
     assert paths(shared, 2) == paths(sqlite, 2)
     assert len(shared.reader.defining(["Crane"], 2, ALL)) == 2
     assert len(shared.reader.definitions_of(["Crane"], 2)) == 2
-    assert shared.paths(hit.chunk_id for hit in shared.reader.members("Crane", ["lift"], 2, ALL)) == {"src/harbour/crane.py", "web/src/crane.ts"}  # fmt: skip
+    members = shared.reader.members("Crane", ["lift"], 2, ALL)
+    assert shared.paths(hit.chunk_id for hit in members) == {"src/harbour/crane.py", "web/src/crane.ts"}
 
 
-def test_files_of_others_are_not_there(shared: Subject, other: Subject) -> None:
+def test_files_of_other_revisions_are_missing(shared: Subject, other: Subject) -> None:
     reader = shared.reader
     for path in (OTHER_ONLY, "ferry/src/ferry.ts", "ferry/package.json"):
         assert reader.page(path) == []
@@ -104,14 +105,15 @@ def test_files_of_others_are_not_there(shared: Subject, other: Subject) -> None:
         assert not files.has_below(reader, path)
     assert not reader.has_language("zig")
     assert len(reader.admitted(ChunkFilter(languages=("zig",)), never)) == 0  # type: ignore[arg-type]
-    assert {each.name for each in reader.stats().collections}.isdisjoint({"zzferry-source", "zzferry-config"})
-    assert {each.name for each in other.reader.stats().collections} >= {"zzferry-source", "zzferry-config"}
+    ferry = {"zzferry-source", "zzferry-config"}
+    assert {each.name for each in reader.stats().collections}.isdisjoint(ferry)
+    assert {each.name for each in other.reader.stats().collections} >= ferry
     (stored,) = other.reader.page("ferry/package.json")
     assert reader.files_with_chunk(stored.content_hash) == []
     assert reader.facts().chunks == len(shared.ids)
 
 
-def test_chunks_of_others_are_unknown_ids(shared: Subject, other: Subject, table: StaticTable) -> None:
+def test_chunks_of_other_revisions_are_unknown(shared: Subject, other: Subject, table: StaticTable) -> None:
     reader, strange = shared.reader, strange_ids(shared, other)
     vector = table.embed_queries_int8(["a crane lifts"])[0]
     assert reader.chunks(strange) == {}
@@ -125,37 +127,39 @@ def test_chunks_of_others_are_unknown_ids(shared: Subject, other: Subject, table
     assert (reader.columns().files_of(np.array(strange, np.int64)) == 0).all()
 
 
-def test_vectors_of_others_are_not_near(shared: Subject, other: Subject, table: StaticTable) -> None:
+def test_vectors_of_other_revisions_are_not_compared(
+    shared: Subject, other: Subject, table: StaticTable
+) -> None:
     vector = table.embed_queries_int8(["keeps a ship with zymurgy in quarantine for days"])[0]
     strange = set(strange_ids(shared, other))
     for only in (ALL, ChunkFilter(types=("code",)), ChunkFilter(hidden=("LICENSE",))):
         found = shared.reader.nearest_static(vector, 200, only, never)
         assert found
         assert strange.isdisjoint(hit.chunk_id for hit in found)
-    assert OTHER_ONLY in other.paths(
-        hit.chunk_id for hit in other.reader.nearest_static(vector, 2, ALL, never)
-    )
+    found = other.reader.nearest_static(vector, 2, ALL, never)
+    assert OTHER_ONLY in other.paths(hit.chunk_id for hit in found)
 
 
-def test_others_have_what_is_theirs(other: Subject, original: IndexReader) -> None:
-    """The older revision and the fork answer as the index file does that they were made from."""
+def test_other_revisions_have_their_own_content(other: Subject, original: IndexReader) -> None:
+    """Compare their answers with those of the index file from which they were made."""
     mine = Subject("original", original, other.index)
-    asked = [*OTHER_WORDS, "ship", "crane", "handler", "e4711", "shallow", "nowhere"]
+    wanted = [*OTHER_WORDS, "ship", "crane", "handler", "e4711", "shallow", "nowhere"]
     assert mine.ids.keys() == other.ids.keys()
 
     def answers(subject: Subject) -> list[object]:
         reader = subject.reader
-        found = reader.postings(dict.fromkeys(asked, 0), never)
+        found = reader.postings(dict.fromkeys(wanted, 0), never)
+        exact = reader.containing(Literal("lift"), MOST, ALL, Deadline(never))
         return [
-            reader.word_counts(asked, MOST, never),
+            reader.word_counts(wanted, MOST, never),
             {word: sorted(subject.places(each.ids)) for word, each in found.items()},
-            reader.absent(asked),
+            reader.absent(wanted),
             reader.stems_starting("zz", Deadline(never)),
             sorted(subject.places(hit.chunk_id for hit in reader.defining([*NAMES, "Crane"], MOST, ALL))),
             sorted(each.path for each in reader.definitions_of(["handler"], MOST)),
             [name.lower() for name in reader.names_matching("", "%z%", never)],
-            sorted(subject.places(hit.chunk_id for hit in reader.containing(Literal("lift"), MOST, ALL, Deadline(never)).hits)),
-            sorted(path for _, path in reader.symbols_naming(["=Crane"], MOST, never)),
+            sorted(subject.places(hit.chunk_id for hit in exact.hits)),
+            sorted(path for _, path in reader.symbols_with_words(["=Crane"], MOST, never)),
             [(each.name, each.files, each.chunks) for each in reader.stats().collections],
             reader.contents(["LICENSE", OTHER_ONLY]),
             [(each.chunk.text, each.collection) for each in reader.page("src/harbour/crane.py")],
@@ -165,7 +169,7 @@ def test_others_have_what_is_theirs(other: Subject, original: IndexReader) -> No
         assert same == one
 
 
-def test_who_may_not_see_a_repository_sees_no_snapshot_of_it(
+def test_readers_without_permission_get_no_snapshot(
     shared_store: tuple[TeamStore, dict[str, Subject]], shared: Subject
 ) -> None:
     team, _ = shared_store

@@ -1,4 +1,4 @@
-"""What readers say of chunks and the files they are in."""
+"""All readers return the same chunks, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ UNKNOWN = [10_000_000, 0, -1, -7, 2**31, 2**40]
 @pytest.mark.parametrize(
     ("only", "paths"),
     [
-        (ChunkFilter(types=("config",)), {"config/port.toml", "fleet/go.mod", "pyproject.toml", "web/package.json"}),
+        (ChunkFilter(types=("config",)), {"config/port.toml", "fleet/go.mod", "pyproject.toml", "web/package.json"}),  # noqa: E501
         (ChunkFilter(languages=("c",)), {"native/winch.c", "native/winch.h"}),
-        (ChunkFilter(languages=("c", "toml")), {"native/winch.c", "native/winch.h", "config/port.toml", "pyproject.toml"}),
+        (ChunkFilter(languages=("c", "toml")), {"native/winch.c", "native/winch.h", "config/port.toml", "pyproject.toml"}),  # noqa: E501
         (ChunkFilter(languages=("toml",), types=("code",)), set()),
         (ChunkFilter(paths=("*.go",)), {"fleet/main.go", "fleet/ship/ship.go", "fleet/ship/ship_test.go"}),
         (ChunkFilter(paths=("*.go", "!fleet/ship/")), {"fleet/main.go"}),
         (ChunkFilter(paths=("src/harbour/*.py", "!**/b*.py"), types=("code",)),
          {f"src/harbour/{name}.py" for name in ("accents", "café", "crane", "tide")}),
         (ChunkFilter(paths=("data/odd*",)), {"data/odd [name] 100%_'x'.txt"}),
-        (ChunkFilter(collections=("harbour-web-source",)), {f"web/src/{n}" for n in ("client.ts", "crane.ts", "operators.js")}),
+        (ChunkFilter(collections=("harbour-web-source",)), {f"web/src/{n}" for n in ("client.ts", "crane.ts", "operators.js")}),  # noqa: E501
         (ChunkFilter(collections=("fleet-source", "fleet-tests"), languages=("go",), paths=("fleet/ship/",)),
          {"fleet/ship/ship.go", "fleet/ship/ship_test.go"}),
         (ChunkFilter(paths=("nowhere",)), set()),
@@ -35,9 +35,7 @@ UNKNOWN = [10_000_000, 0, -1, -7, 2**31, 2**40]
         (ChunkFilter(folders=(("/elsewhere", ("native/",)),)), set()),
     ],
 )  # fmt: skip
-def test_admitted_chunks_are_those_of_the_filter(
-    subject: Subject, only: ChunkFilter, paths: set[str]
-) -> None:
+def test_filters_admit_chunks(subject: Subject, only: ChunkFilter, paths: set[str]) -> None:
     ids = subject.reader.admitted(only, never)
     assert ids is not None
     assert subject.paths(ids) == paths
@@ -47,7 +45,7 @@ def test_admitted_chunks_are_those_of_the_filter(
 
 
 @pytest.mark.parametrize("only", [ALL, ChunkFilter(hidden=("README.md",)), ChunkFilter(paths=("**",))])
-def test_filters_of_nothing_admit_all(subject: Subject, only: ChunkFilter) -> None:
+def test_empty_filters_admit_all_chunks(subject: Subject, only: ChunkFilter) -> None:
     ids = subject.reader.admitted(only, never)
     assert ids is None or set(ids.tolist()) == set(subject.ids.values())
 
@@ -80,7 +78,7 @@ def test_chunks_are_read_by_id(subject: Subject) -> None:
     assert subject.reader.chunks([]) == {}
 
 
-def test_outlines_are_those_of_the_chunks(subject: Subject) -> None:
+def test_outlines_agree_with_chunks(subject: Subject) -> None:
     ids = list(subject.ids.values())
     found = subject.reader.outlines([*ids, *UNKNOWN])
     assert found == {chunk: outline(stored) for chunk, stored in subject.reader.chunks(ids).items()}
@@ -89,10 +87,8 @@ def test_outlines_are_those_of_the_chunks(subject: Subject) -> None:
 
 def test_leading_chunks_define_something(subject: Subject) -> None:
     paths = ["notebooks/tides.ipynb", "README.md", "nowhere"]
-    assert set(subject.places(subject.reader.leading_chunks(paths, 1, ALL))) == {
-        ("notebooks/tides.ipynb", 1),
-        ("README.md", 0),
-    }
+    one = subject.places(subject.reader.leading_chunks(paths, 1, ALL))
+    assert set(one) == {("notebooks/tides.ipynb", 1), ("README.md", 0)}
     two = subject.places(subject.reader.leading_chunks(["src/pilots.py"], 2, ALL))
     assert two == [("src/pilots.py", 0), ("src/pilots.py", 1)]
     assert subject.reader.leading_chunks([], 2, ALL) == []
@@ -104,10 +100,10 @@ def test_leading_chunks_pass_the_filter(subject: Subject) -> None:
     assert subject.places(subject.reader.leading_chunks(paths, 3, prose)) == [("notebooks/tides.ipynb", 0)]
 
 
-def test_opening_chunks_come_file_after_file(subject: Subject) -> None:
+def test_opening_chunks_are_ordered_by_file(subject: Subject) -> None:
     paths = ["docs/guide.md", "nowhere", "README.md"]
     found = subject.places(subject.reader.opening_chunks(paths, 11, ALL))
-    assert found == [("docs/guide.md", 0), ("docs/guide.md", 1), ("docs/guide.md", 2), ("README.md", 0), ("README.md", 1)]  # fmt: skip
+    assert found == [*(("docs/guide.md", n) for n in range(3)), ("README.md", 0), ("README.md", 1)]
     hidden = ChunkFilter(hidden=("docs/guide.md",))
     assert subject.paths(subject.reader.opening_chunks(paths, 11, hidden)) == {"README.md"}
     assert subject.reader.opening_chunks(paths, 0, ALL) == []
@@ -138,30 +134,34 @@ def test_pages_are_whole_files(subject: Subject) -> None:
         if path.endswith((".py", ".go", ".c")) and text:
             lines = [line for each in page for line in each.chunk.text.splitlines() if line.strip()]
             assert set(lines) == {line for line in text.splitlines() if line.strip()}, path
-    assert subject.reader.page("nowhere") == []
-    assert subject.reader.page("") == []
-    assert subject.reader.page("data/chart.txt") == []
+    for path in ("nowhere", "", "data/chart.txt"):
+        assert subject.reader.page(path) == []
 
 
-def test_chunks_between_lines_are_in_order(subject: Subject) -> None:
-    def positions(first: int, last: int) -> list[int]:
-        return [each.chunk.position for each in subject.reader.between("README.md", first, last)]
-
-    assert positions(3, 20) == [0, 1, 2]
-    assert positions(0, 4) == [0]
-    assert positions(5, 5) == [1]
-    assert positions(1_000, 2_000) == []
-    assert positions(0, 2**31) == [0, 1, 2, 3]
-    assert subject.reader.between("nowhere", 0, 10) == []
+@pytest.mark.parametrize(
+    ("path", "first", "last", "positions"),
+    [
+        ("README.md", 3, 20, [0, 1, 2]),
+        ("README.md", 0, 4, [0]),
+        ("README.md", 5, 5, [1]),
+        ("README.md", 1_000, 2_000, []),
+        ("README.md", 0, 2**31, [0, 1, 2, 3]),
+        ("nowhere", 0, 10, []),
+    ],
+)
+def test_chunks_between_lines_are_in_order(
+    subject: Subject, path: str, first: int, last: int, positions: list[int]
+) -> None:
+    assert [each.chunk.position for each in subject.reader.between(path, first, last)] == positions
 
 
 def test_files_are_found_by_the_content_of_a_chunk(subject: Subject) -> None:
+    find = subject.reader.files_with_chunk
     (stored,) = subject.reader.page("LICENSE")
-    assert subject.reader.files_with_chunk(stored.content_hash) == ["LICENSE", "web/LICENSE"]
-    assert subject.reader.files_with_chunk(stored.content_hash, "web/LICENSE") == ["web/LICENSE"]
-    assert subject.reader.files_with_chunk(stored.content_hash, "README.md") == []
-    assert subject.reader.files_with_chunk(stored.content_hash, "nowhere") == []
-    assert subject.reader.files_with_chunk("00" * 16) == []
+    assert find(stored.content_hash) == ["LICENSE", "web/LICENSE"]
+    assert find(stored.content_hash, "web/LICENSE") == ["web/LICENSE"]
+    assert find(stored.content_hash, "README.md") == find(stored.content_hash, "nowhere") == []
+    assert find("00" * 16) == []
 
 
 def test_languages_are_known(subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""What readers say of names: which chunks define them, which there are, and the symbol tables of files."""
+"""All readers know the same definitions of names, and the same symbol tables of files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HANDLERS = {
 }
 
 
-def test_definitions_of_the_very_spelling_are_worth_most(subject: Subject) -> None:
+def test_definitions_with_the_same_case_score_higher(subject: Subject) -> None:
     hits = subject.reader.defining(["handler"], MOST, ALL)
     scores = {subject.place(hit.chunk_id)[0]: hit.score for hit in hits}
     assert scores == {path: 1.0 if name == "handler" else 0.9 for path, name in HANDLERS}
@@ -27,7 +27,7 @@ def test_definitions_of_the_very_spelling_are_worth_most(subject: Subject) -> No
     assert order == sorted(order)
 
 
-def test_chunks_that_define_several_names_come_once(subject: Subject) -> None:
+def test_chunks_with_several_of_the_names_come_once(subject: Subject) -> None:
     hits = subject.reader.defining(["crane", "LIFT", "rest", "Crane", "nowhere", ""], MOST, ALL)
     assert {subject.place(hit.chunk_id): hit.score for hit in hits} == {
         ("src/harbour/crane.py", 0): 1.0,
@@ -35,7 +35,7 @@ def test_chunks_that_define_several_names_come_once(subject: Subject) -> None:
     }
 
 
-def test_defining_keeps_to_limit_and_filter(subject: Subject) -> None:
+def test_defining_respects_limit_and_filter(subject: Subject) -> None:
     hits = subject.reader.defining(["handler"], MOST, ALL)
     assert subject.reader.defining(["handler"], 2, ALL) == hits[:2]
     assert subject.reader.defining(["handler"], 0, ALL) == []
@@ -48,10 +48,8 @@ def test_defining_keeps_to_limit_and_filter(subject: Subject) -> None:
 
 def test_unicode_names_are_defined(subject: Subject) -> None:
     for name in ("größe_des_schiffs", "café_du_port"):
-        hits = subject.reader.defining([name], MOST, ALL)
-        assert [(subject.place(hit.chunk_id)[0], hit.score) for hit in hits] == [
-            ("src/harbour/accents.py", 1.0)
-        ]
+        (hit,) = subject.reader.defining([name], MOST, ALL)
+        assert (subject.place(hit.chunk_id)[0], hit.score) == ("src/harbour/accents.py", 1.0)
 
 
 def members(
@@ -61,20 +59,29 @@ def members(
     return {subject.place(hit.chunk_id)[0]: hit.score for hit in hits}
 
 
-def test_members_are_those_of_the_owner(subject: Subject) -> None:
-    assert members(subject, "Crane", "lift") == {"src/harbour/crane.py": 1.0, "web/src/crane.ts": 1.0}
-    assert members(subject, "crane", "LIFT") == {"src/harbour/crane.py": 0.9, "web/src/crane.ts": 0.9}
-    assert members(subject, "HarbourClient", "fetchTide") == {"web/src/client.ts": 1.0}
-    assert members(subject, "tide", "HANDLER") == {"src/harbour/tide.py": 1.0}
-    assert members(subject, "Ship", "Sail", "NewShip", "nowhere") == {"fleet/ship/ship.go": 1.0}
-    assert members(subject, "Crane", "fetchTide") == {}
-    assert members(subject, "Nobody", "lift") == {}
-    assert members(subject, "Crane") == {}
+@pytest.mark.parametrize(
+    ("owner", "names", "found"),
+    [
+        ("Crane", ["lift"], {"src/harbour/crane.py": 1.0, "web/src/crane.ts": 1.0}),
+        ("crane", ["LIFT"], {"src/harbour/crane.py": 0.9, "web/src/crane.ts": 0.9}),
+        ("HarbourClient", ["fetchTide"], {"web/src/client.ts": 1.0}),
+        ("tide", ["HANDLER"], {"src/harbour/tide.py": 1.0}),
+        ("Ship", ["Sail", "NewShip", "nowhere"], {"fleet/ship/ship.go": 1.0}),
+        ("Crane", ["fetchTide"], {}),
+        ("Stranger", ["lift"], {}),
+        ("Crane", [], {}),
+    ],
+)
+def test_members_belong_to_the_owner(
+    subject: Subject, owner: str, names: list[str], found: dict[str, float]
+) -> None:
+    assert members(subject, owner, *names) == found
 
 
-def test_members_keep_to_limit_and_filter(subject: Subject) -> None:
+def test_members_respect_limit_and_filter(subject: Subject) -> None:
     assert len(members(subject, "Crane", "lift", limit=1)) == 1
-    assert members(subject, "Crane", "lift", only=ChunkFilter(languages=("python",))) == {"src/harbour/crane.py": 1.0}  # fmt: skip
+    python = ChunkFilter(languages=("python",))
+    assert members(subject, "Crane", "lift", only=python) == {"src/harbour/crane.py": 1.0}
     hidden = ChunkFilter(hidden=("src/harbour/crane.py",))
     assert members(subject, "Crane", "lift", only=hidden, limit=1) == {"web/src/crane.ts": 1.0}
 
@@ -91,7 +98,7 @@ def test_definitions_are_found_in_any_case(subject: Subject) -> None:
     assert chunks == sorted(chunks)
 
 
-def test_definitions_keep_to_both_limits(subject: Subject) -> None:
+def test_definitions_respect_both_limits(subject: Subject) -> None:
     every = subject.reader.definitions(["handler", "lift"], MOST, MOST, never)
     assert subject.reader.definitions(["handler", "lift"], 3, MOST, never) == every[:3]
     assert subject.reader.definitions(["handler", "lift"], MOST, 1, never) == [every[0], every[6]]
@@ -99,7 +106,7 @@ def test_definitions_keep_to_both_limits(subject: Subject) -> None:
     assert subject.reader.definitions(["handler"], 0, MOST, never) == []
 
 
-def test_definitions_of_the_very_names_are_listed(subject: Subject) -> None:
+def test_definitions_of_exact_names_are_listed(subject: Subject) -> None:
     found = subject.reader.definitions_of(["handler", "Crane", "nowhere"], MOST)
     assert {(each.path, each.name) for each in found} == {
         ("src/harbour/crane.py", "handler"),
@@ -132,7 +139,7 @@ def test_names_defined_too_often_are_left_out(subject: Subject) -> None:
         ("", "%'%", []),
     ],
 )
-def test_names_match_whatever_the_case(subject: Subject, first: str, pattern: str, names: list[str]) -> None:
+def test_names_match_in_any_case(subject: Subject, first: str, pattern: str, names: list[str]) -> None:
     found = subject.reader.names_matching(first, pattern, never)
     assert [name.lower() for name in found] == names
 
@@ -144,12 +151,13 @@ def test_the_shortest_names_come_first(subject: Subject) -> None:
     assert "Berth" in found
 
 
-def test_places_tell_what_chunks_define(subject: Subject) -> None:
+def test_places_describe_what_chunks_define(subject: Subject) -> None:
     ids = list(subject.ids.values())
     places = subject.reader.places([*ids, 10_000_000, 0, -3])
     assert set(places) == set(ids)
     crane = places[subject.ids["src/harbour/crane.py", 0]]
-    assert (crane.path, crane.kind, crane.symbol, crane.symbol_kind) == ("src/harbour/crane.py", "source", "Crane", "class")  # fmt: skip
+    assert (crane.path, crane.kind) == ("src/harbour/crane.py", "source")
+    assert (crane.symbol, crane.symbol_kind) == ("Crane", "class")
     assert (crane.position, crane.in_degree, crane.has_signature) == (0, 2, True)
     assert places[subject.ids["README.md", 0]].symbol == ""
     assert subject.reader.places([]) == {}
@@ -158,27 +166,26 @@ def test_places_tell_what_chunks_define(subject: Subject) -> None:
 def test_symbol_tables_are_found_by_path(subject: Subject) -> None:
     found = subject.reader.symbols_at(["native/winch.c", "README.md", "nowhere", "src/harbour/crane.py"])
     assert [path for _, path in found] == ["native/winch.c", "src/harbour/crane.py"]
-    tables = subject.reader.symbol_tables([number for number, _ in found])
-    assert tables[found[0][0]].language == "c"
-    assert [tables[found[0][0]].name(number) for number in tables[found[0][0]].defining("winch_pull")] == ["winch_pull"]  # fmt: skip
+    table = subject.reader.symbol_tables([number for number, _ in found])[found[0][0]]
+    assert table.language == "c"
+    assert [table.name(number) for number in table.defining("winch_pull")] == ["winch_pull"]
     assert subject.reader.symbols_at([]) == []
 
 
 def test_symbol_tables_are_found_by_name(subject: Subject) -> None:
     def paths(*words: str, limit: int = MOST) -> set[str]:
-        found = subject.reader.symbols_naming(words, limit, never)
+        found = subject.reader.symbols_with_words(words, limit, never)
         assert found == [] or all(number for number, _ in found)
         return {path for _, path in found}
 
     assert paths("=winch_pull") == {"native/winch.c", "native/winch.h"}
     assert paths("winch_pull") == {"native/winch.c"}
     assert paths("=Crane") >= {"src/harbour/crane.py", "web/src/crane.ts"}
-    assert paths("Crane") == {"src/harbour/berth.py", "legacy/berth.py", "src/harbour/crane.py", "web/src/client.ts", "web/src/crane.ts"}  # fmt: skip
+    python = {"src/harbour/berth.py", "legacy/berth.py", "src/harbour/crane.py"}
+    assert paths("Crane") == {*python, "web/src/client.ts", "web/src/crane.ts"}
     assert paths("=tide_level", "=next_high_tide") == {"src/harbour/tide.py"}
     assert paths("=größe_des_schiffs") == {"src/harbour/accents.py"}
-    assert paths("=tide_level", "=winch_pull") == set()
-    assert paths("nowhere") == set()
-    assert paths() == set()
+    assert paths("=tide_level", "=winch_pull") == paths("nowhere") == paths() == set()
     assert len(paths("Crane", limit=2)) == 2
 
 

@@ -1,4 +1,4 @@
-"""What readers say of files as wholes and of the index."""
+"""All readers know the same facts about files and the index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cairn.chunking.model import content_key
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.store.deadline import never
 
-SAME = ("chunks", "files_total", "has_static", "static", "static_key", "static_queued", "model_id", "history", "scanned")  # fmt: skip
+SAME = "chunks files_total has_static static static_key static_queued model_id history scanned".split()
 
 
-def test_contents_are_known_of_indexed_files(subject: Subject) -> None:
+def test_indexed_files_have_contents(subject: Subject) -> None:
     paths = ["src/harbour/berth.py", "web/LICENSE", "src/harbour/__init__.py", "nowhere", "", "x' OR 1=1"]
     assert subject.reader.contents(paths) == {
         "src/harbour/berth.py": (content_key(TEXTS["src/harbour/berth.py"]), "harbour-source"),
@@ -45,17 +45,16 @@ def test_stats_count_by_collection(subject: Subject) -> None:
     assert stats.facts == subject.reader.facts()
 
 
-def test_languages_count_what_a_filter_finds(subject: Subject, sqlite: Subject) -> None:
+def test_languages_agree_with_filters(subject: Subject, sqlite: Subject) -> None:
     found = subject.reader.languages()
-    in_collections = Counter({each.collection: 0 for each in found})
+    in_collections = Counter[str]()
     for each in found:
         in_collections[each.collection] += each.chunks
     assert in_collections == {each.name: each.chunks for each in subject.reader.stats().collections}
-    (typescript,) = (
-        each for each in found if (each.collection, each.language) == ("harbour-web-source", "typescript")
-    )
+    of_language = {(each.collection, each.language): each for each in found}
+    typescript = of_language["harbour-web-source", "typescript"]
     assert 0 < typescript.files <= typescript.chunks
-    if subject.name != "remote":  # which goes by the names of files
+    if subject.name != "remote":  # it only knows the names of files
         assert found == sqlite.reader.languages()
         for language in {each.language for each in found}:
             only = ChunkFilter(languages=(language,))
@@ -64,7 +63,7 @@ def test_languages_count_what_a_filter_finds(subject: Subject, sqlite: Subject) 
             assert len(admitted) == sum(each.chunks for each in found if each.language == language)
 
 
-def test_what_is_remembered_is_made_once(subject: Subject) -> None:
+def test_remembered_values_are_made_once(subject: Subject) -> None:
     made: list[int] = []
 
     def make() -> int:
@@ -72,7 +71,7 @@ def test_what_is_remembered_is_made_once(subject: Subject) -> None:
         return 7
 
     name = f"conformance {subject.name}"
-    assert [subject.reader.remembered(name, make) for _ in range(3)] == [7, 7, 7]
+    assert [subject.reader.cached(name, make) for _ in range(3)] == [7, 7, 7]
     assert made == [1]
     assert subject.reader.version() is subject.reader.version()
 

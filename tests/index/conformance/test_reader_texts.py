@@ -1,4 +1,4 @@
-"""What readers find of text as it is written, whatever it is."""
+"""All readers find the same exact text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def found(subject: Subject, literal: Literal | str, **how: object) -> set[str]:
         ("E4711.*cargo", set()),
     ],
 )
-def test_text_is_found_as_it_is_written(subject: Subject, text: str, paths: set[str]) -> None:
+def test_text_is_found_verbatim(subject: Subject, text: str, paths: set[str]) -> None:
     assert found(subject, text) == paths
     assert not find(subject, text).cut
 
@@ -73,26 +73,24 @@ def test_whole_words_come_before_parts_and_other_cases(subject: Subject) -> None
     assert find(subject, "verloadErro").hits[0].score == INSIDE
 
 
-def test_hits_tell_the_line_and_how_often(subject: Subject) -> None:
+def test_hits_have_a_line_and_a_count(subject: Subject) -> None:
     (hit,) = find(subject, "TestNewShip").hits
     assert (hit.line, hit.occurrences) == (4, 1)
     (hit,) = find(subject, Literal("free_berths(["), only=ChunkFilter(paths=("tests/",))).hits
     assert (hit.line, hit.occurrences) == (26, 1)
 
 
-def test_case_and_word_are_kept_to(subject: Subject) -> None:
+def test_case_and_word_restrict_matches(subject: Subject) -> None:
     assert found(subject, Literal("HANDLER", case=True)) == {"src/harbour/tide.py"}
     assert len(found(subject, Literal("HANDLER"))) == 6
     assert found(subject, Literal("winch_pul", word=True)) == set()
     assert found(subject, Literal("winch_pull", word=True)) == {"native/winch.c", "native/winch.h"}
 
 
-def test_text_is_found_where_the_filter_admits(subject: Subject) -> None:
+def test_filters_restrict_matches(subject: Subject) -> None:
     assert found(subject, "handler", only=ChunkFilter(languages=("typescript",))) == {"web/src/client.ts"}
-    assert found(subject, "shallow", only=ChunkFilter(hidden=("README.md",))) == {
-        "src/harbour/berth.py",
-        "legacy/berth.py",
-    }
+    berths = {"src/harbour/berth.py", "legacy/berth.py"}
+    assert found(subject, "shallow", only=ChunkFilter(hidden=("README.md",))) == berths
     assert found(subject, "shallow", only=ChunkFilter(collections=("nothing",))) == set()
     assert found(subject, "%", only=ChunkFilter(paths=("fleet/",))) == {"fleet/ship/ship.go"}
 
@@ -105,20 +103,20 @@ def test_the_limit_cuts(subject: Subject) -> None:
     assert (len(whole.hits), whole.cut) == (30, False)
 
 
-def test_chunks_given_first_use_up_no_limit(subject: Subject) -> None:
+def test_first_chunks_do_not_count_towards_the_limit(subject: Subject) -> None:
     chunk = subject.ids["docs/guide.md", 1]
     with_first = find(subject, "ships", limit=2, first=(chunk, subject.ids["README.md", 0]))
     assert subject.ids["README.md", 0] in {hit.chunk_id for hit in with_first.hits}
     assert len(with_first.hits) == 3
 
 
-def test_hidden_chunks_use_up_no_limit(subject: Subject) -> None:
+def test_hidden_chunks_do_not_count_towards_the_limit(subject: Subject) -> None:
     only = ChunkFilter(hidden=("src/pilots.py",))
     assert found(subject, "ships", limit=3, only=only) >= {"README.md"}
     assert "src/pilots.py" not in found(subject, "ships", only=only)
 
 
-def test_a_deadline_that_is_over_cuts(subject: Subject) -> None:
+def test_a_passed_deadline_cuts(subject: Subject) -> None:
     deadline = Deadline(never, 0.0)
     while not deadline.is_over:
         pass

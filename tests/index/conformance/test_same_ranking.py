@@ -1,4 +1,4 @@
-"""The whole ranking finds the same over each reader."""
+"""The whole ranking finds the same passages through each reader."""
 
 from __future__ import annotations
 
@@ -89,9 +89,7 @@ def edited(
     readers = {subject.name: overlaid(subject) for subject in (sqlite, alone, shared, remote)}
     for reader in readers.values():
         reader.overlay.changed("src/harbour/crane.py", CRANE.replace("Crane", "Davit"))
-        reader.overlay.changed(
-            "docs/new.md", "# Storms\n\nMooring in a storm, and how the winch releases a rope.\n"
-        )
+        reader.overlay.changed("docs/new.md", "# Storms\n\nMooring in a storm; the winch releases a rope.\n")
         reader.overlay.changed("docs/guide.md", GUIDE.replace("winch", "capstan"))
         reader.overlay.changed("fleet/main.go", "")
         reader.show_unsaved()

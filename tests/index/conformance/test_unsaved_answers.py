@@ -1,4 +1,4 @@
-"""Unsaved text over each reader: what is typed counts, and what it replaces is gone."""
+"""Over each reader, unsaved text is found, and the text that it replaces is not."""
 
 from __future__ import annotations
 
@@ -63,23 +63,24 @@ def hits(reader: OverlaidReader, found: list) -> list[str]:  # type: ignore[type
     return paths(reader, [hit.chunk_id for hit in found])
 
 
-def test_without_open_documents_nothing_changes(editor: OverlaidReader, subject: Subject) -> None:
+def test_without_open_documents_answers_are_those_of_the_index(
+    editor: OverlaidReader, subject: Subject
+) -> None:
     editor.show_unsaved()
     assert not editor.has_unsaved
     assert editor.facts() == subject.reader.facts()
     assert editor.page("LICENSE") == subject.reader.page("LICENSE")
-    assert editor.keywords(["ship"], WEIGHTS, 5, ALL, never) == subject.reader.keywords(
-        ["ship"], WEIGHTS, 5, ALL, never
-    )
+    here, there = (each.keywords(["ship"], WEIGHTS, 5, ALL, never) for each in (editor, subject.reader))
+    assert here == there
 
 
-def test_a_document_as_it_is_saved_changes_nothing(editor: OverlaidReader, typing: Type) -> None:
+def test_open_documents_equal_to_their_files_change_nothing(editor: OverlaidReader, typing: Type) -> None:
     typing({CRANE_PATH: CRANE, "README.md": TEXTS["README.md"]})
     assert not editor.has_unsaved
     assert editor.chunk_ids([CRANE_PATH])[CRANE_PATH][0] > 0
 
 
-def test_unsaved_text_hides_what_is_saved(editor: OverlaidReader, typing: Type) -> None:
+def test_unsaved_text_hides_saved_text(editor: OverlaidReader, typing: Type) -> None:
     typing()
     assert set(editor.hidden) == {CRANE_PATH, NEW, GONE}
     assert editor.has_unsaved
@@ -119,7 +120,7 @@ def test_words_of_unsaved_text_are_found(editor: OverlaidReader, typing: Type) -
     assert GONE not in paths(editor, best)
 
 
-def test_exact_text_of_unsaved_text_is_found(editor: OverlaidReader, typing: Type) -> None:
+def test_literals_in_unsaved_text_are_found(editor: OverlaidReader, typing: Type) -> None:
     typing()
 
     def found(text: str, limit: int = MOST) -> set[str]:
@@ -142,13 +143,11 @@ def test_names_of_unsaved_text_are_defined(editor: OverlaidReader, typing: Type)
     assert hits(editor, editor.defining(["tide_level"], MOST, ALL)) == []
     assert hits(editor, editor.defining(["Crane"], MOST, ALL)) == ["web/src/crane.ts"]
     assert hits(editor, editor.members("Davit", ["lift"], MOST, ALL)) == [CRANE_PATH]
-    assert {each.path for each in editor.definitions(["handler"], MOST, MOST, never)} == {
-        "src/harbour/berth.py", "legacy/berth.py", "web/src/client.ts", "fleet/main.go", CRANE_PATH, NEW,
-    }  # fmt: skip
-    assert {each.path for each in editor.definitions_of(["Crane", "Davit"], MOST)} == {
-        "web/src/crane.ts",
-        CRANE_PATH,
-    }
+    handlers = {each.path for each in editor.definitions(["handler"], MOST, MOST, never)}
+    others = {"src/harbour/berth.py", "legacy/berth.py", "web/src/client.ts", "fleet/main.go"}
+    assert handlers == {*others, CRANE_PATH, NEW}
+    cranes = {each.path for each in editor.definitions_of(["Crane", "Davit"], MOST)}
+    assert cranes == {"web/src/crane.ts", CRANE_PATH}
     assert editor.names_matching("davit", "", never) == ["Davit"]
     assert symbols.names_like(editor, "zzopen", never) == ["zzopen_sluice"]
     own = editor.chunk_ids([NEW])[NEW]
@@ -161,15 +160,17 @@ def test_symbol_tables_of_unsaved_text_are_read(editor: OverlaidReader, typing: 
     (number, path), (other, _) = editor.symbols_at([NEW, "native/winch.c"])[::-1]
     assert (path, number < 0 < other) == (NEW, True)
     assert editor.symbol_tables([number])[number].language == "python"
-    assert {path for _, path in editor.symbols_naming(["=Davit"], MOST, never)} == {CRANE_PATH}
-    assert {path for _, path in editor.symbols_naming(["=tide_level"], MOST, never)} == set()
+    assert {path for _, path in editor.symbols_with_words(["=Davit"], MOST, never)} == {CRANE_PATH}
+    assert {path for _, path in editor.symbols_with_words(["=tide_level"], MOST, never)} == set()
     graph = ReferenceGraph(editor, never)
     (davit,) = graph.named("Davit.lift")
     assert {edge.path for edge in graph.callers([davit], MOST).found} >= {NEW}
     assert graph.named("tide_level") == []
 
 
-def test_vectors_of_unsaved_text_are_near(editor: OverlaidReader, typing: Type, table: StaticTable) -> None:
+def test_vectors_of_unsaved_text_are_compared(
+    editor: OverlaidReader, typing: Type, table: StaticTable
+) -> None:
     typing()
     vector = table.embed_queries_int8(["open the gates of the sluice between harbour and river"])[0]
     found = editor.nearest_static(vector, 3, ALL, never)
@@ -185,7 +186,7 @@ def test_vectors_of_unsaved_text_are_near(editor: OverlaidReader, typing: Type, 
     assert relations.passage_vector(editor, ids).static is not None
 
 
-def test_filters_hold_for_unsaved_text(editor: OverlaidReader, typing: Type) -> None:
+def test_filters_apply_to_unsaved_text(editor: OverlaidReader, typing: Type) -> None:
     typing()
     python = editor.admitted(ChunkFilter(languages=("python",), paths=("src/harbour/",)), never)
     assert python is not None
@@ -203,8 +204,10 @@ def test_filters_hold_for_unsaved_text(editor: OverlaidReader, typing: Type) -> 
     assert GONE not in paths(editor, editor.leading_chunks([NEW, GONE, "LICENSE"], 1, ALL))
 
 
-def test_hidden_chunks_use_up_no_limit(editor: OverlaidReader, typing: Type, subject: Subject) -> None:
-    """What is typed has nothing of what is asked for, and all that is saved of it would come first."""
+def test_hidden_chunks_do_not_count_towards_limits(
+    editor: OverlaidReader, typing: Type, subject: Subject
+) -> None:
+    """Hide the best saved chunks by unsaved text without the words."""
     saved = subject.reader
     ranked = [hit.chunk_id for hit in saved.defining(["handler"], MOST, ALL)]
     order = [subject.place(chunk)[0] for chunk in ranked]
@@ -218,13 +221,13 @@ def test_hidden_chunks_use_up_no_limit(editor: OverlaidReader, typing: Type, sub
     assert len(matches.hits) == 3
 
 
-def test_names_defined_often_in_hidden_files_are_not_left_out(editor: OverlaidReader, typing: Type) -> None:
+def test_hidden_definitions_do_not_make_a_name_too_frequent(editor: OverlaidReader, typing: Type) -> None:
     assert editor.definitions_of(["handler"], 5) == []
     typing({GONE: "x = 1\n"})
     assert {each.path for each in editor.definitions_of(["handler"], 5)} == {CRANE_PATH, "web/src/client.ts"}
 
 
-def test_limits_hold_for_saved_and_unsaved_together(editor: OverlaidReader, typing: Type) -> None:
+def test_limits_apply_to_saved_and_unsaved_text_together(editor: OverlaidReader, typing: Type) -> None:
     typing()
     assert len(editor.defining(["handler"], 3, ALL)) == 3
     assert len(editor.definitions(["handler"], 3, MOST, never)) == 3
@@ -233,7 +236,7 @@ def test_limits_hold_for_saved_and_unsaved_together(editor: OverlaidReader, typi
     assert [each.name.lower() for each in found] == ["lift"] * 2 + ["handler"] * 6
 
 
-def test_facts_rise_with_what_is_typed(editor: OverlaidReader, typing: Type) -> None:
+def test_typing_raises_the_generation_and_counts(editor: OverlaidReader, typing: Type) -> None:
     before = editor.generation()
     typing({NEW: SLUICE})
     once = editor.generation()
@@ -243,7 +246,7 @@ def test_facts_rise_with_what_is_typed(editor: OverlaidReader, typing: Type) -> 
     assert editor.contents([CRANE_PATH]).keys() == {CRANE_PATH}
 
 
-def test_new_collections_are_told(editor: OverlaidReader, typing: Type) -> None:
+def test_unsaved_text_adds_collections_and_languages(editor: OverlaidReader, typing: Type) -> None:
     typing({"docs/new.md": "# New\n\nText.\n", "scripts/zz.rb": "def zz\n  1\nend\n"})
     assert editor.has_language("ruby")
     assert not editor.saved.has_language("ruby")
@@ -251,7 +254,9 @@ def test_new_collections_are_told(editor: OverlaidReader, typing: Type) -> None:
     assert stored.collection in {each.name for each in editor.stats().collections}
 
 
-def test_closed_documents_are_as_saved(editor: OverlaidReader, typing: Type, subject: Subject) -> None:
+def test_closed_documents_return_to_their_saved_text(
+    editor: OverlaidReader, typing: Type, subject: Subject
+) -> None:
     typing()
     replaced = editor.chunk_ids([NEW])[NEW]
     for path in (CRANE_PATH, NEW, GONE):
@@ -265,7 +270,7 @@ def test_closed_documents_are_as_saved(editor: OverlaidReader, typing: Type, sub
     assert set(editor.chunks(replaced)) in (set(), set(replaced))
 
 
-def test_files_are_found_with_unsaved_ones(editor: OverlaidReader, typing: Type) -> None:
+def test_file_queries_include_unsaved_files(editor: OverlaidReader, typing: Type) -> None:
     typing()
     assert files.files_by_path(editor, "sluice", MOST, never) == [NEW]
     assert files.files_at(editor, ["sluice.py"], MOST, never) == [NEW]
@@ -282,7 +287,7 @@ def test_files_are_found_with_unsaved_ones(editor: OverlaidReader, typing: Type)
     assert IndexVocabulary([editor]).documents(["davit"]) == {"davit": 2}
 
 
-def test_opened_files_come_back_when_the_text_does(editor: OverlaidReader, typing: Type) -> None:
+def test_reverted_text_hides_nothing(editor: OverlaidReader, typing: Type) -> None:
     typing({GONE: TIDE.replace("tide_level", "zztide"), "src/harbour/berth.py": BERTH})
     assert list(editor.hidden) == [GONE]
     typing({GONE: TIDE})
@@ -290,9 +295,9 @@ def test_opened_files_come_back_when_the_text_does(editor: OverlaidReader, typin
     assert editor.chunk_ids([GONE])[GONE][0] > 0
 
 
-def test_hostile_text_may_be_typed(editor: OverlaidReader, typing: Type) -> None:
+def test_hostile_text_can_be_typed(editor: OverlaidReader, typing: Type) -> None:
     typing({
-        "src/nul.py": "x = '\0'\n", "src/surrogate.py": "x = '\ud800 zzlone'\n", "src/long.py": "zz" * 100_000,
+        "src/nul.py": "x = '\0'\n", "src/surrogate.py": "x = '\ud800 zzlone'\n", "src/long.py": "zz" * 100_000,  # noqa: E501
         "src/quote'\".py": "def zzquote():\n    return \"'\"\n", "src/empty.py": "",
     })  # fmt: skip
     assert editor.page("src/nul.py") == []

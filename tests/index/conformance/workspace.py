@@ -1,4 +1,4 @@
-"""The files of a small workspace with much in it: languages, projects, copies, imports, tests, accents, operators, odd files."""
+"""The files of a small workspace with many languages, projects, copies, imports, accents and odd names."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ export interface HarbourOptions {
   readonly retries?: number;
 }
 
-/** Asks the harbour's server. */
+/** Needs the harbour's server. */
 export class HarbourClient {
   constructor(private readonly options: HarbourOptions) {}
 
@@ -337,7 +337,7 @@ Berths know their crane and ask the tide; the web client asks the server; the fl
 ## Troubleshooting
 
 If a ship cannot dock, look at the tide first: `cannot dock: the water is too shallow` means that the ship has to wait.
-"""
+"""  # noqa: E501
 
 GUIDE = f"""# The harbour master's guide
 
@@ -356,9 +356,9 @@ La {COMPOSED} et le café: {DECOMPOSED}. Voir déjà les horaires; 50% off, unde
 ## Permits
 
 {" ".join(f"Permit number {number} is given by the office for berth {number % 7}." for number in range(40))}
-"""
+"""  # noqa: E501
 
-LICENSE = "Copyright the harbour office.\n\nPermission is hereby granted to anybody who docks here, free of charge.\n"
+LICENSE = "Copyright the harbour office.\n\nPermission is hereby granted to anybody who docks here, free of charge.\n"  # noqa: E501
 
 TOML = """[port]
 name = "Aurora harbour"
@@ -375,13 +375,13 @@ source = "https://tides.example.com/v1"
 NOTEBOOK = json.dumps(
     {
         "cells": [
-            {"cell_type": "markdown", "metadata": {}, "source": ["# Spring tides\n", "How high the water rises."]},
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Spring tides\n", "How high the water rises."]},  # noqa: E501
             {
                 "cell_type": "code",
                 "metadata": {},
                 "execution_count": 1,
                 "outputs": [],
-                "source": ["def spring_tide(day):\n", '    """The level of a spring tide."""\n', "    return day * 1.2\n"],
+                "source": ["def spring_tide(day):\n", '    """The level of a spring tide."""\n', "    return day * 1.2\n"],  # noqa: E501
             },
         ],
         "metadata": {"kernelspec": {"language": "python", "name": "python3"}},
@@ -392,10 +392,11 @@ NOTEBOOK = json.dumps(
 
 PILOT_BODY = "".join(f"    course_{line} = heading + {line} * knots\n" for line in range(25))
 PILOTS = "\n\n".join(
-    f'def pilot_{number}(heading, knots):\n    """Pilot number {number} brings ships in."""\n{PILOT_BODY}    return course_{number % 25}\n'
+    f"def pilot_{number}(heading, knots):\n"
+    f'    """Pilot number {number} brings ships in."""\n{PILOT_BODY}    return course_{number % 25}\n'
     for number in range(30)
 )
-"""Many chunks that are alike."""
+"""Many similar chunks."""
 
 ROUTES = "".join(f'ROUTE_{number} = ("Bergen", "Oslo", {number} * 7)\n' for number in range(40))
 
@@ -433,8 +434,8 @@ TEXTS: Mapping[str, str] = {
     "data/log.txt": LONG_LINE,
     "data/odd [name] 100%_'x'.txt": "An odd name: SELECT * FROM ships WHERE name = 'x'; --\n",
 }
-"""By path. `LICENSE` and `web/LICENSE` are equal, `legacy/routes.py` is a copy of
-`src/routes.py`, and `legacy/berth.py` is nearly `src/harbour/berth.py`."""
+"""Texts by path. `LICENSE` and `web/LICENSE` are equal, `legacy/routes.py` is a copy of `src/routes.py`, and
+`legacy/berth.py` is nearly `src/harbour/berth.py`."""
 
 BINARY: Mapping[str, bytes] = {"data/chart.txt": b"\0\1\2\3lighthouse\0" * 40}
 
@@ -446,7 +447,7 @@ COMMITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Release the winch when a rope snaps", ("native/winch.c", "native/winch.h")),
     ("Show the crane in the browser", ("web/src/client.ts", "web/src/crane.ts")),
 )
-"""Subjects, oldest first, each with the files that it changes. The last commit of all adds the rest."""
+"""Subjects, oldest first, each with the files that it changes. A last commit adds the other files."""
 
 OTHER_ONLY = "src/harbour/quarantine.zig"
 OTHER_REVISION: Mapping[str, str | None] = {
@@ -461,21 +462,21 @@ OTHER_REVISION: Mapping[str, str | None] = {
         "pub fn Handler(days: u32) u32 {\n    return zzquarantineShip(days);\n}\n"
     ),
     "ferry/package.json": '{"name": "zzferry", "version": "1.0.0"}\n',
-    "ferry/src/ferry.ts": "export class Crane {\n  lift(zzpassengers: number) {\n    return zzpassengers;\n  }\n}\n",
+    "ferry/src/ferry.ts": "export class Crane {\n  lift(zzpassengers: number) {\n    return zzpassengers;\n  }\n}\n",  # noqa: E501
     **{
-        f"ferry/src/deck{number}.ts": f"export class Crane {{\n  lift(deck{number}: number) {{\n    return {number};\n  }}\n}}\n"
+        f"ferry/src/deck{number}.ts": f"export class Crane {{\n  lift(deck{number}: number) {{\n    return {number};\n  }}\n}}\n"  # noqa: E501
         f"export function handler() {{\n  return {number};\n}}\n"
         for number in range(20)
     },
     "LICENSE": None,
 }  # fmt: skip
-"""What another revision has instead, None for what it lacks: names that only it has, a language and a project."""
+"""Files of another revision, with names, a language and a project of its own; None for missing files."""
 
 OTHER_WORDS = ("zymurgy", "zzquarantineship", "gantryxylophone", "zzferry", "zztidelevel")
 """Words that only the other revision has."""
 
 
 def text_at(path: str, commit: int) -> str:
-    """The text of a file as of the commit with this number; the last one has it as it is in TEXTS."""
+    """Return the text of a file in this commit; the last commit has that of TEXTS."""
     mark = "#" if path.endswith(".py") else "//"
     return TEXTS[path] if commit == len(COMMITS) else f"{TEXTS[path]}{mark} {commit}\n"

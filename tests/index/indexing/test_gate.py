@@ -1,4 +1,4 @@
-"""Whoever asks does not wait for background work; background work still gets its turn."""
+"""Background work waits for queries, but still gets its turn."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cairn.index.indexing.folder_state import QueryGate
 
 @pytest.fixture
 def gate() -> QueryGate:
-    """Background work steps aside for as long as it takes."""
+    """A gate at which background work waits as long as queries run."""
     return QueryGate(longest_wait=60.0)
 
 
 class Worker:
-    """One piece of background work, on a thread of its own."""
+    """A thread with one piece of background work."""
 
     def __init__(self, gate: QueryGate) -> None:
         self.done = threading.Event()
@@ -30,13 +30,15 @@ class Worker:
         self.done.set()
 
 
-def test_work_goes_on_at_once_where_nobody_asks(gate: QueryGate) -> None:
+def test_work_continues_when_no_query_runs(gate: QueryGate) -> None:
     with gate.query():
         pass
+    with pytest.raises(ZeroDivisionError), gate.query():
+        raise ZeroDivisionError
     assert Worker(gate).done.wait(60)
 
 
-def test_work_waits_until_the_last_question_is_answered(gate: QueryGate) -> None:
+def test_work_waits_for_the_last_query(gate: QueryGate) -> None:
     with gate.query():
         with gate.query():
             worker = Worker(gate)
@@ -45,13 +47,7 @@ def test_work_waits_until_the_last_question_is_answered(gate: QueryGate) -> None
     assert worker.done.wait(60)
 
 
-def test_a_question_that_fails_holds_nobody_up(gate: QueryGate) -> None:
-    with pytest.raises(ZeroDivisionError), gate.query():
-        raise ZeroDivisionError
-    assert Worker(gate).done.wait(60)
-
-
-def test_questions_without_end_do_not_stop_the_work() -> None:
+def test_endless_queries_do_not_stop_the_work() -> None:
     gate = QueryGate(longest_wait=0.05, turn=60.0)
     with gate.query():
         began = time.monotonic()
@@ -62,14 +58,14 @@ def test_questions_without_end_do_not_stop_the_work() -> None:
             assert Worker(gate).done.wait(60)
 
 
-def test_something_urgent_is_not_held_up(gate: QueryGate) -> None:
+def test_urgent_work_does_not_wait(gate: QueryGate) -> None:
     with gate.query():
         looks = iter([False, False, True])
         gate.step_aside(urgent=lambda: next(looks))
     assert next(looks, None) is None
 
 
-def test_after_its_turn_work_steps_aside_again() -> None:
+def test_work_waits_again_after_its_turn() -> None:
     gate = QueryGate(longest_wait=0.01, turn=0.0)
     with gate.query():
         gate.step_aside()
@@ -79,7 +75,7 @@ def test_after_its_turn_work_steps_aside_again() -> None:
     assert worker.done.wait(60)
 
 
-def test_many_questions_at_once_leave_the_gate_open_when_all_are_answered(gate: QueryGate) -> None:
+def test_gate_is_open_after_many_queries_on_threads(gate: QueryGate) -> None:
     def ask() -> None:
         for _ in range(500):
             with gate.query():

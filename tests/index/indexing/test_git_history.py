@@ -1,4 +1,4 @@
-"""The index follows a folder's git history and its imports, and reads each commit once."""
+"""The index follows a folder's git history and reads each commit once."""
 
 from __future__ import annotations
 
@@ -10,27 +10,23 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import Repository, file_touches, indexed, numbers
 
-from cairn.index.indexing import git_history as surroundings_module
+from cairn.index.indexing import git_history as git_history_module
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.indexing.links import count_links, store_links
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.deadline import never
+from cairn.index.store.writer import IndexWriter
 
 LINES = "".join(f"line {number} = {number}\n" for number in range(40))
 
 
-def never() -> bool:
-    return False
-
-
 @pytest.fixture(autouse=True)
-def _no_configuration_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _without_git_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
 
 
 class Project:
-    """A repository and an index of its files."""
+    """A git repository and an index of its files."""
 
     def __init__(self, base: Path) -> None:
         self.repository = Repository(base / "project")
@@ -40,15 +36,13 @@ class Project:
         self.db = self.writer.db
         self.history = GitHistory(self.db, self.root)
 
-    def look(self, stopped: Callable[[], bool] = never) -> bool:
-        """Index the files that are there, and follow the history."""
+    def update(self, stopped: Callable[[], bool] = never) -> bool:
+        """Index the present files and update the history."""
         present = [path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts]
         texts = {path.relative_to(self.root).as_posix(): path.read_text() for path in present}
         known = set(self.writer.files())
-        self.writer.write(
-            [indexed(path, text) for path, text in texts.items() if path not in known],
-            sorted(known - set(texts)),
-        )
+        new = [indexed(path, text) for path, text in texts.items() if path not in known]
+        self.writer.write(new, sorted(known - set(texts)))
         return self.history.update(stopped)
 
     def subjects(self, *paths: str) -> dict[str, list[str]]:
@@ -66,10 +60,10 @@ def project(tmp_path: Path) -> Iterator[Project]:
     project.writer.close()
 
 
-def test_each_file_knows_the_commits_that_touched_it(project: Project) -> None:
+def test_file_has_the_commits_that_touched_it(project: Project) -> None:
     project.repository.commit("Add the port", {"port.py": LINES, "docs/tides.md": "# Tides\n"})
     project.repository.commit("Deepen the port", {"port.py": LINES + "deep = 1\n"})
-    assert project.look()
+    assert project.update()
     assert project.subjects("port.py", "docs/tides.md", "unknown.py") == {
         "port.py": ["Deepen the port", "Add the port"],
         "docs/tides.md": ["Add the port"],
@@ -80,31 +74,31 @@ def test_each_file_knows_the_commits_that_touched_it(project: Project) -> None:
     assert rows == [("docs/tides.md", 1, 1_700_000_001), ("port.py", 2, 1_700_000_002)]
 
 
-def test_a_renamed_file_keeps_its_history(project: Project) -> None:
+def test_renamed_file_keeps_its_history(project: Project) -> None:
     project.repository.commit("Add the port", {"port.py": LINES})
-    project.look()
+    project.update()
     project.repository.commit("Rename it", {"harbour.py": LINES}, gone=["port.py"])
-    assert project.look()
+    assert project.update()
     assert project.subjects("harbour.py", "port.py") == {"harbour.py": ["Rename it", "Add the port"]}
 
 
-def test_where_nothing_moved_nothing_is_done(project: Project) -> None:
+def test_update_without_changes_does_nothing(project: Project) -> None:
     project.repository.commit("Add the port", {"port.py": LINES})
-    assert project.look()
+    assert project.update()
     before = project.writer.facts()
     assert not project.history.update(never)
-    assert not GitHistory(project.db, project.root).update(never), "it is known over a restart as well"
+    assert not GitHistory(project.db, project.root).update(never), "the history is known after a restart"
     assert project.writer.facts() == before
 
 
-def test_a_commit_adds_one_block_and_changes_the_rows_of_its_files(project: Project) -> None:
+def test_commit_adds_a_block_and_changes_rows_of_its_files(project: Project) -> None:
     project.repository.commit("Add all", {f"src/{number}.py": f"{LINES}{number}\n" for number in range(20)})
-    project.look()
+    project.update()
     (block,) = project.blocks()
     project.repository.commit("Change one", {"src/7.py": LINES + "changed = 7\n"})
     before = project.db.total_changes()
     assert project.history.update(never)
-    # Rows of its block, of its file's history and subjects, and of the facts; none of the other 19 files.
+    # The changed rows are its block, its file's history and subjects, and facts, but none of 19 other files.
     assert project.db.total_changes() - before < 20
     assert len(project.blocks()) == 2
     assert project.blocks()[0] == block
@@ -114,14 +108,14 @@ def test_a_commit_adds_one_block_and_changes_the_rows_of_its_files(project: Proj
     }
 
 
-def test_a_switch_to_another_branch_and_back_reads_nothing_anew(project: Project) -> None:
+def test_switching_back_to_a_branch_reads_nothing_again(project: Project) -> None:
     project.repository.commit("Add the port", {"port.py": LINES})
     project.repository.git("switch", "--quiet", "--create", "side")
     project.repository.commit("On the side", {"port.py": LINES + "side = 1\n"})
-    project.look()
+    project.update()
     project.repository.git("switch", "--quiet", "main")
     project.repository.commit("On main", {"port.py": LINES + "main = 1\n"})
-    project.look()
+    project.update()
     blocks = project.blocks()
     assert project.subjects("port.py") == {"port.py": ["On main", "Add the port"]}
     project.repository.git("switch", "--quiet", "side")
@@ -133,60 +127,53 @@ def test_a_switch_to_another_branch_and_back_reads_nothing_anew(project: Project
     assert project.blocks() == blocks
 
 
-def test_files_that_come_and_go_are_followed_without_a_commit(project: Project) -> None:
+def test_history_follows_files_without_a_commit(project: Project) -> None:
     project.repository.commit("Add both", {"port.py": LINES, "tides.py": LINES[::-1]})
-    project.look()
+    project.update()
     (project.root / "port.py").unlink()
-    assert project.look()
+    assert project.update()
     assert set(project.subjects("port.py", "tides.py")) == {"tides.py"}
     project.repository.git("checkout", "--quiet", "--", "port.py")
-    assert project.look()
+    assert project.update()
     assert project.subjects("port.py") == {"port.py": ["Add both"]}
-    blocks = project.blocks()
-    assert len(blocks) == 1
+    assert len(project.blocks()) == 1
 
 
-def test_commits_are_packed_in_blocks_and_found_in_each(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(surroundings_module, "COMMITS_IN_BLOCK", 2)
+def test_commits_are_found_in_all_blocks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_history_module, "COMMITS_IN_BLOCK", 2)
     for number in range(5):
         project.repository.commit(f"Commit {number}", {"port.py": f"{LINES}{number}\n"})
-    project.look()
+    project.update()
     assert project.blocks() == [1, 3, 5]
     assert project.subjects("port.py") == {"port.py": [f"Commit {number}" for number in (4, 3, 2, 1, 0)]}
 
 
-def test_of_too_many_commits_those_go_that_head_does_not_reach(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(surroundings_module, "COMMITS_IN_BLOCK", 1)
-    monkeypatch.setattr(surroundings_module, "_KEPT_COMMITS", 4)
+def test_oldest_unreachable_commits_are_dropped(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_history_module, "COMMITS_IN_BLOCK", 1)
+    monkeypatch.setattr(git_history_module, "_KEPT_COMMITS", 4)
     project.repository.commit("Add the port", {"port.py": LINES})
     project.repository.git("switch", "--quiet", "--create", "side")
     for number in range(3):
         project.repository.commit(f"Side {number}", {"port.py": f"{LINES}side = {number}\n"})
-    project.look()
-    aside = project.subjects("port.py")
+    project.update()
+    of_side = project.subjects("port.py")
     project.repository.git("switch", "--quiet", "main")
     subjects = ["Add the port"]
     for number in range(5):
         project.repository.commit(f"Main {number}", {"port.py": f"{LINES}main = {number}\n"})
-        project.look()
+        project.update()
         subjects.insert(0, f"Main {number}")
         assert project.subjects("port.py") == {"port.py": subjects}
     assert len(project.blocks()) == 6
     project.repository.git("switch", "--quiet", "side")
-    project.look()
-    assert project.subjects("port.py") == aside
+    project.update()
+    assert project.subjects("port.py") == of_side
 
 
-def test_an_interruption_keeps_what_was_read_and_the_next_look_goes_on(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_update_continues_after_an_interruption(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         project.repository.commit(f"Commit {number}", {"port.py": f"{LINES}{number}\n"})
-    assert project.look(stopped=lambda: True)
+    assert project.update(stopped=lambda: True)
     assert project.subjects("port.py") == {}
     assert project.history.problem == ""
     assert project.history.update(never)
@@ -195,9 +182,7 @@ def test_an_interruption_keeps_what_was_read_and_the_next_look_goes_on(
 
 
 @pytest.mark.parametrize("repository", ["none", "unborn"])
-def test_where_there_are_no_commits_there_is_no_history_and_no_problem(
-    tmp_path: Path, repository: str
-) -> None:
+def test_folder_without_commits_has_no_history_and_no_problem(tmp_path: Path, repository: str) -> None:
     root, folder = tmp_path / "plain", tmp_path / "index"
     folder.mkdir()
     if repository == "unborn":
@@ -212,12 +197,12 @@ def test_where_there_are_no_commits_there_is_no_history_and_no_problem(
     writer.close()
 
 
-def test_a_history_that_cannot_be_read_says_why_until_it_can(
+def test_unreadable_history_is_a_problem_that_passes(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.repository.commit("Add the port", {"port.py": LINES})
     monkeypatch.setenv("PATH", "")
-    assert project.look()
+    assert project.update()
     assert "git was not found" in project.history.problem
     monkeypatch.undo()
     project.repository.commit("Again", {"port.py": LINES + "again = 1\n"})
@@ -226,51 +211,11 @@ def test_a_history_that_cannot_be_read_says_why_until_it_can(
     assert project.subjects("port.py") == {"port.py": ["Again", "Add the port"]}
 
 
-def test_a_repository_that_goes_takes_its_history_and_its_problem_along(
+def test_removed_repository_leaves_no_history_or_problem(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.repository.commit("Add the port", {"port.py": LINES})
-    project.look()
+    project.update()
     (project.root / ".git").rename(project.root.parent / "elsewhere")
     assert project.history.update(never)
     assert (project.subjects("port.py"), project.history.problem) == ({}, "")
-
-
-# --- imports ---------------------------------------------------------------------------------------
-
-
-def save(writer: IndexWriter, path: str, text: str) -> None:
-    record = FileRecord(path, len(text), 0, "00" * 16, "project-source")
-    writer.write([IndexedFile.of(record, text)], ())
-
-
-def in_degrees(writer: IndexWriter) -> dict[object, object]:
-    store_links(writer.db, count_links(writer.db))
-    return dict(writer.db.execute("SELECT path, in_degree FROM file_imports").fetchall())
-
-
-def test_in_degrees_follow_edits(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
-    save(writer, "port/berth.py", "SIZE = 1\n")
-    save(writer, "port/ship.py", "from port import berth\n")
-    save(writer, "port/crane.py", "from port.berth import SIZE\nimport port.ship\n")
-    assert in_degrees(writer) == {"port/berth.py": 2, "port/ship.py": 1}
-    save(writer, "port/crane.py", "import os\n")
-    assert in_degrees(writer) == {"port/berth.py": 1}
-    writer.write((), ["port/berth.py"])
-    assert in_degrees(writer) == {}
-    writer.close()
-
-
-def test_counting_imports_again_changes_nothing(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
-    save(writer, "a.py", "import b\n")
-    save(writer, "b.py", "x = 1\n")
-    before = writer.facts()
-    assert in_degrees(writer) == {"b.py": 1}
-    counted = writer.facts()
-    assert counted.generation > before.generation
-    assert counted.content == before.content
-    assert in_degrees(writer) == {"b.py": 1}
-    assert writer.facts() == counted
-    writer.close()

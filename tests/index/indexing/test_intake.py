@@ -1,12 +1,13 @@
-"""The index follows the folder: what changed is taken in, what did not is left alone."""
+"""The index follows the folder: changed files are indexed, unchanged ones are not."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,12 @@ from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.work_queue import needs_rescan
 from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import never
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.scan import FileEntry, scan
 
-NOBODY = 65_534
+UNPRIVILEGED = 65_534
 
 
 class Folder:
@@ -33,14 +35,21 @@ class Folder:
         self.reader = SqliteReader(base / "data")
         self.progress = Progress()
         self.batches = 0
-        self.intake = Intake(self.root, self.writer, self.progress, lambda: False, self.count_batch)
+        self.intake = self.new_intake()
 
-    def count_batch(self) -> None:
+    def new_intake(self, stopped: Callable[[], bool] = never, **callbacks: Any) -> Intake:
+        return Intake(self.root, self.writer, self.progress, stopped, self._count_batch, **callbacks)
+
+    def _count_batch(self) -> None:
         self.batches += 1
 
     def write(self, path: str, text: str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text)
+
+    def write_all(self, *paths: str) -> None:
+        for path in paths:
+            self.write(path, f"# {path}\n")
 
     def reconcile(self) -> set[str]:
         self.intake.reconcile(IndexSettings())
@@ -68,23 +77,23 @@ def folder() -> Iterator[Folder]:
 
 @pytest.fixture
 def ordinary_user(folder: Folder) -> Iterator[None]:
-    """Not root, whom no permission stops."""
+    """Run as another user than root, who may read everything."""
     if os.geteuid() != 0:
         yield
         return
     base = folder.root.parent
     for path in (base, *base.rglob("*")):
-        os.chown(path, NOBODY, NOBODY)
-    os.seteuid(NOBODY)
+        os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+    os.seteuid(UNPRIVILEGED)
     yield
     os.seteuid(0)
 
 
-def test_only_what_changed_is_written_again(folder: Folder) -> None:
-    for name in ("same", "touched", "edited"):
-        folder.write(f"{name}.md", f"# {name}\n")
+def test_reconcile_writes_only_changed_files(folder: Folder) -> None:
+    names = ("same", "touched", "edited")
+    folder.write_all(*(f"{name}.md" for name in names))
     folder.reconcile()
-    before = {name: folder.chunk_ids(f"{name}.md") for name in ("same", "touched", "edited")}
+    before = {name: folder.chunk_ids(f"{name}.md") for name in names}
     os.utime(folder.root / "touched.md", (1, 1))
     folder.write("edited.md", "# Another text\n")
     folder.reconcile()
@@ -94,10 +103,8 @@ def test_only_what_changed_is_written_again(folder: Folder) -> None:
     assert folder.chunk_ids("edited.md") != before["edited"]
 
 
-def test_single_changes_of_files_and_directories(folder: Folder) -> None:
-    folder.write("a.md", "# A\n")
-    folder.write("docs/b.md", "# B\n")
-    folder.write("docs/deep/c.md", "# C\n")
+def test_update_follows_changed_files_and_directories(folder: Folder) -> None:
+    folder.write_all("a.md", "docs/b.md", "docs/deep/c.md")
     assert folder.reconcile() == {"a.md", "docs/b.md", "docs/deep/c.md"}
     (folder.root / "docs").rename(folder.root / "manual")
     assert folder.update("docs", "manual") == {"a.md", "manual/b.md", "manual/deep/c.md"}
@@ -110,7 +117,7 @@ def test_single_changes_of_files_and_directories(folder: Folder) -> None:
     assert folder.update("never/was.md") == {"a.md/inner.md"}
 
 
-def test_a_single_change_obeys_the_rules(folder: Folder) -> None:
+def test_update_obeys_the_rules(folder: Folder) -> None:
     folder.write(".gitignore", "build/\n*.log\n")
     folder.reconcile()
     folder.write("build/out.md", "# Out\n")
@@ -123,22 +130,22 @@ def test_a_single_change_obeys_the_rules(folder: Folder) -> None:
     ("path", "expected"),
     [("src/.gitignore", True), (".cairn.toml", True), ("sub/package.json", True), ("src/a.py", False)],
 )
-def test_which_changes_ask_for_a_whole_scan(path: str, expected: bool) -> None:
+def test_changes_of_deciding_files_need_a_rescan(path: str, expected: bool) -> None:
     assert needs_rescan([path, "b.py"]) is expected
 
 
-def test_long_scans_are_written_in_batches(folder: Folder) -> None:
-    for number in range(60):
-        folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(80)))
+def test_long_scan_writes_batches(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake_module, "_BATCH_CHUNKS", 20)
+    for number in range(10):
+        folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(8)))
     folder.reconcile()
     assert folder.batches >= 2
 
 
-def test_the_first_files_of_a_large_folder_are_found_before_the_last_ones_are_looked_for(
+def test_first_files_are_indexed_before_the_scan_ends(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(150):
-        folder.write(f"{number:03}.md", f"# The harbour {number}\n")
+    folder.write_all(*(f"{number:03}.md" for number in range(150)))
     folder.write("below/deep.md", "# The quay\n")
     folder.write("000.md", "word " * 5_000)
     seen: list[set[str]] = []
@@ -151,38 +158,29 @@ def test_the_first_files_of_a_large_folder_are_found_before_the_last_ones_are_lo
     assert len(folder.reconcile()) == 151
     before = {path: folder.chunk_ids(path) for path in sorted(seen[0])}
     assert list(before) == [f"{number:03}.md" for number in range(1, 100)]
-    assert before == {path: folder.chunk_ids(path) for path in before}, "they are not read again"
+    assert before == {path: folder.chunk_ids(path) for path in before}, "these files are not read again"
     folder.write("151.md", "# A new one\n")
     assert len(folder.reconcile()) == 152
-    assert len(seen[1]) == 151, "of a folder that has an index, nothing is taken in before it was compared"
+    assert len(seen[1]) == 151, "a folder with an index is compared first"
 
 
-def test_what_is_saved_during_a_scan_ends_the_batch(folder: Folder) -> None:
-    for number in range(3):
-        folder.write(f"{number}.md", "# Part\n")
-    intake = Intake(
-        folder.root, folder.writer, folder.progress, lambda: False, folder.count_batch, is_urgent=lambda: True
-    )
-    intake.reconcile(IndexSettings())
+def test_urgent_file_ends_the_batch(folder: Folder) -> None:
+    folder.write_all(*(f"{number}.md" for number in range(3)))
+    folder.new_intake(is_urgent=lambda: True).reconcile(IndexSettings())
     assert folder.batches == 3
 
 
-def test_a_scan_cut_short_removes_nothing(folder: Folder) -> None:
+def test_incomplete_scan_removes_nothing(folder: Folder) -> None:
     folder.write("a.md", "# A\n")
     folder.reconcile()
-    stopped = Intake(folder.root, folder.writer, Progress(), lambda: True, lambda: None)
-    stopped.reconcile(IndexSettings())
+    folder.new_intake(stopped=lambda: True).reconcile(IndexSettings())
     assert folder.paths() == {"a.md"}
 
 
-def test_what_cannot_be_read_is_named_and_keeps_what_was_known(
-    folder: Folder, request: pytest.FixtureRequest
-) -> None:
-    folder.write("open.md", "# Open\n")
-    folder.write("closed/known.md", "# Known\n")
+def test_unreadable_files_are_named_and_stay_indexed(folder: Folder, request: pytest.FixtureRequest) -> None:
+    folder.write_all("open.md", "closed/known.md")
     folder.reconcile()
-    folder.write("secret.md", "# Secret\n")
-    folder.write("new.md", "# New\n")
+    folder.write_all("secret.md", "new.md")
     request.getfixturevalue("ordinary_user")
     (folder.root / "secret.md").chmod(0)
     (folder.root / "closed").chmod(0)
@@ -197,23 +195,14 @@ def test_what_cannot_be_read_is_named_and_keeps_what_was_known(
     assert folder.reader.page("closed/known.md")
 
 
-# --- what others are told ----------------------------------------------------------------------------
+# --- callbacks and progress --------------------------------------------------------------------------
 
 
-def test_new_chunks_are_reported_once_and_files_are_read_between_two_questions(folder: Folder) -> None:
+def test_intake_reports_new_chunks_and_lets_queries_run_between_files(folder: Folder) -> None:
     reported: list[int] = []
     asides: list[None] = []
-    intake = Intake(
-        folder.root,
-        folder.writer,
-        folder.progress,
-        lambda: False,
-        lambda: None,
-        on_written=reported.extend,
-        step_aside=lambda: asides.append(None),
-    )
-    for number in range(5):
-        folder.write(f"{number}.md", f"# {number}\n")
+    intake = folder.new_intake(on_written=reported.extend, step_aside=lambda: asides.append(None))
+    folder.write_all(*(f"{number}.md" for number in range(5)))
     intake.reconcile(IndexSettings())
     assert len(asides) == 5
     assert sorted(reported) == sorted(i for number in range(5) for i in folder.chunk_ids(f"{number}.md"))
@@ -225,9 +214,8 @@ def test_new_chunks_are_reported_once_and_files_are_read_between_two_questions(f
     assert reported == folder.chunk_ids("3.md")
 
 
-def test_asked_to_everything_is_written_anew(folder: Folder) -> None:
-    for name in ("a", "b"):
-        folder.write(f"{name}.md", f"# {name}\n")
+def test_forced_intake_writes_unchanged_files(folder: Folder) -> None:
+    folder.write_all(*(f"{name}.md" for name in ("a", "b")))
     folder.reconcile()
     before = {name: folder.chunk_ids(f"{name}.md") for name in ("a", "b")}
     folder.intake.update(["a.md"], force=True)
@@ -237,59 +225,39 @@ def test_asked_to_everything_is_written_anew(folder: Folder) -> None:
     assert folder.chunk_ids("b.md") != before["b"]
 
 
-def test_the_progress_ends_with_every_file_done(folder: Folder) -> None:
-    for number in range(4):
-        folder.write(f"{number}.md", f"# {number}\n")
+def test_progress_ends_with_every_file_done(folder: Folder) -> None:
+    folder.write_all(*(f"{number}.md" for number in range(4)))
     folder.reconcile()
     progress = folder.progress
     assert (progress.scanning, progress.files_done, progress.files_total) == (False, 4, 4)
     facts = folder.writer.facts()
     assert (facts.scanned, facts.files_total) == (1, 4)
     (folder.root / "0.md").unlink()
-    folder.write("new.md", "# New\n")
-    folder.write("newer.md", "# Newer\n")
+    folder.write_all("new.md", "newer.md")
     folder.update("0.md", "new.md", "newer.md")
     assert (progress.files_done, progress.files_total, folder.writer.facts().files_total) == (5, 5, 5)
 
 
-def test_a_scan_cut_short_is_not_called_complete(folder: Folder) -> None:
-    for number in range(4):
-        folder.write(f"{number}.md", f"# {number}\n")
-    progress, read = Progress(), list[None]()
-    stopping = Intake(
-        folder.root,
-        folder.writer,
-        progress,
-        lambda: len(read) == 2,
-        lambda: None,
-        step_aside=lambda: read.append(None),
-    )
+def test_incomplete_scan_leaves_the_index_incomplete(folder: Folder) -> None:
+    folder.write_all(*(f"{number}.md" for number in range(4)))
+    read = list[None]()
+    stopping = folder.new_intake(stopped=lambda: len(read) == 2, step_aside=lambda: read.append(None))
     stopping.reconcile(IndexSettings())
     assert len(folder.paths()) == 2
-    assert (folder.writer.facts().scanned, progress.scanning) == (0, True)
+    assert (folder.writer.facts().scanned, folder.progress.scanning) == (0, True)
     folder.reconcile()
     assert (len(folder.paths()), folder.writer.facts().scanned) == (4, 1)
 
 
-def test_a_file_that_goes_between_the_look_and_the_reading_is_left_to_its_own_report(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder.write("a.md", "# A\n")
-    folder.write("b.md", "# B\n")
-    intake = Intake(
-        folder.root,
-        folder.writer,
-        folder.progress,
-        lambda: False,
-        lambda: None,
-        step_aside=lambda: (folder.root / "b.md").unlink(missing_ok=True),
-    )
-    intake.reconcile(IndexSettings())
+def test_file_removed_before_it_is_read_is_not_a_problem(folder: Folder) -> None:
+    folder.write_all("a.md", "b.md")
+    removing = folder.new_intake(step_aside=lambda: (folder.root / "b.md").unlink(missing_ok=True))
+    removing.reconcile(IndexSettings())
     assert folder.paths() == {"a.md"}
     assert folder.progress.unreadable == []
 
 
-def test_a_changed_manifest_renames_collections(folder: Folder) -> None:
+def test_changed_manifest_renames_collections(folder: Folder) -> None:
     folder.write("package.json", '{"name": "port"}')
     folder.write("src/a.js", "export const a = 1;\n")
     folder.reconcile()
@@ -301,11 +269,8 @@ def test_a_changed_manifest_renames_collections(folder: Folder) -> None:
     assert "harbour" in after
 
 
-def test_a_text_that_no_chunker_can_bear_is_named_and_the_others_are_indexed(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder.write("good.md", "# Good\n")
-    folder.write("bad.md", "# Bad\n")
+def test_file_that_cannot_be_chunked_is_named(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write_all("good.md", "bad.md")
     real = IndexedFile.of
 
     def fails_on_bad(record: FileRecord, text: str) -> IndexedFile:
@@ -320,9 +285,8 @@ def test_a_text_that_no_chunker_can_bear_is_named_and_the_others_are_indexed(
     assert folder.reader.page("good.md")
 
 
-def test_only_settings_of_the_latest_scan_decide_about_single_changes(folder: Folder) -> None:
+def test_update_uses_the_settings_of_the_latest_scan(folder: Folder) -> None:
     folder.write("a.md", "# A\n")
     folder.intake.reconcile(IndexSettings(exclude=("private/",)))
-    folder.write("private/b.md", "# B\n")
-    folder.write("c.md", "# C\n")
+    folder.write_all("private/b.md", "c.md")
     assert folder.update("private/b.md", "private", "c.md") == {"a.md", "c.md"}

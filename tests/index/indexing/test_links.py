@@ -1,4 +1,4 @@
-"""Imports and copies are counted over all files, in a large folder by a process of its own."""
+"""The index counts the imports and copies of all files, in a large folder in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from cairn.index.indexing.folder_state import Intervals
-from cairn.index.indexing.links import LinkCounter
+from cairn.index.indexing.links import LinkCounter, count_links, store_links
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
 AT_ONCE = Intervals(count_after=0.0, count_every=0.0)
@@ -38,8 +38,8 @@ def save(writer: IndexWriter, path: str, text: str) -> None:
 
 
 def run(counter: LinkCounter) -> None:
-    """Step until there is nothing left to do, as the indexing thread does."""
-    while counter.step(0.0) or counter.next_look(0.0) < float("inf"):
+    """Do all steps, as the indexing thread does."""
+    while counter.step(0.0) or counter.next_step_at(0.0) < float("inf"):
         time.sleep(0.01)
 
 
@@ -56,9 +56,7 @@ def stored(writer: IndexWriter) -> tuple[set[tuple[object, ...]], list[tuple[obj
         pytest.param(lambda writer: LinkCounter(writer, AT_ONCE, 0, FAILING), id="process that fails"),
     ],
 )
-def test_counts_follow_what_is_written(
-    counter: Callable[[IndexWriter], LinkCounter], writer: IndexWriter
-) -> None:
+def test_counts_follow_the_index(counter: Callable[[IndexWriter], LinkCounter], writer: IndexWriter) -> None:
     counting = counter(writer)
     run(counting)
     assert stored(writer) == (COUNTS, [("old/berth.py", "port/berth.py")])
@@ -68,10 +66,22 @@ def test_counts_follow_what_is_written(
     assert not writer.facts().is_counted
     run(counting)
     assert stored(writer) == ({("port/berth.py", 1)}, [])
+    writer.write((), ["port/berth.py"])
+    run(counting)
+    assert stored(writer) == (set(), [])
     counting.close()
 
 
-def test_writing_goes_on_while_a_process_counts(writer: IndexWriter) -> None:
+def test_counting_again_changes_nothing(writer: IndexWriter) -> None:
+    before = writer.facts()
+    store_links(writer.db, count_links(writer.db))
+    counted = writer.facts()
+    assert (counted.content, counted.generation > before.generation) == (before.content, True)
+    store_links(writer.db, count_links(writer.db))
+    assert writer.facts() == counted
+
+
+def test_index_is_writable_while_a_process_counts(writer: IndexWriter) -> None:
     counting = LinkCounter(writer, AT_ONCE, 0, SLOW)
     assert counting.step(0.0)
     assert not counting.step(0.0)
@@ -82,9 +92,15 @@ def test_writing_goes_on_while_a_process_counts(writer: IndexWriter) -> None:
     assert not writer.facts().is_counted
 
 
-def test_process_ends_with_the_one_that_asked_it(writer: IndexWriter) -> None:
-    program = "import cairn.index.indexing.links as links, time; links.count_links = lambda db: time.sleep(600); links.serve()"
-    asking = f"""
+def test_counting_process_ends_with_its_parent(writer: IndexWriter) -> None:
+    program = "\n".join(
+        (
+            "import cairn.index.indexing.links as links, time",
+            "links.count_links = lambda db: time.sleep(600)",
+            "links.serve()",
+        )
+    )
+    parent_program = f"""
 import sys, time
 from pathlib import Path
 from cairn.index.indexing.folder_state import Intervals
@@ -92,13 +108,13 @@ from cairn.index.indexing.links import LinkCounter
 from cairn.index.store.writer import IndexWriter
 writer = IndexWriter(Path({str(writer.folder)!r}))
 LinkCounter(writer, Intervals(), 0, {program!r}).step(0.0)
-print("asked", flush=True)
+print("started", flush=True)
 time.sleep(600)
 """
     writer.close()
-    parent = subprocess.Popen([sys.executable, "-c", asking], stdout=subprocess.PIPE)
+    parent = subprocess.Popen([sys.executable, "-c", parent_program], stdout=subprocess.PIPE)
     assert parent.stdout
-    assert parent.stdout.readline() == b"asked\n"
+    assert parent.stdout.readline() == b"started\n"
     (child,) = psutil.Process(parent.pid).children()
     parent.kill()
     parent.communicate()

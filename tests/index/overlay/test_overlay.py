@@ -1,4 +1,4 @@
-"""Open documents over an index: a question sees what is on the screen, saved or not."""
+"""Queries see the unsaved text of open documents in place of the indexed text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.index.index_builders import MadeUpModels
 from tests.retrieval import searching
 
 from cairn.chunking.model import content_key
-from cairn.embedding.embedder import Embedder
-from cairn.embedding.model_files import InstalledModel
-from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.errors import OutOfTimeError
@@ -33,7 +31,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.store import VectorStore
@@ -46,11 +44,7 @@ MODEL = "m@1"
 
 SHIPS = "def moor_ship(berth):\n    return berth.rope\n"
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
-"""Words that lie in one direction in the static table of these tests."""
-
-
-def never() -> bool:
-    return False
+"""Words that have the same direction in the static table of these tests."""
 
 
 def small_table(table_id: str = "small") -> StaticTable:
@@ -63,25 +57,6 @@ def small_table(table_id: str = "small") -> StaticTable:
     return StaticTable(table_id, entries, WordPieces(words))
 
 
-class Models:
-    """A static table and no model."""
-
-    def __init__(self) -> None:
-        self.table = small_table()
-
-    def installed(self) -> InstalledModel | None:
-        return None
-
-    def embedder(self) -> Embedder | None:
-        return None
-
-    def packaged(self) -> PackagedModel | None:
-        return None
-
-    def static_table(self) -> StaticTable | None:
-        return self.table
-
-
 class Desk:
     """A folder, its index, and an editor with documents open over it."""
 
@@ -90,7 +65,8 @@ class Desk:
         self.root.mkdir()
         (base / "data").mkdir()
         self.settings = Settings()
-        self.models = Models()
+        self.table = small_table()
+        self.models = MadeUpModels(None, self.table)
         self.writer = IndexWriter(base / "data")
         self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
@@ -98,7 +74,7 @@ class Desk:
             self.root,
             self.writer,
             Progress(),
-            lambda: False,
+            never,
             lambda: None,
             on_written=lambda ids: self.static.added(ids, self.settings.embedding),
         )
@@ -133,11 +109,11 @@ class Desk:
         return [s.path for s in self.stored(self.reader.defining(names, 10, ALL))]
 
     def meaning(self, word: str, limit: int = 1, only: ChunkFilter = ALL) -> list[str]:
-        vector = self.models.table.embed_int8([word], 10)[0]
+        vector = self.table.embed_int8([word], 10)[0]
         return [s.path for s in self.stored(self.reader.nearest_static(vector, limit, only, never))]
 
     def scores(self, path: str, words: Sequence[str], weights: ColumnWeights) -> list[float]:
-        """Of the chunks of a file, in its order."""
+        """Return the scores of the chunks of a file, in its order."""
         hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(words, weights, 1_000, ALL, never)}
         return [hits[stored.id] for stored in self.reader.page(path) if stored.id in hits]
 
@@ -157,16 +133,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 # --- what is found ----------------------------------------------------------------------------------
 
 
-def test_typed_text_is_found_by_word_name_and_meaning_and_deleted_text_is_not(desk: Desk) -> None:
-    desk.type("ships.py", '"""\nmoon water tide\n"""\n\n\ndef high_tide(moon):\n    return moon.pull\n')
-    assert desk.words("pull") == ["ships.py"]
-    assert desk.defining("high_tide") == ["ships.py"]
-    assert desk.meaning("moon") == ["ships.py"]
-    assert desk.words("rope") == []
-    assert desk.defining("moor_ship") == []
-
-
-def test_answers_are_those_that_a_save_would_give(desk: Desk) -> None:
+def test_unsaved_chunks_equal_those_after_a_save(desk: Desk) -> None:
     desk.type("ships.py", "# ropes\n\n" + SHIPS)
     (before,) = desk.reader.page("ships.py")
     desk.save("ships.py", "# ropes\n\n" + SHIPS)
@@ -178,15 +145,7 @@ def test_answers_are_those_that_a_save_would_give(desk: Desk) -> None:
     assert (before.chunk.end_line, before.content_hash) == (4, content_key("# ropes\n\n" + SHIPS))
 
 
-def test_a_document_that_is_as_the_index_has_it_hides_nothing(desk: Desk) -> None:
-    generation = desk.reader.generation()
-    desk.type("ships.py", SHIPS)
-    assert desk.overlay.hidden == ()
-    assert desk.reader.generation() == generation
-    assert desk.reader.page("ships.py")[0].id > 0
-
-
-def test_a_saved_document_is_shown_from_the_screen_until_the_index_has_it(desk: Desk) -> None:
+def test_a_saved_document_stays_unsaved_text_while_the_index_is_older(desk: Desk) -> None:
     desk.type("ships.py", "def unload(): pass\n")
     desk.save("ships.py", "def unload(): pass\n")
     desk.reader.show_unsaved()
@@ -197,7 +156,7 @@ def test_a_saved_document_is_shown_from_the_screen_until_the_index_has_it(desk: 
     assert desk.overlay.hidden == ()
 
 
-def test_a_file_that_changes_under_an_open_document_stays_as_it_is_on_the_screen(desk: Desk) -> None:
+def test_an_open_document_outlives_changes_of_its_file(desk: Desk) -> None:
     desk.type("ships.py", SHIPS)
     desk.save("ships.py", "def from_another_branch(): pass\n")
     desk.index()
@@ -206,16 +165,10 @@ def test_a_file_that_changes_under_an_open_document_stays_as_it_is_on_the_screen
     assert desk.defining("from_another_branch") == []
 
 
-def test_closing_without_saving_returns_to_the_index(desk: Desk) -> None:
-    desk.type("ships.py", "def unload(): pass\n")
-    desk.close("ships.py")
-    assert desk.defining("unload", "moor_ship") == ["ships.py"]
-    assert desk.words("rope") == ["ships.py"]
-    assert desk.reader.page("ships.py")[0].chunk.text == SHIPS
-
-
-def test_every_change_on_the_screen_raises_the_generation(desk: Desk) -> None:
+def test_every_visible_change_raises_the_generation(desk: Desk) -> None:
     seen = [desk.reader.generation()]
+    desk.type("ships.py", SHIPS)
+    assert [desk.reader.generation()] == seen
     steps: list[Callable[[], None]] = [
         lambda: desk.type("ships.py", "one\n"),
         lambda: desk.type("ships.py", "two\n"),
@@ -229,7 +182,7 @@ def test_every_change_on_the_screen_raises_the_generation(desk: Desk) -> None:
     assert seen == sorted(set(seen))
 
 
-def test_a_document_that_is_not_on_disk_yet_belongs_to_its_project(desk: Desk) -> None:
+def test_a_new_document_belongs_to_its_project(desk: Desk) -> None:
     desk.save("lib/package.json", '{"name": "winches"}')
     desk.type("lib/src/winch.js", "function winchRope() { return 1 }\n")
     (stored,) = desk.stored(desk.reader.defining(["winchRope"], 1, ALL))
@@ -248,7 +201,7 @@ def test_a_document_that_is_not_on_disk_yet_belongs_to_its_project(desk: Desk) -
         (ChunkFilter(types=("code",), paths=("*.md",)), []),
     ],
 )
-def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, found: list[str]) -> None:
+def test_filters_apply_to_unsaved_text(desk: Desk, only: ChunkFilter, found: list[str]) -> None:
     desk.type("ships.py", "def harbour():\n    '''vessel'''\n")
     desk.type("notes.md", "# harbour\n\nvessel\n")
     assert desk.words("harbour", only=only) == found
@@ -256,21 +209,21 @@ def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, f
     assert {s.path for s in desk.stored(desk.reader.defining(["harbour"], 5, only))} <= set(found)
 
 
-def test_a_file_that_is_not_saved_yet_has_important_names(desk: Desk) -> None:
+def test_new_documents_have_important_names(desk: Desk) -> None:
     desk.type("lamps.py", "def kindle():\n    return 1\n")
     desk.type("ships.py", "def unload():\n    return 1\n")
     found = important_names(desk.reader, 10, never)
     assert [(name.path, name.name) for name in found] == [("lamps.py", "kindle"), ("ships.py", "unload")]
 
 
-# --- files as wholes --------------------------------------------------------------------------------
+# --- whole files ------------------------------------------------------------------------------------
 
 
 def search(desk: Desk, text: str) -> list[str]:
     return [ranked.stored.path for ranked in searching.search([desk.reader], text)]
 
 
-def test_a_word_that_is_on_the_screen_alone_is_found(desk: Desk) -> None:
+def test_search_finds_words_of_unsaved_text(desk: Desk) -> None:
     assert search(desk, "where is the lighthouse lit") == []
     desk.type("ships.py", SHIPS + "\n\ndef light(lighthouse):\n    return lighthouse\n")
     assert search(desk, "where is the lighthouse lit") == ["ships.py"]
@@ -279,17 +232,17 @@ def test_a_word_that_is_on_the_screen_alone_is_found(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "question",
     ["lamps/lighthouse.py", "lighthouse.py", "the files in lamps/", "how do lamps work", "lighthouse"],
 )
-def test_a_file_that_is_not_saved_yet_is_found_by_its_path(desk: Desk, asked: str) -> None:
+def test_search_finds_new_documents_by_path(desk: Desk, question: str) -> None:
     desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
-    assert search(desk, asked)[:1] == ["lamps/lighthouse.py"]
+    assert search(desk, question)[:1] == ["lamps/lighthouse.py"]
     desk.close("lamps/lighthouse.py")
-    assert "lamps/lighthouse.py" not in search(desk, asked)
+    assert "lamps/lighthouse.py" not in search(desk, question)
 
 
-def test_a_named_path_counts_the_same_on_the_screen_as_in_the_index(desk: Desk) -> None:
+def test_path_queries_rank_saved_and_unsaved_files_alike(desk: Desk) -> None:
     desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
     desk.type("ships.py", SHIPS + "# changed\n")
     for fragment in ("lamps/lighthouse.py", "ships.py"):
@@ -302,7 +255,7 @@ def test_a_named_path_counts_the_same_on_the_screen_as_in_the_index(desk: Desk) 
     ]
 
 
-def test_what_a_file_says_on_the_screen_is_shown_for_one_that_its_path_found(desk: Desk) -> None:
+def test_search_by_path_shows_unsaved_text(desk: Desk) -> None:
     desk.type("ships.py", "def unload():\n    pass\n")
     (ranked,) = searching.search([desk.reader], "ships.py", limit=1)
     assert ranked.stored.chunk.text == "def unload():\n    pass\n"
@@ -310,13 +263,13 @@ def test_what_a_file_says_on_the_screen_is_shown_for_one_that_its_path_found(des
     assert search(desk, "ships.py") == []
 
 
-def test_the_folders_name_counts_where_a_manifest_names_no_project(desk: Desk) -> None:
+def test_the_folder_name_stands_for_a_missing_project_name(desk: Desk) -> None:
     (desk.root / "pyproject.toml").unlink()
     desk.type("a/b/c.md", "# Deep\n")
     assert desk.reader.page("a/b/c.md")[0].collection == "port-docs"
 
 
-# --- what is never shown ----------------------------------------------------------------------------
+# --- excluded files --------------------------------------------------------------------------------
 
 KEY = "-----BEGIN PRIVATE KEY-----\nrope secret\n-----END PRIVATE KEY-----\n"
 
@@ -333,7 +286,7 @@ KEY = "-----BEGIN PRIVATE KEY-----\nrope secret\n-----END PRIVATE KEY-----\n"
         ("linked.md", "secret rope\n"),
     ],
 )
-def test_what_the_rules_leave_out_never_appears(desk: Desk, path: str, text: str) -> None:
+def test_excluded_documents_are_never_found(desk: Desk, path: str, text: str) -> None:
     desk.save(".gitignore", "*.log\ndrafts/\n")
     (desk.root / "linked.md").symlink_to(desk.root / "guide.md")
     desk.type(path, text)
@@ -343,13 +296,13 @@ def test_what_the_rules_leave_out_never_appears(desk: Desk, path: str, text: str
 
 
 @pytest.mark.parametrize("text", [KEY, "rope = 1\n" * 125_001, "rope\0\n", "// @generated\nrope()\n"])
-def test_a_file_whose_new_content_keeps_it_out_is_not_found_by_its_old_one(desk: Desk, text: str) -> None:
+def test_content_that_excludes_a_file_hides_its_old_text(desk: Desk, text: str) -> None:
     desk.type("ships.py", text)
     assert desk.words("rope") == []
     assert desk.reader.page("ships.py") == []
 
 
-def test_documents_beyond_the_bound_are_searched_as_they_were_saved(
+def test_documents_beyond_the_size_limit_keep_their_saved_text(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(overlay_module, "MOST_CHARACTERS", 60)
@@ -369,35 +322,21 @@ def test_documents_beyond_the_bound_are_searched_as_they_were_saved(
 # --- limits and scores ------------------------------------------------------------------------------
 
 
-def test_hidden_chunks_use_up_nothing_of_a_limit(desk: Desk) -> None:
-    desk.save(
-        "other.md", "# Other\n\nOne moon and many other words, crane and ship, that make it match less.\n"
-    )
-    desk.save("fleet.md", "# Moon\n\nmoon moon moon\n")
-    desk.index()
-    assert desk.words("moon", limit=1) == desk.meaning("moon") == ["fleet.md"]
-    desk.type("fleet.md", "# Nothing\n")
-    assert desk.words("moon", limit=1) == desk.meaning("moon") == ["other.md"]
-
-
 BODY = "    x = 1\n" * 90
 
 
 @pytest.mark.parametrize("hidden", [20, MAX_NEIGHBOURS + 20])
-def test_of_many_hidden_chunks_none_takes_a_neighbours_place(desk: Desk, hidden: int) -> None:
-    desk.save(
-        "many.py",
-        "".join(f"def moon_{n}():\n    '''moon'''\n{BODY}\n\n" for n in range(hidden)),
-    )
+def test_many_hidden_chunks_do_not_displace_neighbours(desk: Desk, hidden: int) -> None:
+    desk.save("many.py", "".join(f"def moon_{n}():\n    '''moon'''\n{BODY}\n\n" for n in range(hidden)))
     desk.save("few.md", "# Few\n\nmoon crane ship\n")
     desk.index()
     assert len(desk.reader.page("many.py")) >= hidden
     chunks = embed(desk)
     nearest_of_all = next(stored for stored in chunks if stored.path == "few.md")
-    asked = unit(0.0)
-    assert {s.path for s in desk.stored(desk.reader.nearest(asked, MODEL, 1, ALL, never))} == {"many.py"}
+    wanted = unit(0.0)
+    assert {s.path for s in desk.stored(desk.reader.nearest(wanted, MODEL, 1, ALL, never))} == {"many.py"}
     desk.type("many.py", "nothing = 1\n")
-    assert [h.chunk_id for h in desk.reader.nearest(asked, MODEL, 1, ALL, never)] == [nearest_of_all.id]
+    assert [h.chunk_id for h in desk.reader.nearest(wanted, MODEL, 1, ALL, never)] == [nearest_of_all.id]
     assert desk.meaning("moon") == ["few.md"]
 
 
@@ -414,41 +353,37 @@ def test_of_many_hidden_chunks_none_takes_a_neighbours_place(desk: Desk, hidden:
         ("sluice",),
     ],
 )
-def test_a_chunk_scores_on_the_screen_as_it_does_in_the_index(
+def test_unsaved_chunks_score_as_after_a_save(
     desk: Desk, words: Sequence[str], weights: ColumnWeights
 ) -> None:
     for n in range(300):
-        name = "berth" if n % 3 else "crane"
-        desk.save(
-            f"src/part{n}.py",
-            f"def {name}_{n}():\n    '''Number {n} of the newest.'''\n" + "    pass\n" * (n % 7),
-        )
+        head = f"def {'berth' if n % 3 else 'crane'}_{n}():\n    '''Number {n} of the newest.'''\n"
+        desk.save(f"src/part{n}.py", head + "    pass\n" * (n % 7))
     desk.index()
-    text = "def open_berth():\n    '''The newest word of a berth, neverseen.'''\n\n\nclass Sluice:\n    newest = 1\n"
+    text = "def open_berth():\n    '''The newest word of a berth, neverseen.'''\n\n\nclass Sluice:\n    newest = 1\n"  # noqa: E501
     desk.type("src/part7.py", text)
-    on_screen = desk.scores("src/part7.py", words, weights)
+    unsaved = desk.scores("src/part7.py", words, weights)
     desk.save("src/part7.py", text)
     desk.index()
     desk.close("src/part7.py")
     saved = desk.scores("src/part7.py", words, weights)
     assert saved
-    # One chunk more or less of 300 that hold a word is a third of a hundredth of its weight.
-    assert on_screen == pytest.approx(saved, rel=0.01)
+    # One of 300 chunks with a word changes its weight by 0.3 %.
+    assert unsaved == pytest.approx(saved, rel=0.01)
 
 
-def test_a_chunk_on_the_screen_stands_where_its_equal_stands(desk: Desk) -> None:
+def test_unsaved_chunks_score_like_equal_saved_ones(desk: Desk) -> None:
     for n in range(100):
-        desk.save(
-            f"a{n:02}.md", f"# Part {n}\n\nSome words about {'berth' if n % 3 == 1 else 'crane'} {n}.\n"
-        )
+        topic = "berth" if n % 3 == 1 else "crane"
+        desk.save(f"a{n:02}.md", f"# Part {n}\n\nSome words about {topic} {n}.\n")
     desk.index()
     desk.type("a07.md", "# Part 7\n\nSome words about berth 7 !\n")
-    screen, index = (desk.scores(path, ["berth"], WEIGHTS) for path in ("a07.md", "a10.md"))
-    assert screen[0] > 0.5
-    assert screen == pytest.approx(index, rel=1e-9)
+    unsaved, saved = (desk.scores(path, ["berth"], WEIGHTS) for path in ("a07.md", "a10.md"))
+    assert unsaved[0] > 0.5
+    assert unsaved == pytest.approx(saved, rel=1e-9)
 
 
-def test_counting_words_for_what_is_on_the_screen_ends_with_the_question(desk: Desk) -> None:
+def test_counting_words_ends_at_the_deadline(desk: Desk) -> None:
     words = [f"berth{n}" for n in range(500)]
     desk.save("berths.md", "# Berths\n\n" + " ".join(words))
     desk.index()
@@ -457,9 +392,9 @@ def test_counting_words_for_what_is_on_the_screen_ends_with_the_question(desk: D
     assert set(desk.reader.statistics(words, Deadline(never)).frequencies) == {1}
 
 
-def test_without_an_index_what_is_on_the_screen_is_found(tmp_path: Path) -> None:
+def test_unsaved_text_is_found_without_an_index(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
-    overlay = Overlay(tmp_path / "root", Settings, Models())
+    overlay = Overlay(tmp_path / "root", Settings, MadeUpModels(None, small_table()))
     reader = OverlaidReader(SqliteReader(tmp_path / "no data"), overlay)
     overlay.changed("a.md", "# Sluice\n\nIt opens.\n")
     reader.show_unsaved()
@@ -477,7 +412,7 @@ def unit(angle: float) -> NDArray[np.float32]:
 
 
 def embed(desk: Desk) -> list[StoredChunk]:
-    """Give every chunk a vector, each a little further from the first; those of `few.md` come last."""
+    """Give every chunk a vector, those of `few.md` nearest after those of `many.py`."""
     store = VectorStore(desk.writer.db)
     model = store.use_model(MODEL, 2)
     chunks = [s for path in sorted(desk.writer.files(), reverse=True) for s in desk.reader.page(path)]
@@ -488,20 +423,20 @@ def embed(desk: Desk) -> list[StoredChunk]:
     return chunks
 
 
-def test_a_chunk_whose_embedded_text_did_not_change_keeps_its_vector(desk: Desk) -> None:
+def test_chunks_with_unchanged_embedded_text_keep_their_vector(desk: Desk) -> None:
     embed(desk)
     (ships,) = desk.reader.page("ships.py")
-    asked = unit(0.2)
-    similarity = desk.reader.similarities([ships.id], asked, MODEL)[ships.id]
+    wanted = unit(0.2)
+    similarity = desk.reader.similarities([ships.id], wanted, MODEL)[ships.id]
     desk.type("ships.py", SHIPS.replace("rope", "line"))
     (typed,) = desk.reader.page("ships.py")
-    assert desk.reader.similarities([typed.id], asked, MODEL) == {typed.id: pytest.approx(similarity)}
-    near = {hit.chunk_id: hit.score for hit in desk.reader.nearest(asked, MODEL, 10, ALL, never)}
+    assert desk.reader.similarities([typed.id], wanted, MODEL) == {typed.id: pytest.approx(similarity)}
+    near = {hit.chunk_id: hit.score for hit in desk.reader.nearest(wanted, MODEL, 10, ALL, never)}
     assert near[typed.id] == pytest.approx(similarity)
     assert ships.id not in near
 
 
-def test_a_chunk_with_new_embedded_text_has_no_vector_and_counts_as_waiting(desk: Desk) -> None:
+def test_chunks_with_new_embedded_text_are_queued(desk: Desk) -> None:
     embed(desk)
     desk.type("ships.py", "def unload_cargo(): pass\n")
     (typed,) = desk.reader.page("ships.py")
@@ -511,17 +446,17 @@ def test_a_chunk_with_new_embedded_text_has_no_vector_and_counts_as_waiting(desk
     assert desk.reader.facts_with_unsaved().queued == 1
 
 
-def test_static_similarities_hold_for_both_sides(desk: Desk) -> None:
+def test_static_similarities_cover_saved_and_unsaved_chunks(desk: Desk) -> None:
     desk.type("ships.py", "'''moon water'''\n")
-    vector = desk.models.table.embed_queries_int8(["tide"])[0]
+    vector = desk.table.embed_queries_int8(["tide"])[0]
     ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
     found = desk.reader.static_similarities(list(ids.values()), vector)
-    # Two words of the tide, which the code repeats at a fifth, and the path's "ships".
+    # Two words of the tide, repeated at a fifth as code, against `ships` of the path.
     assert found[ids["ships.py"]] == pytest.approx(2.4 / (2.4**2 + 1) ** 0.5, abs=0.01)
     assert found[ids["guide.md"]] == pytest.approx(0.0, abs=0.01)
 
 
-def test_a_static_table_that_comes_later_serves_what_is_on_the_screen(desk: Desk) -> None:
+def test_a_later_static_table_applies_to_unsaved_text(desk: Desk) -> None:
     desk.static.select_table(None)
     desk.type("ships.py", "'''moon water'''\n")
     assert desk.meaning("tide") == []
@@ -531,13 +466,13 @@ def test_a_static_table_that_comes_later_serves_what_is_on_the_screen(desk: Desk
     assert desk.meaning("tide") == ["ships.py"]
 
 
-def test_what_is_on_the_screen_has_no_vector_beside_those_of_another_version(desk: Desk) -> None:
+def test_unsaved_text_has_no_vector_beside_another_table(desk: Desk) -> None:
     desk.save("guide.md", "# Tides\n\nmoon and water\n")
     desk.index()
     desk.models.table = small_table("small@2")
     desk.type("ships.py", "# moon water\n")
     ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
-    vector = desk.models.table.embed_queries_int8(["tide"])[0]
+    vector = desk.table.embed_queries_int8(["tide"])[0]
     assert set(desk.reader.static_similarities(list(ids.values()), vector)) == {ids["guide.md"]}
 
 
@@ -549,20 +484,20 @@ def test_what_is_on_the_screen_has_no_vector_beside_those_of_another_version(des
     | st.sampled_from(["\ud800", "a\udfff\r\nb"])
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_is_shown_whole(desk: Desk, text: str) -> None:
+def test_pages_contain_any_text_completely(desk: Desk, text: str) -> None:
     desk.type("notes.txt", text)
     shown = "".join(stored.chunk.text for stored in desk.reader.page("notes.txt"))
     storable = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     assert shown == (storable if text.strip() else "")
 
 
-def test_questions_on_several_threads_see_whole_documents_while_they_change(desk: Desk) -> None:
+def test_threads_see_complete_documents_during_changes(desk: Desk) -> None:
     versions = [
         "".join(f"# Part {part}\n\n{f'Words of rope {version}. ' * 60}\n\n" for part in range(4))
         for version in range(3)
     ]
     done = threading.Event()
-    vector = desk.models.table.embed_int8(["crane"], 10)[0]
+    vector = desk.table.embed_int8(["crane"], 10)[0]
 
     def look() -> list[str]:
         problems = []
@@ -596,22 +531,20 @@ def test_questions_on_several_threads_see_whole_documents_while_they_change(desk
         assert [problem for future in looking for problem in future.result()] == []
 
 
-def test_what_a_question_has_found_is_there_until_it_is_answered(desk: Desk) -> None:
-    desk.type("ships.py", SHIPS + "# sluice\n")
-    hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
+def test_found_chunks_stay_readable_after_a_change(desk: Desk) -> None:
     changes: list[Callable[[], None]] = [
         lambda: desk.type("ships.py", SHIPS + "# lock\n"),
         lambda: desk.close("ships.py"),
     ]
     for change in changes:
+        desk.type("ships.py", SHIPS + "# sluice\n")
+        hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
         change()
         (stored,) = desk.stored(hits)
         assert stored.chunk.text == SHIPS + "# sluice\n"
-        desk.type("ships.py", SHIPS + "# sluice\n")
-        hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
 
 
-def test_a_closed_overlay_shows_nothing_and_takes_nothing_in(desk: Desk) -> None:
+def test_a_closed_overlay_ignores_documents(desk: Desk) -> None:
     desk.type("ships.py", "def unload(): pass\n")
     desk.overlay.close()
     desk.overlay.close()
@@ -620,7 +553,7 @@ def test_a_closed_overlay_shows_nothing_and_takes_nothing_in(desk: Desk) -> None
     assert desk.defining("moor_ship") == ["ships.py"]
 
 
-def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> None:
+def test_settings_exclude_open_documents(desk: Desk) -> None:
     desk.type("ships.py", "def unload(): pass\n")
     desk.settings = Settings(index=IndexSettings(exclude=("ships.py",)))
     desk.index()
@@ -628,7 +561,7 @@ def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> N
     assert desk.defining("unload", "moor_ship") == []
 
 
-def test_words_that_are_on_the_screen_alone_are_known_and_repaired_to(desk: Desk) -> None:
+def test_the_vocabulary_contains_unsaved_words(desk: Desk) -> None:
     vocabulary = IndexVocabulary([desk.reader])
     assert vocabulary.unknown(["lighthouse", "crane"]) == {"lighthouse"}
     desk.type("lamps.py", "def lighthouse():\n    return 1\n")

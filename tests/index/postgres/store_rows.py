@@ -1,4 +1,4 @@
-"""A small team store for tests: two shards, a pool with a private fork, and a row of each repository in each table."""
+"""A small team store: two shards, a pool with a private fork, a row of each repository in each table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
+from tests.postgres import new_database, template
 
 from cairn.index.postgres.roles import admit_server
 from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import add_shard
+from cairn.team.local_server import LocalServer
 
 ROW_TABLES = (
     "repositories", "repository_words", "snapshots", "refs", "snapshot_parts", "holdings", "segments", "terms"
@@ -32,7 +34,7 @@ class Repository:
 
 
 def open_owner(url: str) -> Connection[TupleRow]:
-    """A connection of the store's owner that commits each statement."""
+    """Connect as the store's owner in autocommit mode."""
     return psycopg.connect(url, autocommit=True)
 
 
@@ -41,18 +43,12 @@ def add_pool(owner: Connection[TupleRow], shard: int) -> int:
 
 
 def add_repository(owner: Connection[TupleRow], name: str, pool: int, shard: int) -> Repository:
-    """A repository with one row in each table that names repositories."""
-    number = _number(
-        owner, "INSERT INTO cairn.repositories(pool, name, url) VALUES (%s, %s, 'u') RETURNING id", pool, name
-    )
-    snapshot = _number(
-        owner,
-        "INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, files)"
-        " VALUES (%s, %s, %s, 'c', now(), 1, '') RETURNING id",
-        number,
-        pool,
-        shard,
-    )
+    """Add a repository with one row in each table that names repositories."""
+    new = "INSERT INTO cairn.repositories(pool, name, url) VALUES (%s, %s, 'u') RETURNING id"
+    number = _number(owner, new, pool, name)
+    new = """INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, files)
+        VALUES (%s, %s, %s, 'c', now(), 1, '') RETURNING id"""
+    snapshot = _number(owner, new, number, pool, shard)
     owner.execute("INSERT INTO cairn.refs VALUES (%s, 'HEAD', %s)", (number, snapshot))
     owner.execute("INSERT INTO cairn.repository_words VALUES (%s, 'word', 1)", (number,))
     owner.execute("INSERT INTO cairn.snapshot_parts VALUES (%s, %s, 'parts', '')", (snapshot, number))
@@ -62,15 +58,17 @@ def add_repository(owner: Connection[TupleRow], name: str, pool: int, shard: int
 
 
 def add_file(owner: Connection[TupleRow], file: int, *holders: Repository) -> int:
-    """A file of a pool with a chunk, a vector and a definition, which the given repositories have. Returns its id."""
+    """Add a file of these repositories with a chunk, a vector and a definition. Return its id."""
     shard, pool = holders[0].shard, holders[0].pool
     at = (shard, pool, file)
     owner.execute(
-        "INSERT INTO cairn.files VALUES (%s, %s, %s, %s, '', 1, 1, '', true, 'code', 'c', '', 1, '[]', '', NULL)",
+        """INSERT INTO cairn.files
+           VALUES (%s, %s, %s, %s, '', 1, 1, '', true, 'code', 'c', '', 1, '[]', '', NULL)""",
         (*at, f"file{file}.py"),
     )
     owner.execute(
-        "INSERT INTO cairn.chunks VALUES (%s, %s, %s, %s, 0, 0, 1, 'code', 'python', '', '', '', '', '', '[]', '', '', '', '', '')",
+        """INSERT INTO cairn.chunks VALUES (%s, %s, %s, %s, 0, 0, 1, 'code', 'python', '', '', '', '', '',
+           '[]', '', '', '', '', '')""",
         (*at, file),
     )
     owner.execute(
@@ -87,8 +85,8 @@ def add_file(owner: Connection[TupleRow], file: int, *holders: Repository) -> in
 class TeamStore:
     """A prepared store.
 
-    `main` and its private fork `fork` share a pool: file 1 is of both, 2 of `main`, 3 of `fork`. `other` is alone in
-    a pool of another shard, with file 4.
+    `main` and its private fork `fork` share a pool: both have file 1, `main` has file 2, and `fork` has file
+    3. `other` is alone in a pool of another shard, with file 4.
     """
 
     url: str
@@ -99,41 +97,54 @@ class TeamStore:
     other: Repository
 
     def seen(self, reader: str) -> dict[str, set[int]]:
-        """What a reader sees of each table: ids of repositories, or of files where rows belong to files."""
+        """The ids of repositories or files that a reader sees in each table."""
         with as_reader(self.server_url, reader) as connection:
             seen = {
                 table: _column(connection, table, "id" if table == "repositories" else "repository")
                 for table in ROW_TABLES
-                if table != "snapshot_parts"
             }
-            seen["snapshot_parts"] = _column(connection, "snapshot_parts", "repository")
             return seen | {table: _column(connection, table, file) for table, file in FILE_TABLES.items()}
 
 
 def expected(repositories: set[int], files: set[int]) -> dict[str, set[int]]:
-    """What `TeamStore.seen` returns for a reader of these repositories who sees these files."""
+    """The result of `TeamStore.seen` for a reader of these repositories and files."""
     return dict.fromkeys(ROW_TABLES, repositories) | dict.fromkeys(FILE_TABLES, files)
 
 
 @contextmanager
-def team_store(url: str) -> Iterator[TeamStore]:
+def team_store(server: LocalServer) -> Iterator[TeamStore]:
+    """A store in a database of its own, copied from a template."""
+    _, repositories = template(server, fill_store)
+    with new_database(server, fill_store) as url, open_store(url, repositories) as store:
+        yield store
+
+
+def fill_store(url: str) -> tuple[Repository, ...]:
+    """Prepare a database and insert the rows."""
     prepare(url)
-    with open_owner(url) as owner, server_login(owner, url) as server_url:
+    with open_owner(url) as owner:
         first, second = add_shard(owner), add_shard(owner)
         pool, other_pool = add_pool(owner, first), add_pool(owner, second)
         main = add_repository(owner, "main", pool, first)
         fork = add_repository(owner, "fork", pool, first)
         other = add_repository(owner, "other", other_pool, second)
-        add_file(owner, 1, main, fork)
-        add_file(owner, 2, main)
-        add_file(owner, 3, fork)
-        add_file(owner, 4, other)
-        yield TeamStore(url, server_url, owner, main, fork, other)
+        for file, holders in enumerate(((main, fork), (main,), (fork,), (other,)), 1):
+            add_file(owner, file, *holders)
+    return main, fork, other
+
+
+@contextmanager
+def open_store(url: str, repositories: tuple[Repository, ...]) -> Iterator[TeamStore]:
+    with open_owner(url) as owner, server_login(owner, url) as server_url:
+        yield TeamStore(url, server_url, owner, *repositories)
 
 
 @contextmanager
 def server_login(owner: Connection[TupleRow], url: str) -> Iterator[str]:
-    """The URL of a login that was admitted as a server. Roles are the cluster's, so it is dropped afterwards."""
+    """The URL of a login that is admitted as a server.
+
+    Roles belong to the cluster, so it is dropped afterwards.
+    """
     login, password = f"login_{secrets.token_hex(4)}", secrets.token_hex(8)
     owner.execute(
         sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(login), sql.Literal(password))
@@ -147,7 +158,7 @@ def server_login(owner: Connection[TupleRow], url: str) -> Iterator[str]:
 
 @contextmanager
 def as_reader(server_url: str, reader: str) -> Iterator[Connection[TupleRow]]:
-    """A writable transaction of the server as a reader, as a mistake in Cairn might make one. It is rolled back."""
+    """A writable transaction as a reader, which only a bug in Cairn could begin. It is rolled back."""
     with psycopg.connect(server_url) as connection:
         connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(f"cairn:{reader}")))
         yield connection

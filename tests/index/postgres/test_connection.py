@@ -1,9 +1,12 @@
+"""Connections to the servers of a team store: replicas, the primary, failures, and timeouts."""
+
 from __future__ import annotations
 
 import os
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -11,27 +14,25 @@ import pytest
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from tests.index.postgres.store_rows import TeamStore, open_owner, server_login, team_store
+from tests.index.postgres.store_rows import TeamStore, fill_store, open_owner, open_store, server_login
 from tests.postgres import QUICK_SETTINGS, execute
 
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.access import grant, issue_token, role_of
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explain
-from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.urls import store_urls
 from cairn.team.local_server import LocalServer
 
 SECRET = "s3cret-pass/word"
 WITHIN = 5.0
-"""Seconds in which a question must reach a server that answers."""
+"""Seconds within which a read must reach a server that answers."""
+FILES = [(1,), (2,)]
+"""The files that ann sees."""
 
 
-@pytest.fixture
-def team(postgres: str) -> Iterator[TeamStore]:
-    with team_store(postgres) as made:
-        grant(made.owner, "ann", [made.main.id])
-        yield made
+def files(connection: Connection[TupleRow]) -> list[TupleRow]:
+    return connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall()
 
 
 @pytest.fixture
@@ -43,16 +44,20 @@ def store(team: TeamStore) -> Iterator[Store]:
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port whose listener never accepts, with its queue full: new connections get no answer."""
-    with socket.socket() as listener:
+    """A port whose listener never accepts and has a full queue, so that new connections get no answer."""
+    with socket.socket() as listener, ExitStack() as queued:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
+        for _ in range(4):
+            waiting = queued.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
         yield listener.getsockname()[1]
 
 
-def test_reading_shows_what_the_reader_may_see_and_writes_nothing(team: TeamStore, store: Store) -> None:
+def test_reading_shows_what_the_reader_may_see_and_writes_nothing(store: Store) -> None:
     with store.reading("ann") as connection:
-        assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == [(1,), (2,)]
+        assert files(connection) == FILES
         assert connection.execute("SHOW hnsw.iterative_scan").fetchone() == ("relaxed_order",)
         assert connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
         connection.execute("SELECT vector <-> vector FROM cairn.vectors")
@@ -63,27 +68,21 @@ def test_reading_shows_what_the_reader_may_see_and_writes_nothing(team: TeamStor
 
 def test_connections_that_are_used_again_forget_the_reader(team: TeamStore) -> None:
     store = Store([team.server_url], connections=1)
-    grant(team.owner, "bob", [team.other.id])
-    for reader, files in (("ann", [(1,), (2,)]), ("bob", [(4,)]), ("ann", [(1,), (2,)])):
-        with store.reading(reader) as connection:
-            assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == files
-    with pytest.raises(StoreUnavailableError), store.reading(None) as connection:
-        connection.execute("SELECT id FROM cairn.files")
+    for reader, expected in (("ann", FILES), ("bob", [(4,)]), ("ann", FILES)):
+        assert store.read(reader, files) == expected
+    with pytest.raises(StoreUnavailableError):
+        store.read(None, files)
     store.close()
 
 
 def test_login_itself_looks_up_tokens(team: TeamStore, store: Store) -> None:
     token = issue_token(team.owner, "ann")
-    with store.reading(None) as connection:
-        assert role_of(connection, token) == "ann"
+    assert store.read(None, lambda db: role_of(db, token)) == "ann"
 
 
 def test_reading_refuses_an_unknown_reader(store: Store) -> None:
-    with (
-        pytest.raises(InvalidRequestError, match="nobody-at-all is not a reader"),
-        store.reading("nobody-at-all"),
-    ):
-        pass
+    with pytest.raises(InvalidRequestError, match="unknown is not a reader"):
+        store.read("unknown", files)
 
 
 def test_long_statement_runs_out_of_time(store: Store) -> None:
@@ -96,32 +95,29 @@ def test_mistakes_in_sql_are_not_disguised(store: Store) -> None:
         connection.execute("SELECT nothing FROM cairn.files")
 
 
-def test_writing_commits_on_the_primary(postgres: str) -> None:
-    prepare(postgres)
-    store = Store([postgres])
+def test_writing_commits_on_the_primary(prepared_postgres: str) -> None:
+    store = Store([prepared_postgres])
     with store.writing() as connection:
         connection.execute("INSERT INTO cairn.shards DEFAULT VALUES")
     with pytest.raises(errors.DivisionByZero), store.writing() as connection:
         connection.execute(
             "INSERT INTO cairn.shards(chunks) SELECT 1 / (2 - n) FROM generate_series(1, 2) AS n"
         )
-    assert execute(postgres, "SELECT count(*) FROM cairn.shards") == [(1,)]
+    assert execute(prepared_postgres, "SELECT count(*) FROM cairn.shards") == [(1,)]
     store.close()
 
 
-def test_question_is_asked_again_when_its_connection_breaks(team: TeamStore, store: Store) -> None:
-    asked = []
+def test_read_is_repeated_when_its_connection_breaks(team: TeamStore, store: Store) -> None:
+    reads = []
 
-    def ask(connection: Connection[TupleRow]) -> int:
-        asked.append(1)
-        if len(asked) == 1:
+    def ask(connection: Connection[TupleRow]) -> list[TupleRow]:
+        reads.append(1)
+        if len(reads) == 1:
             _end_sessions(team, connection.info.backend_pid)
-        found = connection.execute("SELECT count(*) FROM cairn.files").fetchone()
-        assert found is not None
-        return int(found[0])
+        return files(connection)
 
-    assert store.read("ann", ask) == 2
-    assert len(asked) == 2
+    assert store.read("ann", ask) == FILES
+    assert len(reads) == 2
 
 
 def test_broken_idle_connections_are_replaced(team: TeamStore, store: Store) -> None:
@@ -129,8 +125,7 @@ def test_broken_idle_connections_are_replaced(team: TeamStore, store: Store) -> 
         sessions = [each.info.backend_pid for each in (first, second, third)]
     _end_sessions(team, *sessions)
     for _ in range(3):
-        with store.reading("ann") as connection:
-            assert connection.execute("SELECT count(*) FROM cairn.files").fetchone() == (2,)
+        assert store.read("ann", files) == FILES
 
 
 def test_busy_pool_says_so(team: TeamStore) -> None:
@@ -144,27 +139,23 @@ def test_busy_pool_says_so(team: TeamStore) -> None:
     store.close()
 
 
-def test_question_goes_on_to_a_server_that_answers(team: TeamStore, silent_port: int) -> None:
+def test_read_goes_on_to_a_server_that_answers(team: TeamStore, silent_port: int) -> None:
     gone = make_conninfo(team.server_url, port=_free_port())
     silent = make_conninfo(team.server_url, port=silent_port)
     store = Store([gone, silent, team.server_url])
-    _fill(silent_port)
-    started = time.monotonic()
-    with store.reading("ann") as connection:
-        assert connection.execute("SELECT count(*) FROM cairn.files").fetchone() == (2,)
-    assert time.monotonic() - started < WITHIN
-    started = time.monotonic()
-    for _ in range(5):
-        with store.reading("ann"):
-            pass
-    assert time.monotonic() - started < 1
+    for reads, seconds in ((1, WITHIN), (5, 1)):
+        started = time.monotonic()
+        for _ in range(reads):
+            assert store.read("ann", files) == FILES
+        assert time.monotonic() - started < seconds
     store.close()
 
 
 def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Path) -> None:
     primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
     primary.start()
-    with team_store(primary.url()) as team:
+    execute(primary.url(), "CREATE EXTENSION vector")
+    with open_store(primary.url(), fill_store(primary.url())) as team:
         grant(team.owner, "ann", [team.main.id])
         replica = primary.make_replica(server_folder / "replica")
         replica.start()
@@ -172,12 +163,9 @@ def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Pa
         replica_url = make_conninfo(team.server_url, port=replica.port)
         store = Store([team.server_url, replica_url])
         for _ in range(2):
-            with store.reading("ann"):
-                pass
+            store.read("ann", files)
         for _ in range(3):
-            with store.reading("ann") as connection:
-                assert connection.info.port == replica.port
-                assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == [(1,), (2,)]
+            assert store.read("ann", lambda db: (db.info.port, files(db))) == (replica.port, FILES)
         with store.writing() as connection:
             assert connection.info.port == primary.port
         only_replica = Store([replica_url])
@@ -191,8 +179,7 @@ def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Pa
         replica.kill()
         started = time.monotonic()
         for _ in range(3):
-            with store.reading("ann") as connection:
-                assert connection.info.port == primary.port
+            assert store.read("ann", lambda db: db.info.port) == primary.port
         assert time.monotonic() - started < WITHIN
         store.close()
 
@@ -200,35 +187,34 @@ def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Pa
 def test_errors_say_what_to_do_and_never_the_password(team: TeamStore, silent_port: int) -> None:
     good = team.server_url
     real = str(conninfo_to_dict(good)["password"])
-    _fill(silent_port)
-    cases = {
-        "refuses the password": make_conninfo(good, password=SECRET),
-        "not known": make_conninfo(good, host="no-such-host.invalid", password=SECRET),
-        "refuses connections": make_conninfo(good, port=_free_port(), password=SECRET),
-        "does not answer": make_conninfo(good, port=silent_port, password=SECRET),
-        "not a database": make_conninfo(good, dbname="gone"),
-        "URL is not valid": f"postgresql://user:{SECRET}@host/database",
-        "URL is not valid ": f"host=x password={SECRET} nonsense",
-        "URL is not valid  ": "postgresql://user:s3cret@word@host/database",
-        "URL is not valid    ": "postgresql://user:12/s3cret@host/database",
-    }
-    for expected, url in cases.items():
-        with pytest.raises(StoreUnavailableError, match=expected.strip()) as raised:
-            Store([url])._begin("ann", 1000)
+    for expected, url in (
+        ("refuses the password", make_conninfo(good, password=SECRET)),
+        ("not known", make_conninfo(good, host="no-such-host.invalid", password=SECRET)),
+        ("refuses connections", make_conninfo(good, port=_free_port(), password=SECRET)),
+        ("does not answer", make_conninfo(good, port=silent_port, password=SECRET)),
+        ("not a database", make_conninfo(good, dbname="gone")),
+        ("URL is not valid", f"postgresql://user:{SECRET}@host/database"),
+        ("URL is not valid", f"host=x password={SECRET} nonsense"),
+        ("URL is not valid", "postgresql://user:s3cret@word@host/database"),
+        ("URL is not valid", "postgresql://user:12/s3cret@host/database"),
+    ):
+        with pytest.raises(StoreUnavailableError, match=expected) as raised:
+            Store([url]).read("ann", files, timeout_ms=1000)
         shown = _everything_shown(raised.value)
         assert not [secret for secret in (SECRET, real, "s3cret") if secret in shown], expected
         assert str(raised.value).endswith(".")
 
 
-def test_store_of_another_version_or_without_admission_is_refused(postgres: str) -> None:
-    prepare(postgres)
-    with open_owner(postgres) as owner, server_login(owner, postgres) as server_url:
-        owner.execute("UPDATE cairn.meta SET value = '99' WHERE key = 'schema'")
-        with pytest.raises(StoreUnavailableError, match="Update Cairn"), Store([server_url]).reading(None):
-            pass
-        owner.execute(f'REVOKE cairn_server FROM "{conninfo_to_dict(server_url)["user"]}"'.encode())
-        with pytest.raises(StoreUnavailableError, match="admit"), Store([server_url]).reading(None):
-            pass
+def test_store_of_another_version_or_without_admission_is_refused(prepared_postgres: str) -> None:
+    with open_owner(prepared_postgres) as owner, server_login(owner, prepared_postgres) as server_url:
+        login = conninfo_to_dict(server_url)["user"]
+        for change, problem in (
+            ("UPDATE cairn.meta SET value = '99' WHERE key = 'schema'", "Update Cairn"),
+            (f'REVOKE cairn_server FROM "{login}"', "admit"),
+        ):
+            owner.execute(change.encode())
+            with pytest.raises(StoreUnavailableError, match=problem):
+                Store([server_url]).read(None, files)
 
 
 def test_store_does_not_show_its_password(team: TeamStore, store: Store) -> None:
@@ -267,7 +253,7 @@ def _end_sessions(team: TeamStore, *sessions: int) -> None:
 
 
 def _everything_shown(error: CairnError) -> str:
-    """The messages of an error and of all that a traceback shows with it."""
+    """The messages of an error and of those that a traceback shows with it."""
     shown, each = [], error
     while each is not None:
         shown.append(f"{each!r} {each}")
@@ -281,20 +267,7 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
-_queued: list[socket.socket] = []
-
-
-def _fill(port: int) -> None:
-    """Fill the queue of a listener that never accepts."""
-    for _ in range(4):
-        waiting = socket.socket()
-        waiting.setblocking(False)
-        waiting.connect_ex(("127.0.0.1", port))
-        _queued.append(waiting)
-
-
 def _wait_until_equal(primary: LocalServer, replica: LocalServer) -> None:
-    """Wait until a replica has all that its primary wrote."""
     position = execute(primary.url(), "SELECT pg_current_wal_lsn()::text")[0][0]
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:

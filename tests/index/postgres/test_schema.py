@@ -1,3 +1,5 @@
+"""The schema of a team's database: preparing it, its versions and rights, and its shards."""
+
 from __future__ import annotations
 
 import threading
@@ -7,19 +9,13 @@ import psycopg
 import pytest
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
-from tests.index.postgres.store_rows import add_file, add_pool, add_repository, open_owner, team_store
+from tests.index.postgres.store_rows import TeamStore, add_file, add_pool, add_repository, open_owner
 from tests.postgres import execute, new_database
 
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres.access import grant
 from cairn.index.postgres.schema import VERSION, check_pgvector, check_version, prepare
-from cairn.index.postgres.shards import (
-    ShardServer,
-    add_shard,
-    drop_shard,
-    drop_vector_index,
-    index_vectors,
-)
+from cairn.index.postgres.shards import ShardServer, add_shard, index_vectors
 from cairn.index.postgres.tables import BULK_TABLES
 from cairn.team.local_server import LocalServer
 
@@ -88,7 +84,10 @@ def test_prepare_says_what_an_old_server_or_extension_needs(
 
 
 def test_prepare_works_for_an_owner_who_is_no_superuser(postgres_server: LocalServer) -> None:
-    """Such an owner makes roles with CREATEROLE. The groups may be another owner's, so it is given them to grant."""
+    """Such an owner creates roles with CREATEROLE.
+
+    Another owner may own the groups, and lets it grant them.
+    """
     with new_database(postgres_server) as url, open_owner(url) as superuser:
         prepare(url)
         superuser.execute("DROP SCHEMA cairn CASCADE")
@@ -108,112 +107,84 @@ def test_prepare_works_for_an_owner_who_is_no_superuser(postgres_server: LocalSe
             superuser.execute("DROP ROLE plain_owner")
 
 
-def test_prepare_without_rights_says_whose_url_is_needed(postgres: str) -> None:
-    with team_store(postgres) as store, pytest.raises(StoreUnavailableError, match="owner"):
-        prepare(store.server_url)
+def test_prepare_without_rights_says_whose_url_is_needed(bare_team: TeamStore) -> None:
+    with pytest.raises(StoreUnavailableError, match="owner"):
+        prepare(bare_team.server_url)
 
 
-def test_shard_has_keys_that_refuse_rows_of_others_and_repeated_rows(postgres: str) -> None:
-    with team_store(postgres) as store:
-        owner, main = store.owner, store.main
-        with pytest.raises(errors.UniqueViolation):
-            owner.execute(
-                "INSERT INTO cairn.holdings VALUES (%s, %s, 1, %s)", (main.shard, main.pool, main.id)
-            )
-        owner.execute(
-            "INSERT INTO cairn.holdings VALUES (%s, %s, 1, %s) ON CONFLICT DO NOTHING",
-            (main.shard, main.pool, main.id),
-        )
-        with pytest.raises(errors.CheckViolation):
-            owner.execute("INSERT INTO cairn.holdings VALUES (99, 1, 1, 1)")
-        for table in BULK_TABLES:
-            keys = owner.execute(
-                "SELECT indisprimary, indisunique FROM pg_index WHERE indrelid = to_regclass(%s)",
-                (f"cairn.{table.partition(main.shard)}",),
-            ).fetchall()
-            assert sum(primary for primary, _ in keys) == bool(table.key), table.name
-            assert sum(unique for _, unique in keys) == bool(table.key) + bool(table.unique), table.name
-
-
-def test_packed_columns_of_partitions_are_stored_as_they_are(postgres: str) -> None:
-    with team_store(postgres) as store:
-        for table in BULK_TABLES:
-            stored = store.owner.execute(
-                "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attstorage = 'e' AND attnum > 0",
-                (f"cairn.{table.partition(store.main.shard)}",),
-            ).fetchall()
-            # pgvector chooses the same for its own types.
-            assert {name for (name,) in stored} - {"vector"} == set(table.external), table.name
-
-
-def test_shard_is_added_while_others_read_and_write(postgres: str) -> None:
-    with team_store(postgres) as store, psycopg.connect(postgres) as busy:
-        busy.execute("SELECT count(*) FROM cairn.chunks")
-        busy.execute("UPDATE cairn.files SET size = 2 WHERE shard = %s", (store.main.shard,))
-        store.owner.execute("SET lock_timeout = '2s'")
-        shard = add_shard(store.owner)
-        busy.rollback()
-        pool = add_pool(store.owner, shard)
-        add_file(store.owner, 9, add_repository(store.owner, "new", pool, shard))
-        with pytest.raises(InvalidRequestError, match="has pools"):
-            drop_shard(store.owner, shard)
-
-
-def test_dropped_shard_leaves_no_table(postgres: str) -> None:
-    prepare(postgres)
-    with open_owner(postgres) as owner:
-        shard = add_shard(owner)
-        drop_shard(owner, shard)
-        left = owner.execute(
-            "SELECT relname FROM pg_class WHERE relname LIKE %s AND relkind = 'r'", (f"%\\_{shard}",)
+def test_partitions_have_keys_and_store_packed_columns_unchanged(bare_team: TeamStore) -> None:
+    owner, main = bare_team.owner, bare_team.main
+    row = (main.shard, main.pool, main.id)
+    with pytest.raises(errors.UniqueViolation):
+        owner.execute("INSERT INTO cairn.holdings VALUES (%s, %s, 1, %s)", row)
+    owner.execute("INSERT INTO cairn.holdings VALUES (%s, %s, 1, %s) ON CONFLICT DO NOTHING", row)
+    with pytest.raises(errors.CheckViolation):
+        owner.execute("INSERT INTO cairn.holdings VALUES (99, 1, 1, 1)")
+    for table in BULK_TABLES:
+        partition = (f"cairn.{table.partition(main.shard)}",)
+        keys = owner.execute(
+            "SELECT indisprimary, indisunique FROM pg_index WHERE indrelid = to_regclass(%s)", partition
         ).fetchall()
-        assert left == []
+        assert sum(primary for primary, _ in keys) == bool(table.key), table.name
+        assert sum(unique for _, unique in keys) == bool(table.key) + bool(table.unique), table.name
+        stored = owner.execute(
+            """SELECT attname FROM pg_attribute
+               WHERE attrelid = to_regclass(%s) AND attstorage = 'e' AND attnum > 0""",
+            partition,
+        ).fetchall()
+        # pgvector chooses the same storage for its own types.
+        assert {name for (name,) in stored} - {"vector"} == set(table.external), table.name
+
+
+def test_shard_is_added_while_others_read_and_write(bare_team: TeamStore) -> None:
+    owner = bare_team.owner
+    with psycopg.connect(bare_team.url) as busy:
+        busy.execute("SELECT count(*) FROM cairn.chunks")
+        busy.execute("UPDATE cairn.files SET size = 2 WHERE shard = %s", (bare_team.main.shard,))
+        owner.execute("SET lock_timeout = '2s'")
+        shard = add_shard(owner)
+        busy.rollback()
+        add_file(owner, 9, add_repository(owner, "new", add_pool(owner, shard), shard))
         with pytest.raises(InvalidRequestError, match="not a shard"):
-            index_vectors(owner, shard)
+            index_vectors(owner, 99)
 
 
-def test_vector_index_of_one_shard_answers_its_nearest_neighbours(postgres: str) -> None:
-    with team_store(postgres) as store:
-        owner, shard = store.owner, store.main.shard
-        owner.execute(
-            "INSERT INTO cairn.vectors SELECT %s, %s, 100 + n, 1,"
-            " (SELECT array_agg(sin(n * m)) FROM generate_series(1, 256) AS m)::halfvec(256)"
-            " FROM generate_series(1, 2000) AS n",
-            (shard, store.main.pool),
-        )
+def test_vector_index_of_one_shard_answers_its_nearest_neighbours(bare_team: TeamStore) -> None:
+    owner, shard = bare_team.owner, bare_team.main.shard
+    owner.execute(
+        """INSERT INTO cairn.vectors SELECT %s, %s, 100 + n, 1,
+               (SELECT array_agg(sin(n * m)) FROM generate_series(1, 256) AS m)::halfvec(256)
+           FROM generate_series(1, 2000) AS n""",
+        (shard, bare_team.main.pool),
+    )
+    index_vectors(owner, shard)
+    index_vectors(owner, shard)
+    owner.execute("SET enable_seqscan = off; SET enable_sort = off")
+    nearest = (
+        "SELECT chunk FROM cairn.vectors WHERE shard = %s"
+        " ORDER BY vector <-> array_fill(1::real, ARRAY[256])::halfvec(256) LIMIT 1"
+    )
+    assert f"vectors_{shard}_hnsw" in str(owner.execute("EXPLAIN " + nearest, (shard,)).fetchall())
+    assert owner.execute(nearest, (shard,)).fetchone() == (1,)
+
+
+def test_shard_on_another_server_has_its_rows_there(bare_team: TeamStore, postgres: str) -> None:
+    """The same policies apply to its rows."""
+    owner, elsewhere = bare_team.owner, ShardServer("second", postgres)
+    assert postgres not in repr(elsewhere)
+    shard = add_shard(owner, elsewhere)
+    far = add_repository(owner, "far", add_pool(owner, shard), shard)
+    hidden = add_repository(owner, "hidden", far.pool, shard)
+    add_file(owner, 7, far)
+    add_file(owner, 8, hidden)
+    grant(owner, "ann", [far.id, bare_team.main.id])
+    assert execute(postgres, f"SELECT file FROM cairn.chunks_{shard} ORDER BY file") == [(7,), (8,)]
+    seen = bare_team.seen("ann")
+    assert seen["chunks"] == seen["vectors"] == seen["definitions"] == seen["files"] == {1, 2, 7}
+    assert seen["terms"] == {far.id, bare_team.main.id}
+    index_vectors(owner, shard, elsewhere)
+    assert execute(postgres, f"SELECT to_regclass('cairn.vectors_{shard}_hnsw')::text") != [(None,)]
+    with pytest.raises(InvalidRequestError, match="another server"):
         index_vectors(owner, shard)
-        index_vectors(owner, shard)
-        owner.execute("SET enable_seqscan = off; SET enable_sort = off")
-        nearest = (
-            "SELECT chunk FROM cairn.vectors WHERE shard = %s"
-            " ORDER BY vector <-> array_fill(1::real, ARRAY[256])::halfvec(256) LIMIT 1"
-        )
-        assert f"vectors_{shard}_hnsw" in str(owner.execute("EXPLAIN " + nearest, (shard,)).fetchall())
-        assert owner.execute(nearest, (shard,)).fetchone() == (1,)
-        drop_vector_index(owner, shard)
-        assert f"vectors_{shard}_hnsw" not in str(owner.execute("EXPLAIN " + nearest, (shard,)).fetchall())
-
-
-def test_shard_on_another_server_holds_its_rows_there_under_the_same_policies(
-    postgres: str, postgres_server: LocalServer
-) -> None:
-    with team_store(postgres) as store, new_database(postgres_server) as elsewhere_url:
-        elsewhere = ShardServer("second", elsewhere_url)
-        assert elsewhere_url not in repr(elsewhere)
-        shard = add_shard(store.owner, elsewhere)
-        far = add_repository(store.owner, "far", add_pool(store.owner, shard), shard)
-        hidden = add_repository(store.owner, "hidden", far.pool, shard)
-        add_file(store.owner, 7, far)
-        add_file(store.owner, 8, hidden)
-        grant(store.owner, "ann", [far.id, store.main.id])
-        assert execute(elsewhere_url, f"SELECT file FROM cairn.chunks_{shard} ORDER BY file") == [(7,), (8,)]
-        seen = store.seen("ann")
-        assert seen["chunks"] == seen["vectors"] == seen["definitions"] == seen["files"] == {1, 2, 7}
-        assert seen["terms"] == {far.id, store.main.id}
-        index_vectors(store.owner, shard, elsewhere)
-        assert execute(elsewhere_url, f"SELECT to_regclass('cairn.vectors_{shard}_hnsw')::text") != [(None,)]
-        with pytest.raises(InvalidRequestError, match="another server"):
-            index_vectors(store.owner, shard)
-        shards = store.owner.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
-        assert shards == ("second",)
-        add_shard(store.owner, elsewhere)
+    assert owner.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone() == ("second",)
+    add_shard(owner, elsewhere)

@@ -1,3 +1,5 @@
+"""The terms of an index file, as a team's database stores them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +20,8 @@ CRANE = (
 FILES = {
     "crane.py": CRANE,
     "copy/crane.py": CRANE,
-    "tide.py": "def tide_of(moon):\n    return moon * 2\n\n\ndef crane(moon):\n    return crane(moon) == moon\n",
+    "tide.py": "def tide_of(moon):\n    return moon * 2\n\n\n"
+    "def crane(moon):\n    return crane(moon) == moon\n",
     "docs/port.md": "# Port\n\nThe crane, the crane and the tide. Ünïcode — 水 crane's.\n",
     "empty.py": "",
 }
@@ -28,7 +31,7 @@ FILES = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("segment")
     indexed = IndexedFolder(base, FILES)
-    # What is gone or has changed must have left nothing behind.
+    # Deleted and changed files must leave no terms.
     indexed.save({"tide.py": FILES["tide.py"] + "\n\ndef ebb():\n    return tide_of(1)\n"})
     indexed.save({"gone.py": "def buoy():\n    return buoy\n"})
     (indexed.root / "gone.py").unlink()
@@ -59,7 +62,7 @@ def terms(segment: Segment, kind: int) -> Found:
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1_000_000])
-def test_words_are_counted_as_questions_count_them(
+def test_words_are_counted_as_queries_count_them(
     folder: Path, segment: Segment, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(postgres_segment, "_ROWS_AT_ONCE", at_once)
@@ -68,10 +71,8 @@ def test_words_are_counted_as_questions_count_them(
     expected: Found = {}
     for (term,) in db.execute("SELECT term FROM words"):
         postings = count_places(db, str(term))
-        columns = (postings.ids.tolist(), postings.counts.tolist(), postings.names.tolist())
-        expected[str(term)] = {
-            document: (count, name) for document, count, name in zip(*columns, strict=True)
-        }
+        counts = zip(postings.counts.tolist(), postings.names.tolist(), strict=True)
+        expected[str(term)] = dict(zip(postings.ids.tolist(), counts, strict=True))
     found = terms(segment, WORDS)
     assert found == expected
     assert sum(count for count, _ in found["crane"].values()) > len(found["crane"]) > 3
@@ -89,7 +90,7 @@ def test_frequent_words_count_once_in_each_chunk(segment: Segment, monkeypatch: 
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000_000])
-def test_names_stand_in_all_files_that_share_a_symbol_table(
+def test_names_have_all_files_that_share_a_symbol_table(
     segment: Segment, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(postgres_segment, "_ROWS_AT_ONCE", at_once)
@@ -101,7 +102,7 @@ def test_names_stand_in_all_files_that_share_a_symbol_table(
     assert "=buoy" not in found
 
 
-def test_operators_stand_in_chunks(segment: Segment) -> None:
+def test_operators_have_chunks(segment: Segment) -> None:
     chunks, files = segment.chunk_places()
     paths = {file.id: file.path for file in segment.files()}
     path_of = {int(chunk): paths[int(file)] for chunk, file in zip(chunks, files, strict=True)}

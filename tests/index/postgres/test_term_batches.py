@@ -1,3 +1,5 @@
+"""Blocks of inverted lists: every batch of terms is read back as it was packed."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, pack, unpack, unpack_all
-from cairn.index.postgres.term_batches import Frequency, counted, in_runs, marked, renumbered, together
+from cairn.index.postgres.term_batches import Frequency, batched, counted, in_runs, marked, renumbered
 from cairn.index.reader.postings import Postings
 
 Entries = dict[int, tuple[int, int]]
-"""By document, how often a term stands in its text and in its names."""
+"""A term's counts in the text and in the names of each document."""
 
 entries = st.dictionaries(
     st.integers(1, 200_000), st.tuples(st.integers(0, 255), st.integers(0, 255)), max_size=12
@@ -31,17 +33,12 @@ def terms_of(vocabulary: dict[str, Entries]) -> list[TermPostings]:
 
 
 def entries_of(postings: Postings) -> Entries:
-    return dict(
-        zip(
-            postings.ids.tolist(),
-            zip(postings.counts.tolist(), postings.names.tolist(), strict=True),
-            strict=True,
-        )
-    )
+    counts = zip(postings.counts.tolist(), postings.names.tolist(), strict=True)
+    return dict(zip(postings.ids.tolist(), counts, strict=True))
 
 
 def read(batches: list[TermBatch]) -> dict[str, Entries]:
-    """What is stored of batches, read back block by block."""
+    """Pack batches, and read them back block by block."""
     found: dict[str, Entries] = {}
     for block in pack(batches):
         dictionary = Dictionary(block.dictionary)
@@ -53,20 +50,20 @@ def read(batches: list[TermBatch]) -> dict[str, Entries]:
     return found
 
 
-def standing(vocabulary: dict[str, Entries]) -> dict[str, Entries]:
+def with_documents(vocabulary: dict[str, Entries]) -> dict[str, Entries]:
     return {term: found for term, found in vocabulary.items() if found}
 
 
 @given(vocabularies)
 def test_blocks_keep_what_batches_have(vocabulary: dict[str, Entries]) -> None:
-    assert read(list(together(terms_of(vocabulary)))) == standing(vocabulary)
+    assert read(list(batched(terms_of(vocabulary)))) == with_documents(vocabulary)
 
 
 @given(vocabularies, st.integers(0, 20))
 def test_blocks_do_not_depend_on_batches(vocabulary: dict[str, Entries], cut: int) -> None:
     terms = terms_of(vocabulary)
-    in_two = [*together(terms[:cut]), *together(terms[cut:])]
-    assert list(pack(in_two)) == list(pack(together(terms)))
+    in_two = [*batched(terms[:cut]), *batched(terms[cut:])]
+    assert list(pack(in_two)) == list(pack(batched(terms)))
 
 
 def test_lists_of_every_width_are_read_back() -> None:
@@ -76,7 +73,7 @@ def test_lists_of_every_width_are_read_back() -> None:
         "near": {10: (1, 0), 265: (2, 1)},
         "step": {10: (1, 0), 266: (1, 0)},
     }
-    assert read(list(together(terms_of(vocabulary)))) == vocabulary
+    assert read(list(batched(terms_of(vocabulary)))) == vocabulary
 
 
 @given(vocabularies, st.randoms(use_true_random=False), st.data())
@@ -88,11 +85,11 @@ def test_renumbered_documents_keep_their_entries(
     left_out = data.draw(st.sets(st.sampled_from(every))) if every else set()
     ids = np.zeros(max(every, default=0) + 1, np.int32)
     ids[every] = [0 if document in left_out else number for document, number in zip(every, new, strict=True)]
-    batches = [renumbered(batch, ids) for batch in together(terms_of(vocabulary))]
+    batches = [renumbered(batch, ids) for batch in batched(terms_of(vocabulary))]
     for batch in batches:
         for begin, end in zip([0, *batch.ends[:-1].tolist()], batch.ends.tolist(), strict=True):
             assert (np.diff(batch.ids[begin:end]) > 0).all()
-    assert read(batches) == standing(
+    assert read(batches) == with_documents(
         {
             term: {int(ids[document]): entry for document, entry in found.items() if ids[document]}
             for term, found in vocabulary.items()
@@ -124,7 +121,7 @@ def test_places_are_counted_by_document(every: list[list[tuple[int, bool]]], mos
 
 
 @given(st.lists(st.lists(st.integers(1, 50), max_size=10), min_size=1, max_size=6))
-def test_marks_are_told_once(every: list[list[int]]) -> None:
+def test_repeated_marks_count_once(every: list[list[int]]) -> None:
     terms = [f"t{number}" for number in range(len(every))]
     places = np.array([place for place, found in enumerate(every) for _ in found], np.int64)
     documents = np.array([document for found in every for document in found], np.int64)

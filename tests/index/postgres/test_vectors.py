@@ -1,3 +1,5 @@
+"""The cache of vectors of snapshots, against an index file and against the database."""
+
 from __future__ import annotations
 
 import threading
@@ -20,7 +22,7 @@ from cairn.index.postgres import reader as postgres_reader
 from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.session import Begun, Reads, SingleReads
-from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.postgres.vectors import VectorCache
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import never
@@ -28,7 +30,8 @@ from cairn.team.local_server import LocalServer
 
 T = TypeVar("T")
 FILES = {
-    "tide.py": "def high_water(moon):\n    return moon.phase * 2\n\n\ndef low_water(moon):\n    return -moon.phase\n",
+    "tide.py": "def high_water(moon):\n    return moon.phase * 2\n\n\n"
+    "def low_water(moon):\n    return -moon.phase\n",
     "crane.py": "class Crane:\n    def lift(self, container):\n        self.load = container\n",
     "docs/port.md": "# Port\n\nShips wait for the tide.\n\n## Cranes\n\nCranes lift containers.\n",
 }
@@ -37,7 +40,7 @@ OTHER_FILES = {"lock.go": "package lock\n\nfunc Open(gate int) bool {\n\treturn 
 
 @frozen
 class Harbour:
-    """Two index files, and the same published as two repositories."""
+    """An index file, the same published as a repository, and another repository."""
 
     file: SqliteReader
     first: PostgresReader
@@ -61,7 +64,7 @@ def harbour(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFacto
 
 
 class Counted(Reads):
-    """Counts reads. Those of a thread that outlives the question begin with `begins`."""
+    """Counts reads. Those that may outlive the request begin with a call of `begins`."""
 
     def __init__(self, reads: Reads, begins: Callable[[], object] = lambda: None) -> None:
         self._reads = reads
@@ -73,8 +76,8 @@ class Counted(Reads):
         return self._reads.read(ask)
 
     @property
-    def apart(self) -> SingleReads:
-        single = self._reads.apart
+    def detached(self) -> SingleReads:
+        single = self._reads.detached
 
         def begin() -> Begun:
             self.count += 1
@@ -88,7 +91,7 @@ def gone() -> None:
     raise StoreUnavailableError("gone")
 
 
-def question() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+def query() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     return load_packaged().embed_queries_int8(["lift containers with a crane"])[0]
 
 
@@ -97,7 +100,7 @@ def all_chunks(memory: SnapshotMemory) -> list[int]:
 
 
 def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
-    rows = KeptVectors().of(harbour.first.memory, harbour.first.reads)
+    rows = VectorCache().of(harbour.first.memory, harbour.first.reads)
     assert rows is not None
     ids, vectors = rows.vectors(all_chunks(harbour.first.memory))
     here = harbour.file.columns().file_of
@@ -107,7 +110,7 @@ def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
 
 
 def test_vectors_are_read_once(harbour: Harbour) -> None:
-    kept, reads = KeptVectors(), Counted(harbour.first.reads)
+    kept, reads = VectorCache(), Counted(harbour.first.reads)
     assert kept.of(harbour.first.memory, reads) is kept.of(harbour.first.memory, reads)
     assert reads.count == 1
 
@@ -128,31 +131,27 @@ def test_database_and_memory_compare_alike(
 ) -> None:
     reader, chunks = harbour.first, all_chunks(harbour.first.memory)
     found = []
-    for kept in (KeptVectors(), KeptVectors(most_bytes=0)):
+    for kept in (VectorCache(), VectorCache(most_bytes=0)):
         monkeypatch.setattr(postgres_reader, "_VECTORS", kept)
-        hits = reader.nearest_static(question(), 5, only, never)
+        hits = reader.nearest_static(query(), 5, only, never)
         ids, vectors = reader.static_vectors(chunks)
-        order = np.argsort(ids)
-        similar = reader.static_similarities(chunks, question())
         found.append(
             (
                 [hit.chunk_id for hit in hits],
+                vectors[np.argsort(ids)].tolist(),
                 pytest.approx([hit.score for hit in hits]),
-                dict(sorted(similar.items())),
-                vectors[order].tolist(),
+                pytest.approx(reader.static_similarities(chunks, query())),
             )
         )
-    assert found[0][0] == found[1][0]
-    assert [hit.score for hit in hits] == found[0][1]
-    assert found[0][2] == pytest.approx(found[1][2])
-    assert found[0][3] == found[1][3]
+    (ids, vectors, scores, similar), other = found
+    assert other == (ids, vectors, scores.expected, similar.expected)
 
 
-def test_vectors_used_longest_ago_are_forgotten(harbour: Harbour) -> None:
-    kept, first, second = KeptVectors(), harbour.first, harbour.second
+def test_least_recently_used_vectors_are_evicted(harbour: Harbour) -> None:
+    kept, first, second = VectorCache(), harbour.first, harbour.second
     kept.of(second.memory, second.reads)
     least = kept.size
-    kept = KeptVectors(most_bytes=2 * least - 1)
+    kept = VectorCache(most_bytes=2 * least - 1)
     reads = Counted(first.reads)
     kept.of(first.memory, reads)
     kept.of(second.memory, second.reads)
@@ -163,24 +162,17 @@ def test_vectors_used_longest_ago_are_forgotten(harbour: Harbour) -> None:
 
 def test_too_many_vectors_are_not_read(harbour: Harbour) -> None:
     reads = Counted(harbour.first.reads)
-    assert KeptVectors(most_bytes=0).of(harbour.first.memory, reads) is None
+    assert VectorCache(most_bytes=0).of(harbour.first.memory, reads) is None
     assert reads.count == 0
 
 
-def test_many_vectors_are_read_in_the_background(harbour: Harbour) -> None:
-    kept, reader = KeptVectors(read_behind_from=1), harbour.first
-    kept.of(reader.memory, reader.reads)
-    kept.wait(reader.memory)
-    assert kept.of(reader.memory, reader.reads) is not None
-
-
 def test_many_vectors_are_waited_for(harbour: Harbour) -> None:
-    kept, reader = KeptVectors(read_behind_from=1), harbour.first
+    kept, reader = VectorCache(read_behind_from=1), harbour.first
     assert kept.of(reader.memory, reader.reads, never) is not None
 
 
-def test_cancelled_question_does_not_wait_for_vectors(harbour: Harbour) -> None:
-    kept, memory, may_begin = KeptVectors(read_behind_from=1), harbour.first.memory, threading.Event()
+def test_cancelled_query_does_not_wait_for_vectors(harbour: Harbour) -> None:
+    kept, memory, may_begin = VectorCache(read_behind_from=1), harbour.first.memory, threading.Event()
     reads = Counted(harbour.first.reads, may_begin.wait)
     assert kept.of(memory, reads) is None
     with pytest.raises(QueryCancelledError):
@@ -192,7 +184,7 @@ def test_cancelled_question_does_not_wait_for_vectors(harbour: Harbour) -> None:
 
 
 def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour) -> None:
-    kept, reads = KeptVectors(read_behind_from=1), Counted(harbour.first.reads, gone)
+    kept, reads = VectorCache(read_behind_from=1), Counted(harbour.first.reads, gone)
     assert kept.of(harbour.first.memory, reads, never) is None
     assert kept.of(harbour.first.memory, reads, never) is None
     assert reads.count == 1

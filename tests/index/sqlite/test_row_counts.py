@@ -1,4 +1,4 @@
-"""How often words stand in a keyword table: counted once, up to a bound, and anew once the table is another."""
+"""Words in a keyword table are counted once, up to a bound, and again after changes of the table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import KeywordCounts
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.sqlite.row_counts import count_rows
+from cairn.index.store.deadline import never
 from cairn.index.store.meta import raise_generation
 from cairn.index.store.writer import IndexWriter
 
@@ -32,24 +33,20 @@ def reader(writer: IndexWriter) -> IndexReader:
 
 
 def write(writer: IndexWriter, start: int, end: int) -> None:
-    """Files of one chunk each; one in four is about ropes."""
-    writer.write(
-        [indexed(f"src/a{n}.md", f"# Ship {n}\n{'rope' if n % 4 == 0 else ''}\n") for n in range(start, end)],
-        (),
-    )
+    """Write files of one chunk each; every fourth is about ropes."""
+    texts = {f"src/a{n}.md": f"# Ship {n}\n{'rope' if n % 4 == 0 else ''}\n" for n in range(start, end)}
+    writer.write([indexed(path, text) for path, text in texts.items()], ())
 
 
-def count(
-    reader: IndexReader, *expressions: str, bound: int = 1000, table: str = "chunks_fts"
-) -> KeywordCounts:
-    return count_rows(reader, table, expressions, bound, lambda: False)
+def count(reader: IndexReader, *words: str, bound: int = 1000, table: str = "chunks_fts") -> KeywordCounts:
+    return count_rows(reader, table, words, bound, never)
 
 
 def test_rows_are_counted_up_to_the_bound(reader: IndexReader) -> None:
     words = ('"ship"', '"rope"', '"barnacle"', '("rope" OR "ship")')
     assert count(reader, *words) == KeywordCounts(40, dict(zip(words, (40, 10, 0, 40), strict=True)))
     assert count(reader, *words, bound=15).matching == dict(zip(words, (15, 10, 0, 15), strict=True))
-    assert count(reader, *words).matching['"ship"'] == 40  # another bound is another count
+    assert count(reader, *words).matching['"ship"'] == 40  # each bound has its own count
 
 
 def test_each_table_has_its_own_counts(reader: IndexReader) -> None:
@@ -58,9 +55,7 @@ def test_each_table_has_its_own_counts(reader: IndexReader) -> None:
     assert count(reader, '"src"', table="subjects_fts") == KeywordCounts(0, {'"src"': 0})
 
 
-def test_counts_are_kept_until_the_table_has_grown_or_shrunk_by_a_tenth(
-    writer: IndexWriter, reader: IndexReader
-) -> None:
+def test_counts_stay_while_the_table_changes_by_a_tenth(writer: IndexWriter, reader: IndexReader) -> None:
     assert count(reader, '"ship"').matching == {'"ship"': 40}
     write(writer, 40, 44)
     assert count(reader, '"ship"') == KeywordCounts(44, {'"ship"': 40})
@@ -70,25 +65,19 @@ def test_counts_are_kept_until_the_table_has_grown_or_shrunk_by_a_tenth(
     assert count(reader, '"ship"') == KeywordCounts(35, {'"ship"': 35})
 
 
-def test_a_word_that_occurred_nowhere_is_counted_anew_after_any_change(
-    writer: IndexWriter, reader: IndexReader
-) -> None:
+def test_absent_words_are_counted_again_after_any_change(writer: IndexWriter, reader: IndexReader) -> None:
     assert count(reader, '"barnacle"', '"ship"').matching == {'"barnacle"': 0, '"ship"': 40}
     writer.write([indexed("src/a40.md", "# Ship 40\nbarnacle\n")], ())
     assert count(reader, '"barnacle"', '"ship"').matching == {'"barnacle"': 1, '"ship"': 40}
 
 
-def test_what_was_counted_is_not_counted_again(reader: IndexReader) -> None:
+def test_words_are_counted_once(reader: IndexReader) -> None:
     def statements(*words: str) -> list[str]:
         run: list[str] = []
-
-        def ask() -> None:
-            with reader.reading() as db:
-                db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True)
-                count(reader, *words, bound=100)
-                db.set_exec_trace(None)
-
-        ask()
+        with reader.reading() as db:
+            db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True)
+            count(reader, *words, bound=100)
+            db.set_exec_trace(None)
         return [sql for sql in run if "MATCH" in sql]
 
     assert len(statements('"ship"', '"rope"')) == 2
@@ -96,7 +85,7 @@ def test_what_was_counted_is_not_counted_again(reader: IndexReader) -> None:
     assert statements('"ship"') == []
 
 
-def test_a_table_that_is_filled_after_the_first_question_is_counted_anew(
+def test_a_table_filled_after_the_first_count_is_counted_again(
     writer: IndexWriter, reader: IndexReader
 ) -> None:
     assert count(reader, '"moor"', table="subjects_fts") == KeywordCounts(0, {'"moor"': 0})
@@ -107,7 +96,7 @@ def test_a_table_that_is_filled_after_the_first_question_is_counted_anew(
     assert count(reader, '"moor"', table="subjects_fts") == KeywordCounts(20, {'"moor"': 20})
 
 
-def test_two_indexes_have_nothing_in_common(reader: IndexReader, tmp_path: Path) -> None:
+def test_two_indexes_have_separate_counts(reader: IndexReader, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = IndexWriter(tmp_path / "other")
     write(other, 0, 3)
@@ -116,20 +105,18 @@ def test_two_indexes_have_nothing_in_common(reader: IndexReader, tmp_path: Path)
     other.close()
 
 
-def test_threads_count_while_the_index_changes(writer: IndexWriter, reader: IndexReader) -> None:
+def test_threads_count_during_changes_of_the_index(writer: IndexWriter, reader: IndexReader) -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     expressions = [f'"ship" OR "word{number}"' for number in range(2_000)]
     try:
         with ThreadPoolExecutor(4) as threads:
-            asked = [
-                threads.submit(count, reader, *expressions[start : start + 20])
-                for start in [*range(0, 2_000, 20)] * 2
-            ]
-            while not all(each.done() for each in asked):
+            starts = [*range(0, 2_000, 20)] * 2
+            counts = [threads.submit(count, reader, *expressions[at : at + 20]) for at in starts]
+            while not all(each.done() for each in counts):
                 with writer.db:
                     raise_generation(writer.db)
-            for each in asked:
+            for each in counts:
                 assert set(each.result().matching.values()) == {40}
     finally:
         sys.setswitchinterval(interval)

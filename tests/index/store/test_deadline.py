@@ -1,61 +1,37 @@
-"""When a query must end."""
+"""A query ends at its deadline, or when it is cancelled."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import pytest
-from attrs import define
 
 from cairn.index.store import deadline as module
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Deadline, never
 
 
-@define
-class Clocks:
-    """The thread's clock and the wall's, in seconds."""
-
-    worked: float = 100.0
-    wall: float = 5_000.0
-
-    def work(self, seconds: float) -> None:
-        self.worked += seconds
-        self.wall += seconds
-
-    def wait(self, seconds: float) -> None:
-        self.wall += seconds
-
-
-@pytest.fixture
-def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
-    clocks = Clocks()
-    time = SimpleNamespace(thread_time=lambda: clocks.worked, perf_counter=lambda: clocks.wall)
-    monkeypatch.setattr(module, "time", time)
-    return clocks
+@pytest.mark.parametrize(
+    ("worked", "waited", "is_over"),
+    [
+        pytest.param(0.20, 0.0, False, id="in time"),
+        pytest.param(0.26, 0.0, True, id="worked too long"),
+        pytest.param(0.20, 0.7, False, id="waited for a core"),
+        pytest.param(0.00, 1.01, True, id="waited too long"),
+    ],
+)
+def test_deadline_counts_work_and_limits_waiting(
+    monkeypatch: pytest.MonkeyPatch, worked: float, waited: float, is_over: bool
+) -> None:
+    now = {"thread_time": 100.0, "perf_counter": 5_000.0}
+    clocks = {name: lambda name=name: now[name] for name in now}
+    monkeypatch.setattr(module, "time", SimpleNamespace(**clocks))
+    deadline = Deadline(never, 250.0)
+    now["thread_time"] += worked
+    now["perf_counter"] += worked + waited
+    assert deadline() == deadline.is_over == is_over
 
 
-def test_a_query_ends_when_it_has_worked_for_its_time(clocks: Clocks) -> None:
-    deadline = Deadline(lambda: False, 250.0)
-    clocks.work(0.2)
-    assert not deadline()
-    clocks.work(0.06)
+def test_cancelled_query_ends() -> None:
+    deadline = Deadline(lambda: True)
     assert deadline()
-    assert deadline.is_over
-
-
-def test_waiting_for_a_core_is_not_work(clocks: Clocks) -> None:
-    deadline = Deadline(lambda: False, 250.0)
-    clocks.wait(0.7)
-    clocks.work(0.2)
-    assert not deadline()
-
-
-def test_nobody_waits_for_ever(clocks: Clocks) -> None:
-    deadline = Deadline(lambda: False, 250.0)
-    clocks.wait(1.01)
-    assert deadline.is_over
-
-
-def test_a_cancelled_query_ends_at_once() -> None:
-    assert Deadline(lambda: True)()
-    assert not Deadline(lambda: True).is_over
+    assert not deadline.is_over

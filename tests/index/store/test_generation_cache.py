@@ -1,11 +1,7 @@
-"""What was read of an index is read once while the index does not change."""
+"""The cache reads each value once while the index does not change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from attrs import evolve
 from tests.index.index_builders import indexed, numbers
 
@@ -16,52 +12,51 @@ from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.writer import IndexWriter
 
 
-class Shelf:
-    """Reads the squares of numbers, of even ones only, and notes what it was asked for."""
+class Squares:
+    """A cache of the squares of even numbers, and the keys that were read for it."""
 
-    def __init__(self) -> None:
-        self.asked: list[list[int]] = []
+    def __init__(self, most: int) -> None:
+        self.reads: list[list[int]] = []
+        self.cache = GenerationCache[int, int](most)
 
-    def read(self, keys: list[int]) -> dict[int, int]:
-        self.asked.append(keys)
+    def _read(self, keys: list[int]) -> dict[int, int]:
+        self.reads.append(keys)
         return {key: key * key for key in keys if key % 2 == 0}
 
-
-def test_what_is_known_is_not_read_again_until_the_version_changes() -> None:
-    shelf, known = Shelf(), GenerationCache[int, int](most=100)
-    assert known.get("a", [2, 4], shelf.read) == {2: 4, 4: 16}
-    assert known.get("a", [4, 6], shelf.read) == {4: 16, 6: 36}
-    assert known.get("b", [4], shelf.read) == {4: 16}
-    assert known.get("a", [4], shelf.read) == {4: 16}  # nobody's index goes back, but a slow thread may
-    assert shelf.asked == [[2, 4], [6], [4], [4]]
+    def get(self, version: str, *keys: int) -> list[int]:
+        """Return the keys with values, which are their squares."""
+        found = self.cache.get(version, keys, self._read)
+        assert found == {key: key * key for key in found}
+        return list(found)
 
 
-def test_what_is_not_there_is_asked_for_again() -> None:
-    shelf, known = Shelf(), GenerationCache[int, int](most=100)
-    assert known.get("a", [3], shelf.read) == known.get("a", [3], shelf.read) == {}
-    assert shelf.asked == [[3], [3]]
+def test_cache_reads_known_values_again_when_the_version_changes() -> None:
+    squares = Squares(most=100)
+    assert squares.get("a", 2, 4) == [2, 4]
+    assert squares.get("a", 4, 6) == [4, 6]
+    assert squares.get("b", 4) == [4]
+    assert squares.get("a", 4) == [4]  # a slow thread may ask for an earlier version
+    assert squares.reads == [[2, 4], [6], [4], [4]]
 
 
-def test_no_more_is_kept_than_may_be() -> None:
-    shelf, known = Shelf(), GenerationCache[int, int](most=3)
-    assert known.get("a", [2, 4], shelf.read) == {2: 4, 4: 16}
-    assert known.get("a", [2, 6, 8], shelf.read) == {2: 4, 6: 36, 8: 64}
-    assert known.get("a", [6, 8], shelf.read) == {6: 36, 8: 64}
-    assert known.get("a", [2], shelf.read) == {2: 4}
-    assert shelf.asked == [[2, 4], [6, 8], [2]]
+def test_cache_reads_missing_values_again() -> None:
+    squares = Squares(most=100)
+    assert squares.get("a", 3) == squares.get("a", 3) == []
+    assert squares.reads == [[3], [3]]
 
 
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[IndexWriter]:
-    writer = IndexWriter(tmp_path)
-    yield writer
-    writer.close()
+def test_cache_keeps_no_more_values_than_allowed() -> None:
+    squares = Squares(most=3)
+    assert squares.get("a", 2, 4) == [2, 4]
+    assert squares.get("a", 2, 6, 8) == [2, 6, 8]
+    assert squares.get("a", 6, 8) == [6, 8]
+    assert squares.get("a", 2) == [2]
+    assert squares.reads == [[2, 4], [6, 8], [2]]
 
 
-def test_an_outline_and_a_files_imports_follow_what_is_written(writer: IndexWriter) -> None:
+def test_outlines_and_imports_follow_the_index(writer: IndexWriter, reader: SqliteReader) -> None:
     a, b = indexed("a.py", "def moor():\n    pass\n"), indexed("b.py", "x = 1\n")
     writer.write([evolve(a, imports=("py:b",)), b], ())
-    reader = SqliteReader(writer.folder)
 
     def symbols() -> set[str]:
         with reader.reading() as db:

@@ -1,10 +1,10 @@
-"""Writer and readers of one index: keywords, vectors, filters, content addresses, damage."""
+"""Writer and readers of one index agree on keywords, vectors, filters and facts."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import apsw
@@ -14,45 +14,21 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.index.index_builders import broken_promises
+from tests.index.index_builders import indexed, violated_invariants
 
-from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import content_key
-from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.errors import QueryCancelledError
 from cairn.index.reader import connection
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import database as database_module
-from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.deadline import never
+from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.store import VectorStore
-from cairn.workspace.collections import file_kind
 
 ALL = ChunkFilter()
 EVEN = ColumnWeights()
-
-
-def never() -> bool:
-    return False
-
-
-def indexed(path: str, text: str) -> IndexedFile:
-    record = FileRecord(path, len(text), 0, content_key(text), f"project-{file_kind(path)}")
-    return IndexedFile(record, file_kind(path), True, tuple(chunk_text(path, text)))
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[IndexWriter]:
-    writer = IndexWriter(tmp_path)
-    yield writer
-    writer.close()
-
-
-@pytest.fixture
-def reader(tmp_path: Path) -> IndexReader:
-    return SqliteReader(tmp_path)
 
 
 def paths(reader: IndexReader, *words: str, only: ChunkFilter = ALL) -> list[str]:
@@ -67,7 +43,7 @@ def unit(*numbers: float) -> NDArray[np.float32]:
 
 
 def embed_all(writer: IndexWriter, name: str = "m@1", dimension: int = 2) -> tuple[VectorStore, int]:
-    """A made-up vector for each text, all different."""
+    """Store a different made-up vector for each text."""
     store = VectorStore(writer.db)
     model = store.use_model(name, dimension)
     texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
@@ -80,15 +56,11 @@ SOURCE = indexed("src/server.py", "class HTTPServer:\n    def handle_request(sel
 GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view.\n")
 
 
-def test_while_there_is_no_index_every_answer_is_empty(reader: IndexReader) -> None:
+def test_reader_without_an_index_finds_nothing(reader: IndexReader) -> None:
     assert reader.keywords(["x"], EVEN, 10, ALL, never) == []
     assert reader.nearest(unit(1, 0), "m", 10, ALL, never) == []
-    assert (reader.chunks([1]), reader.page("a"), reader.generation(), reader.facts().complete) == (
-        {},
-        [],
-        0,
-        False,
-    )
+    assert (reader.chunks([1]), reader.page("a"), reader.generation()) == ({}, [], 0)
+    assert not reader.facts().complete
 
 
 @pytest.mark.parametrize(
@@ -99,18 +71,18 @@ def test_while_there_is_no_index_every_answer_is_empty(reader: IndexReader) -> N
         ("HTTPSERVER", ["src/server.py"]),
         ("servers", ["src/server.py"]),
         ("routing", ["docs/guide.md", "src/server.py"]),
-        ("docs", []),  # a word of the path, which is told once for the file
+        ("docs", []),  # words of the path are indexed once for the file
         ("nothing", []),
     ],
 )
-def test_words_parts_of_identifiers_and_inflections_are_found(
+def test_keywords_find_words_parts_of_names_and_inflections(
     writer: IndexWriter, reader: IndexReader, word: str, found: list[str]
 ) -> None:
     writer.write([SOURCE, GUIDE], ())
     assert paths(reader, word) == found
 
 
-def test_a_replaced_file_is_found_by_its_new_words_only(writer: IndexWriter, reader: IndexReader) -> None:
+def test_keywords_find_only_new_words_of_a_replaced_file(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE], ())
     writer.write([indexed("src/server.py", "def listen():\n    pass\n")], ())
     assert paths(reader, "handle_request") == []
@@ -120,26 +92,27 @@ def test_a_replaced_file_is_found_by_its_new_words_only(writer: IndexWriter, rea
     assert reader.facts().chunks == 0
 
 
-def test_filters_hold_for_both_legs(writer: IndexWriter, reader: IndexReader) -> None:
+@pytest.mark.parametrize(
+    ("only", "found"),
+    [
+        (ChunkFilter(types=("prose",)), ["docs/guide.md"]),
+        (ChunkFilter(languages=("python",)), ["src/server.py"]),
+        (ChunkFilter(paths=("docs/**",)), ["docs/guide.md"]),
+        (ChunkFilter(collections=("project-source",)), ["src/server.py"]),
+        (ChunkFilter(types=("code",), paths=("docs/**",)), []),
+    ],
+)
+def test_filters_limit_keywords_and_vectors(
+    writer: IndexWriter, reader: IndexReader, only: ChunkFilter, found: list[str]
+) -> None:
     writer.write([SOURCE, GUIDE], ())
     embed_all(writer)
-    for only, path in (
-        (ChunkFilter(types=("prose",)), "docs/guide.md"),
-        (ChunkFilter(languages=("python",)), "src/server.py"),
-        (ChunkFilter(paths=("docs/**",)), "docs/guide.md"),
-        (ChunkFilter(collections=("project-source",)), "src/server.py"),
-        (ChunkFilter(types=("code",), paths=("docs/**",)), None),
-    ):
-        assert paths(reader, "route", "path", only=only) == ([path] if path else [])
-        near = reader.nearest(unit(1, 0), "m@1", 10, only, never)
-        assert {s.path for s in reader.chunks(h.chunk_id for h in near).values()} == (
-            {path} if path else set()
-        )
+    assert paths(reader, "route", "path", only=only) == found
+    near = reader.nearest(unit(1, 0), "m@1", 10, only, never)
+    assert [stored.path for stored in reader.chunks(hit.chunk_id for hit in near).values()] == found
 
 
-def test_equal_text_is_embedded_once_and_vectors_survive_a_removal(
-    writer: IndexWriter, reader: IndexReader
-) -> None:
+def test_vectors_survive_the_removal_of_their_text(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE, GUIDE], ())
     store, model = embed_all(writer)
     assert store.waiting(model) == []
@@ -149,7 +122,7 @@ def test_equal_text_is_embedded_once_and_vectors_survive_a_removal(
     assert len(reader.nearest(unit(1, 0), "m@1", 10, ALL, never)) == reader.facts().chunks
 
 
-def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader: IndexReader) -> None:
+def test_search_compares_vectors_of_one_model(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([GUIDE], ())
     for name, dimension in (("m@1", 2), ("m@2", 3)):
         embed_all(writer, name, dimension)
@@ -158,40 +131,22 @@ def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader
     assert reader.nearest(unit(1, 1), "m@unknown", 10, ALL, never) == []
 
 
-def test_similarities_equal_the_scores_of_the_scan(writer: IndexWriter, reader: IndexReader) -> None:
+def test_similarities_equal_the_scores_of_the_search(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE, GUIDE], ())
     embed_all(writer)
-    asked = unit(0.3, 0.7)
-    near = {hit.chunk_id: hit.score for hit in reader.nearest(asked, "m@1", 10, ALL, never)}
-    assert reader.similarities(list(near), asked, "m@1") == pytest.approx(near, abs=1e-6)
+    query = unit(0.3, 0.7)
+    near = {hit.chunk_id: hit.score for hit in reader.nearest(query, "m@1", 10, ALL, never)}
+    assert reader.similarities(list(near), query, "m@1") == pytest.approx(near, abs=1e-6)
 
 
-def test_a_page_is_the_file_again(writer: IndexWriter, reader: IndexReader) -> None:
-    text = "\n\n".join(f"def f{n}():\n    '''Number {n}.'''\n" + "    x = 1\n" * 50 for n in range(8))
-    writer.write([indexed("src/many.py", text)], ())
-    page = reader.page("src/many.py")
-    assert len(page) > 1
-    assert "".join(stored.chunk.text for stored in page) == text
-
-
-def test_definitions_are_found_by_name_the_exact_spelling_first(
-    writer: IndexWriter, reader: IndexReader
-) -> None:
-    writer.write(
-        [indexed("a.py", "def Route():\n    pass\n"), indexed("b.py", "def route():\n    pass\n")], ()
-    )
-    hits = reader.defining(["route"], 10, ALL)
-    assert [reader.chunks([hit.chunk_id])[hit.chunk_id].path for hit in hits] == ["b.py", "a.py"]
-
-
-def test_a_long_statement_is_broken_off_when_cancelled(writer: IndexWriter, reader: IndexReader) -> None:
+def test_cancelled_statement_ends(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(300)], ())
     with pytest.raises(QueryCancelledError):
         reader.keywords(["word"], EVEN, 10, ALL, lambda: True)
     assert reader.keywords(["word"], EVEN, 10, ALL, never)
 
 
-def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexReader) -> None:
+def test_every_change_increments_the_generation(writer: IndexWriter, reader: IndexReader) -> None:
     seen = [reader.generation()]
     changes: list[Callable[[], object]] = [
         lambda: writer.write([GUIDE], ()),
@@ -205,7 +160,7 @@ def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexRe
     assert seen == sorted(set(seen))
 
 
-def test_which_counter_rises_with_which_change(writer: IndexWriter, reader: IndexReader) -> None:
+def test_changes_increment_their_counters(writer: IndexWriter, reader: IndexReader) -> None:
     def risen(change: Callable[[], object]) -> set[str]:
         before = reader.facts()
         change()
@@ -224,24 +179,25 @@ def test_which_counter_rises_with_which_change(writer: IndexWriter, reader: Inde
     assert risen(lambda: writer.write((), ["docs/guide.md"])) == {"content", "paths", "links"}
 
 
-def test_noting_what_is_so_already_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:
+def test_noting_the_same_facts_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:
     writer.note(scanned=1, files_total=3)
     before = reader.facts()
     writer.note(scanned=1, files_total=3)
     assert reader.facts() == before
 
 
-def test_a_batch_that_fails_is_not_kept_in_part(writer: IndexWriter, reader: IndexReader) -> None:
+def test_failed_batch_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([GUIDE], ())
     before = reader.facts()
+    invalid = evolve(SOURCE, record=evolve(SOURCE.record, path=None))  # type: ignore[arg-type]
     with pytest.raises(apsw.ConstraintError):
-        writer.write([SOURCE, evolve(SOURCE, record=evolve(SOURCE.record, path=None))], ["docs/guide.md"])  # type: ignore[arg-type]
+        writer.write([SOURCE, invalid], ["docs/guide.md"])
     assert not writer.db.in_transaction
     assert reader.facts() == before
     assert set(writer.files()) == {"docs/guide.md"}
 
 
-def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
+def test_ids_of_chunks_are_not_reused(writer: IndexWriter) -> None:
     seen: set[int] = set()
     for _ in range(5):
         ids = set(writer.write([SOURCE, GUIDE], ()))
@@ -254,7 +210,7 @@ def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
 @given(
     text=st.text(st.characters(codec="utf-8"), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"])
 )
-def test_any_text_comes_back_as_it_was(text: str, name: str) -> None:
+def test_index_returns_any_text_unchanged(text: str, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         writer = IndexWriter(Path(folder))
         file = indexed(name, text)
@@ -268,15 +224,14 @@ SECTIONS = st.lists(st.sampled_from(["tide", "crane", "berth", "mooring", "pilot
 
 
 def sectioned(names: Sequence[str]) -> IndexedFile:
-    """A document of sections too long to be merged; equal names make equal sections."""
-    return indexed(
-        "port.md", "# Port\n\n" + "".join(f"## {name}\n\n{f'All about {name}s. ' * 60}\n\n" for name in names)
-    )
+    """Return a document of sections too long to be merged; equal names make equal sections."""
+    sections = [f"## {name}\n\n{f'All about {name}s. ' * 60}\n\n" for name in names]
+    return indexed("port.md", "# Port\n\n" + "".join(sections))
 
 
 @settings(max_examples=40)
 @given(versions=st.lists(SECTIONS, min_size=2, max_size=4))
-def test_however_a_file_changes_it_is_as_if_written_anew(versions: list[list[str]]) -> None:
+def test_changed_file_is_stored_like_a_new_one(versions: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         writer, reader = IndexWriter(Path(folder)), SqliteReader(Path(folder))
         for names in versions:
@@ -285,13 +240,11 @@ def test_however_a_file_changes_it_is_as_if_written_anew(versions: list[list[str
             assert tuple(stored.chunk for stored in reader.page("port.md")) == file.chunks
             for name in {name for names in versions for name in names}:
                 assert len(reader.keywords([name], EVEN, 50, ALL, never)) == names.count(name)
-            assert broken_promises(writer.db, reader.facts().chunks) == []
+            assert violated_invariants(writer.db, reader.facts().chunks) == []
         writer.close()
 
 
-def test_chunks_that_are_in_a_changed_file_still_are_not_written_again(
-    writer: IndexWriter, reader: IndexReader
-) -> None:
+def test_unchanged_chunks_of_a_changed_file_keep_their_ids(writer: IndexWriter, reader: IndexReader) -> None:
     def ids() -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for stored in reader.page("port.md"):
@@ -302,28 +255,25 @@ def test_chunks_that_are_in_a_changed_file_still_are_not_written_again(
     before = ids()
     written = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], ())
     after = ids()
-    assert {name: after[name] for name in ("tide", "crane")} == {
-        name: before[name] for name in ("tide", "crane")
-    }
+    assert [after[name] for name in ("tide", "crane")] == [before[name] for name in ("tide", "crane")]
     assert sorted(written) == sorted(after["pilot"] + after["mooring"])
     again = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], (), anew=True)
     assert len(again) == 5
     assert not set(again) & {each for found in after.values() for each in found}
 
 
-def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) -> None:
-    """What is embedded of a chunk has the collection's name in it."""
+def test_another_collection_replaces_all_chunks(writer: IndexWriter) -> None:
+    # The embedded text of a chunk contains the name of its collection.
     file = sectioned(["tide", "crane"])
     writer.write([file], ())
     renamed = evolve(file, record=evolve(file.record, collection="harbour-docs"))
     assert len(writer.write([renamed], ())) == 2
 
 
-def test_an_index_that_has_grown_is_no_longer_mapped(
-    writer: IndexWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_large_index_is_not_mapped(
+    writer: IndexWriter, reader: SqliteReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
-    reader = SqliteReader(tmp_path)
 
     def mapped() -> int:
         with reader.reading() as db:
@@ -335,7 +285,7 @@ def test_an_index_that_has_grown_is_no_longer_mapped(
     assert mapped() == 0
 
 
-def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
+def test_files_below_lists_only_the_folders_files(writer: IndexWriter) -> None:
     paths = ["doc", "doc.md", "doc/a.md", "doc/deep/b.md", "doc0/c.md", "docs/d.md", "Doc/e.md"]
     writer.write([indexed(path, "# A\n") for path in paths], ())
     assert sorted(writer.files_below("doc")) == ["doc", "doc/a.md", "doc/deep/b.md"]
@@ -343,13 +293,13 @@ def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
     assert writer.files_below("missing") == []
 
 
-def test_chunks_come_by_file_and_in_each_in_its_order(writer: IndexWriter) -> None:
+def test_chunk_ids_follow_the_order_of_paths(writer: IndexWriter) -> None:
     guide, source = writer.write([GUIDE, SOURCE], ())
     assert writer.chunk_ids(["src/server.py", "missing.py"]) == [source]
     assert writer.chunk_ids(["src/server.py", "docs/guide.md"]) == [source, guide]
 
 
-def test_an_index_in_memory_is_read_by_its_name(tmp_path: Path) -> None:
+def test_index_in_memory_is_read_by_its_name() -> None:
     writer = IndexWriter.in_memory("port")
     writer.write([GUIDE], ())
     other = apsw.Connection("/port", vfs="memdb", flags=apsw.SQLITE_OPEN_READWRITE)
@@ -358,7 +308,7 @@ def test_an_index_in_memory_is_read_by_its_name(tmp_path: Path) -> None:
     writer.abandon()
 
 
-def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, reader: IndexReader) -> None:
+def test_readers_on_threads_see_whole_transactions(writer: IndexWriter, reader: IndexReader) -> None:
     sections = "".join(f"# Part {n}\n\n" + f"Words of part {n}.\n" * 100 + "\n\n" for n in range(3))
     file = indexed("a.md", sections)
     whole = len(file.chunks)
@@ -381,29 +331,3 @@ def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, 
         thread.join()
     assert whole > 1
     assert not problems
-
-
-def test_an_index_of_another_version_is_rebuilt(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
-    writer.write([GUIDE], ())
-    writer.db.pragma("user_version", 99_999)
-    writer.close()
-    assert SqliteReader(tmp_path).facts().chunks == 0
-    writer = IndexWriter(tmp_path)
-    assert "another version" in str(writer.remark)
-    assert writer.files() == {}
-    writer.close()
-
-
-def test_a_damaged_index_is_set_aside_with_a_message(tmp_path: Path) -> None:
-    (tmp_path / DATABASE_NAME).write_bytes(b"no database at all" * 500)
-    writer = IndexWriter(tmp_path)
-    assert "was damaged" in str(writer.remark)
-    assert list(tmp_path.glob(f"{DATABASE_NAME}.damaged-*"))
-    writer.close()
-
-
-def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(IndexUnavailableError, match="CAIRN_DATA_DIR"):
-        IndexWriter(tmp_path / "file")

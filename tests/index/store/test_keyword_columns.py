@@ -1,4 +1,4 @@
-"""What is written into the keyword index beside a text, of texts of ASCII and of others."""
+"""The fast path for ASCII text finds the same operators and parts of names as the general one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ _CODE = st.text("aAbB1_ =!<>()\n\x01\x1c", max_size=60)
 
 
 @given(_ASCII | _CODE)
-def test_operators_are_the_same_beside_a_letter_outside_of_ascii(text: str) -> None:
+def test_ascii_text_has_the_same_words_beside_another_letter(text: str) -> None:
     assert operator_words(text) == operator_words(f"{text}\né")
-
-
-@given(_ASCII | _CODE)
-def test_parts_are_the_same_beside_a_letter_outside_of_ascii(text: str) -> None:
     assert list(compound_parts(text)) == list(compound_parts(f"{text}\né"))

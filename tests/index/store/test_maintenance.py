@@ -1,4 +1,4 @@
-"""An index is tidied up without losing a vector or changing an answer, and its file gets smaller."""
+"""Maintenance makes an index smaller without losing a used vector or changing an answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.index.index_builders import (
     DIMENSION,
-    broken_promises,
     embed_rest,
     functions,
     indexed,
     made_up,
     numbers,
+    violated_invariants,
 )
 
 from cairn.index.reader.filters import ChunkFilter
@@ -23,6 +23,7 @@ from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import maintenance as maintenance_module
 from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.deadline import never
 from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
@@ -31,13 +32,12 @@ from cairn.settings.tree import IndexSettings
 
 KEEP_ALL = IndexSettings()
 ALL = ChunkFilter()
-DAY = 24 * 3600
 TODAY = 20_000
 STATIC_DIMENSION = 8
 
 
 class Index:
-    """An index with vectors, on a day that the test sets."""
+    """An index with vectors and a clock that the test sets."""
 
     def __init__(self, folder: Path) -> None:
         self.writer = IndexWriter(folder)
@@ -55,9 +55,7 @@ class Index:
     def remove(self, *paths: str) -> None:
         self.writer.write((), paths)
 
-    def tidy(
-        self, settings: IndexSettings = KEEP_ALL, interrupted: Callable[[], bool] = lambda: False
-    ) -> bool:
+    def tidy(self, settings: IndexSettings = KEEP_ALL, interrupted: Callable[[], bool] = never) -> bool:
         return self.maintenance.run(settings, interrupted)
 
     def vectors(self) -> int:
@@ -66,29 +64,36 @@ class Index:
     def dates(self) -> list[object]:
         return [row[0] for row in self.writer.db.execute("SELECT DISTINCT unreferenced FROM embeddings")]
 
-    def many(self, count: int) -> None:
-        """Vectors of texts that are not there."""
-        keys = [f"{number:016}".encode() for number in range(count)]
-        rows = np.stack([made_up(str(number)) for number in range(count)])
+    def store_unused(self, count: int, prefix: str = "") -> None:
+        """Store vectors of texts that no chunk has."""
+        keys = [f"{prefix}{number:0{16 - len(prefix)}}".encode() for number in range(count)]
+        rows = np.stack([made_up(f"{prefix} {number}") for number in range(count)])
         self.store.store(self.model, keys, rows, queued=0)
 
     def answers(self) -> list[list[Hit]]:
-        asked = [made_up(word) for word in ("ship", "rope", "tide")]
-        return [self.reader.nearest(vector, "m@1", 50, ALL, lambda: False) for vector in asked]
+        queries = [made_up(word) for word in ("ship", "rope", "tide")]
+        return [self.reader.nearest(vector, "m@1", 50, ALL, never) for vector in queries]
+
+    def found(self, word: str) -> set[str]:
+        """The paths of the chunks with the word."""
+        hits = self.reader.keywords([word], ColumnWeights(), 5, ALL, never)
+        return {stored.path for stored in self.reader.chunks(hit.chunk_id for hit in hits).values()}
 
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
     index = Index(tmp_path)
     yield index
-    assert broken_promises(index.writer.db, index.writer.facts().chunks) == []
+    assert violated_invariants(index.writer.db, index.writer.facts().chunks) == []
     index.writer.close()
 
 
-def test_a_vector_that_no_text_uses_is_kept_for_its_time_and_then_goes(index: Index) -> None:
+def test_unused_vector_is_deleted_after_its_time(index: Index) -> None:
     index.write("a.py", 3)
     index.write("b.py", 2)
     index.remove("a.py")
+    assert index.tidy()
+    index.day = TODAY + 9
     assert index.tidy()
     assert sorted(index.dates(), key=str) == [TODAY, None]
     index.day = TODAY + 30
@@ -100,16 +105,7 @@ def test_a_vector_that_no_text_uses_is_kept_for_its_time_and_then_goes(index: In
     assert index.store.waiting(index.model) == []
 
 
-def test_the_date_is_that_of_the_day_on_which_it_fell_out_of_use(index: Index) -> None:
-    index.write("a.py", 1)
-    index.remove("a.py")
-    index.tidy()
-    index.day = TODAY + 9
-    index.tidy()
-    assert index.dates() == [TODAY]
-
-
-def test_a_text_that_returns_takes_its_vector_back(index: Index) -> None:
+def test_returning_text_gets_its_vector_back(index: Index) -> None:
     index.write("a.py", 3)
     index.remove("a.py")
     index.tidy()
@@ -120,39 +116,27 @@ def test_a_text_that_returns_takes_its_vector_back(index: Index) -> None:
     assert (index.dates(), index.vectors()) == ([None], 3)
 
 
-def test_of_too_many_unused_vectors_those_go_first_that_fell_out_of_use_first(index: Index) -> None:
-    for day, path in enumerate(("a.py", "b.py", "c.py")):
-        index.day = TODAY + day
-        index.write(path, 4)
-        index.remove(path)
-        index.tidy()
-    index.write("d.py", 4)
-    assert index.tidy(IndexSettings(keep_vectors_mb=0))
-    assert (index.vectors(), index.dates()) == (4, [None])
-
-
-def test_unused_vectors_may_take_the_room_they_were_given(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oldest_unused_vectors_beyond_the_limit_are_deleted(index: Index) -> None:
     megabyte = 1_000_000 // (DIMENSION * 4)
-    index.many(megabyte // 50)
+    index.store_unused(megabyte // 50)
     index.tidy()
     index.day = TODAY + 1
     index.write("late.py", 3)
     index.remove("late.py")
+    index.write("used.py", 4)
     index.tidy()
-    dimension = DIMENSION * 50  # as if each vector were that much larger: 1,250 of 800 bytes take a megabyte
+    dimension = DIMENSION * 50  # as if vectors were larger: 1,250 of 800 bytes take a megabyte
     index.writer.db.execute("UPDATE models SET dimension = ?", (dimension,))
     assert index.tidy(IndexSettings(keep_vectors_mb=1))
-    assert index.vectors() == megabyte // 50
-    days = dict(
-        index.writer.db.execute("SELECT unreferenced, count(*) FROM embeddings GROUP BY 1").fetchall()
-    )
-    assert days == {TODAY: megabyte // 50 - 3, TODAY + 1: 3}
+    days = index.writer.db.execute("SELECT unreferenced, count(*) FROM embeddings GROUP BY 1")
+    assert dict(days.fetchall()) == {None: 4, TODAY: megabyte // 50 - 3, TODAY + 1: 3}
+    assert index.vectors() == megabyte // 50 + 4
+    assert index.tidy(IndexSettings(keep_vectors_mb=0))
+    assert (index.vectors(), index.dates()) == (4, [None])
     index.writer.db.execute("UPDATE models SET dimension = ?", (DIMENSION,))
 
 
-def test_vectors_of_a_model_that_is_not_in_use_are_dated_although_their_texts_are_there(index: Index) -> None:
+def test_vectors_of_an_unused_model_are_dated(index: Index) -> None:
     index.write("a.py", 3)
     other = index.store.use_model("m@2", DIMENSION)
     embed_rest(index.store, other)
@@ -161,26 +145,17 @@ def test_vectors_of_a_model_that_is_not_in_use_are_dated_although_their_texts_ar
     assert (index.vectors(), len(numbers(index.writer.db, f"SELECT rowid FROM vectors_{other}"))) == (0, 3)
     index.store.use_model("m@1", DIMENSION)
     assert index.writer.facts().queued == len(index.store.waiting(index.model)) == 3
-
-
-def test_without_a_model_no_vector_is_in_use(index: Index) -> None:
-    index.write("a.py", 2)
     index.store.use_no_model()
     index.tidy()
     assert index.dates() == [TODAY]
 
 
 def with_holes(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three of four vectors are gone; those that are left lie scattered."""
+    """Delete most of the vectors, so that the others are scattered over the blocks."""
     monkeypatch.setattr(maintenance_module, "_FEWEST_HOLES", 0)
     index.write("a.py", 30)
     for place in range(8):
-        index.store.store(
-            index.model,
-            [f"{place:04}{number:012}".encode() for number in range(600)],
-            np.stack([made_up(f"{place} {number}") for number in range(600)]),
-            queued=0,
-        )
+        index.store_unused(600, f"{place:04}")
         index.write(f"b{place}.py", 5)
     index.tidy(IndexSettings(keep_vectors_mb=0), lambda: room(index) < 5_000)
 
@@ -189,23 +164,21 @@ def room(index: Index) -> int:
     return sum(numbers(index.writer.db, f"SELECT size FROM vectors_{index.model}_chunks"))
 
 
-def test_a_table_full_of_holes_is_packed_and_answers_as_before(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compacted_table_gives_the_same_answers(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     with_holes(index, monkeypatch)
     vectors, answers = index.vectors(), index.answers()
     before = room(index)
     generation = index.writer.facts().generation
     assert index.tidy(IndexSettings(keep_vectors_mb=0))
     assert index.vectors() == vectors == 70
-    assert room(index) - vectors < before - vectors
+    assert room(index) < before
     assert room(index) <= 2 * 1_024
     assert index.answers() == answers
     assert all(len(hits) == 50 for hits in answers)
     assert index.writer.facts().generation == generation
 
 
-def test_a_table_of_static_vectors_is_packed_too(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_of_static_vectors_is_compacted(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maintenance_module, "_FEWEST_HOLES", 0)
     index.store.use_static("small", STATIC_DIMENSION)
     rng = np.random.default_rng(0)
@@ -217,18 +190,16 @@ def test_a_table_of_static_vectors_is_packed_too(index: Index, monkeypatch: pyte
         index.store.store_static([*gone, *ids[start : start + 10]], rows, queued=0)
     with index.writer.db:
         index.writer.db.executemany(f"DELETE FROM {STATIC_TABLE} WHERE rowid = ?", ((n,) for n in passing))
-    asked = np.arange(STATIC_DIMENSION, dtype=np.int8)
-    before = index.reader.nearest_static(asked, 50, ALL, lambda: False)
+    query = np.arange(STATIC_DIMENSION, dtype=np.int8)
+    before = index.reader.nearest_static(query, 50, ALL, never)
     assert len(before) == 40
     assert len(numbers(index.writer.db, f"SELECT size FROM {STATIC_TABLE}_chunks")) == 4
     assert index.tidy()
-    assert index.reader.nearest_static(asked, 50, ALL, lambda: False) == before
+    assert index.reader.nearest_static(query, 50, ALL, never) == before
     assert len(numbers(index.writer.db, f"SELECT size FROM {STATIC_TABLE}_chunks")) < 3
 
 
-def test_packing_goes_in_pieces_and_an_interruption_loses_nothing(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_compaction_loses_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     with_holes(index, monkeypatch)
     vectors, answers, rounds = index.vectors(), index.answers(), 0
     while not index.tidy(IndexSettings(keep_vectors_mb=0), interrupted=lambda: True):
@@ -241,7 +212,7 @@ def test_packing_goes_in_pieces_and_an_interruption_loses_nothing(
     assert rounds > 3
 
 
-def test_a_piece_that_fails_is_taken_back(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_step_is_rolled_back(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     with_holes(index, monkeypatch)
     answers = index.answers()
 
@@ -259,20 +230,18 @@ def test_a_piece_that_fails_is_taken_back(index: Index, monkeypatch: pytest.Monk
     assert index.answers() == answers
 
 
-def test_a_table_with_few_holes_is_left_alone(index: Index) -> None:
+def test_table_with_few_holes_is_not_compacted(index: Index) -> None:
     index.write("a.py", 40)
-    index.many(1_100)
+    index.store_unused(1_100)
     index.write("b.py", 5)
     places = f"SELECT chunk_id * 10000 + chunk_offset FROM vectors_{index.model}_rowids ORDER BY rowid"
-    kept = [
-        place for number, place in enumerate(numbers(index.writer.db, places)) if not 40 <= number < 1_140
-    ]
+    before = numbers(index.writer.db, places)
     assert index.tidy(IndexSettings(keep_vectors_mb=0))
-    assert numbers(index.writer.db, places) == kept
+    assert numbers(index.writer.db, places) == before[:40] + before[1_140:]
     assert room(index) == 2 * 1_024
 
 
-def test_the_file_gets_smaller_when_much_is_removed(index: Index) -> None:
+def test_file_gets_smaller_when_much_is_removed(index: Index) -> None:
     paths = [f"f{number}.md" for number in range(150)]
     index.writer.write([indexed(path, f"# {path}\n\n{path} " + made_words(path)) for path in paths], ())
     index.writer.checkpoint()
@@ -282,11 +251,10 @@ def test_the_file_gets_smaller_when_much_is_removed(index: Index) -> None:
     index.writer.checkpoint()
     assert index.file.stat().st_size < before / 3
     assert index.writer.db.pragma("freelist_count") == 0
-    hits = index.reader.keywords(["f3"], ColumnWeights(), 5, ALL, lambda: False)
-    assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f3.md"}
+    assert index.found("f3") == {"f3.md"}
 
 
-def test_what_was_removed_leaves_the_keyword_index(index: Index) -> None:
+def test_deleted_words_leave_the_keyword_index(index: Index) -> None:
     for number in range(60):
         index.writer.write([functions(f"f{number}.py", 3, word=f"word{number}")], ())
     index.remove(*(f"f{number}.py" for number in range(55)))
@@ -294,17 +262,16 @@ def test_what_was_removed_leaves_the_keyword_index(index: Index) -> None:
     assert index.tidy()
     (after,) = numbers(index.writer.db, "SELECT sum(length(block)) FROM chunks_fts_data")
     assert after < before * 0.6
-    hits = index.reader.keywords(["word57_1"], ColumnWeights(), 5, ALL, lambda: False)
-    assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f57.py"}
+    assert index.found("word57_1") == {"f57.py"}
 
 
 def made_words(seed: str) -> str:
-    """Words that hardly compress."""
+    """Return words that hardly compress."""
     rng = np.random.default_rng(len(seed))
     return " ".join(f"w{number:x}" for number in rng.integers(0, 2**40, 600))
 
 
-def test_an_index_that_is_tidy_costs_nothing_to_look_at_again(index: Index) -> None:
+def test_second_maintenance_changes_hardly_anything(index: Index) -> None:
     index.write("a.py", 10)
     index.remove("a.py")
     assert index.tidy()
@@ -314,14 +281,13 @@ def test_an_index_that_is_tidy_costs_nothing_to_look_at_again(index: Index) -> N
     assert index.writer.facts().generation == generation
 
 
-def test_space_that_cannot_be_given_back_is_not_asked_for_without_end(tmp_path: Path) -> None:
-    """A file that was made without the bookkeeping for it keeps its size."""
+def test_maintenance_ends_when_space_cannot_be_freed(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path)
     writer.write([functions("a.py", 50)], ())
     writer.db.pragma("auto_vacuum", "NONE")
     writer.db.execute("VACUUM")
     writer.write((), ["a.py"])
     assert int(writer.db.pragma("freelist_count")) > 0
-    asked = itertools.count()
-    assert Maintenance(writer.db).run(KEEP_ALL, lambda: next(asked) > 100)
+    steps = itertools.count()
+    assert Maintenance(writer.db).run(KEEP_ALL, lambda: next(steps) > 100)
     writer.close()

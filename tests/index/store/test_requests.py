@@ -1,8 +1,9 @@
-"""What other processes ask of the writer waits in the index until it is done."""
+"""Requests of other processes wait in the index until the writer drops them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,17 +24,9 @@ from cairn.index.store.requests import (
 from cairn.index.store.writer import IndexWriter
 
 
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[IndexWriter]:
-    writer = IndexWriter(tmp_path)
-    yield writer
-    writer.close()
-
-
-def test_requests_reach_the_writer_in_their_order_and_wait_until_they_are_dropped(
-    writer: IndexWriter, tmp_path: Path
+def test_requests_wait_in_order_for_the_writer_to_drop_them(
+    writer: IndexWriter, reader: SqliteReader, tmp_path: Path
 ) -> None:
-    reader = SqliteReader(tmp_path)
     assert not reader.has_requests()
     first = leave_request(tmp_path, RequestKind.REINDEX, "src")
     second = leave_request(tmp_path, RequestKind.PAUSE, "")
@@ -43,22 +36,15 @@ def test_requests_reach_the_writer_in_their_order_and_wait_until_they_are_droppe
         (second, RequestKind.PAUSE, ""),
     ]
     assert waiting_requests(writer.db) == waiting
+    late = leave_request(tmp_path, RequestKind.RECONCILE, "")
     drop_requests(writer.db, [waiting[0].id])
-    assert [request.id for request in waiting_requests(writer.db)] == [second]
+    assert [request.id for request in waiting_requests(writer.db)] == [second, late]
     assert reader.has_requests()
-    drop_requests(writer.db, [waiting[1].id])
+    drop_requests(writer.db, [request.id for request in waiting_requests(writer.db)])
     assert not reader.has_requests()
 
 
-def test_dropping_what_is_done_leaves_what_came_meanwhile(writer: IndexWriter, tmp_path: Path) -> None:
-    leave_request(tmp_path, RequestKind.RECONCILE, "")
-    taken = waiting_requests(writer.db)
-    late = leave_request(tmp_path, RequestKind.RECONCILE, "")
-    drop_requests(writer.db, [request.id for request in taken])
-    assert [request.id for request in waiting_requests(writer.db)] == [late]
-
-
-def test_requests_outlive_the_process_that_left_them_and_the_writer(tmp_path: Path) -> None:
+def test_requests_outlive_their_process_and_the_writer(tmp_path: Path) -> None:
     IndexWriter(tmp_path).close()
     leave_request(tmp_path, RequestKind.REINDEX, "a.md")
     again = IndexWriter(tmp_path)
@@ -66,20 +52,14 @@ def test_requests_outlive_the_process_that_left_them_and_the_writer(tmp_path: Pa
     again.close()
 
 
-def test_while_there_is_no_index_nothing_can_be_left(tmp_path: Path) -> None:
+def test_missing_index_takes_no_requests(tmp_path: Path) -> None:
     assert leave_request(tmp_path, RequestKind.PAUSE, "") is None
-    assert not (tmp_path / DATABASE_NAME).exists()
-
-
-def test_an_index_of_another_version_takes_no_requests(tmp_path: Path) -> None:
-    writer = IndexWriter(tmp_path)
-    writer.db.pragma("user_version", 7)
-    writer.close()
-    assert leave_request(tmp_path, RequestKind.PAUSE, "") is None
+    ask_for_check(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [None, b"no database at all" * 500])
-def test_what_cannot_take_a_request_says_what_to_do(tmp_path: Path, content: bytes | None) -> None:
+def test_unusable_index_says_what_to_do_about_a_request(tmp_path: Path, content: bytes | None) -> None:
     if content is None:
         (tmp_path / DATABASE_NAME).mkdir()
     else:
@@ -88,7 +68,7 @@ def test_what_cannot_take_a_request_says_what_to_do(tmp_path: Path, content: byt
         leave_request(tmp_path, RequestKind.PAUSE, "")
 
 
-def test_an_index_that_stays_busy_says_so(
+def test_busy_index_says_to_try_again(
     writer: IndexWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "_BUSY_MS", 20)
@@ -99,15 +79,22 @@ def test_an_index_that_stays_busy_says_so(
     assert leave_request(tmp_path, RequestKind.PAUSE, "") is not None
 
 
-def test_what_only_a_newer_version_can_ask_for_makes_for_a_look_and_is_done(writer: IndexWriter) -> None:
+def test_other_threads_run_while_a_request_waits(writer: IndexWriter, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        with writer.db:
+            writer.db.execute("INSERT INTO requests(kind, path) VALUES ('pause', '')")
+            request = threads.submit(leave_request, tmp_path, RequestKind.PAUSE, "")
+            time.sleep(0.1)  # meanwhile it begins to wait for this transaction
+        assert request.result() is not None
+
+
+def test_request_of_a_newer_version_causes_a_scan(writer: IndexWriter) -> None:
     writer.db.execute("INSERT INTO requests(kind, path) VALUES ('polish', '')")
     (request,) = waiting_requests(writer.db)
     assert request.kind is RequestKind.RECONCILE
-    drop_requests(writer.db, [request.id])
-    assert waiting_requests(writer.db) == []
 
 
-def test_a_check_is_asked_for_even_where_requests_lie_in_what_is_damaged(tmp_path: Path) -> None:
+def test_check_is_requested_beside_an_index_with_damaged_requests(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path)
     page = int(writer.db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'requests'").get)
     size = int(writer.db.execute("PRAGMA page_size").get)
@@ -121,8 +108,3 @@ def test_a_check_is_asked_for_even_where_requests_lie_in_what_is_damaged(tmp_pat
     assert check_is_marked(tmp_path)
     assert take_check_mark(tmp_path)
     assert not take_check_mark(tmp_path)
-
-
-def test_without_an_index_no_check_is_asked_for(tmp_path: Path) -> None:
-    ask_for_check(tmp_path)
-    assert list(tmp_path.iterdir()) == []

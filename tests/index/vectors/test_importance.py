@@ -1,11 +1,11 @@
-"""What a person is likely to ask about first gets its vectors first."""
+"""Chunks that users are likely to search first get their vectors first."""
 
 from __future__ import annotations
 
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.index.vectors.intake import by_importance
@@ -28,7 +28,7 @@ def order(chunks: list[Waiting], open_paths: tuple[str, ...] = ()) -> list[str]:
     return [by_id[each] for each in by_importance(chunks, open_paths)]
 
 
-def test_classes_come_in_their_order() -> None:
+def test_classes_of_files_come_in_order() -> None:
     expected = [
         "src/deep/down/open.py",
         "src/edited.py",
@@ -54,7 +54,7 @@ def test_classes_come_in_their_order() -> None:
         ("src/z.py", "tests/main.py"),
     ],
 )
-def test_entry_points_and_shallow_files_come_before(first: str, second: str) -> None:
+def test_entry_points_and_shallow_files_come_first(first: str, second: str) -> None:
     assert order(waiting(second, first)) == [first, second]
 
 
@@ -63,19 +63,17 @@ def test_chunks_of_a_file_keep_their_order() -> None:
     assert by_importance(chunks, ()) == [1, 2, 3]
 
 
-def test_after_a_checkout_that_everything_is_new_tells_nothing() -> None:
+def test_recent_edits_do_not_count_after_a_checkout() -> None:
     paths = ("src/z.py", "docs/guide.md", "src/old.py")
     assert order(waiting(*paths, edited=("src/z.py",)))[0] == "src/z.py"
     assert order(waiting(*paths, edited=("src/z.py", "src/old.py")))[0] == "docs/guide.md"
 
 
-@given(
-    st.lists(
-        st.builds(
-            Waiting, st.integers(), st.text(max_size=20), st.sampled_from(FileKind), st.integers(-1, 2**62)
-        ),
-        unique_by=lambda chunk: chunk.chunk_id,
-    )
-)
-def test_no_chunk_is_lost_whatever_its_file_is_called(chunks: list[Waiting]) -> None:
+NAMES = st.text("aZ/. é\x00", max_size=20)
+CHUNKS = st.builds(Waiting, st.integers(), NAMES, st.sampled_from(FileKind), st.integers(-1, 2**62))
+
+
+@settings(max_examples=30)
+@given(st.lists(CHUNKS, max_size=20, unique_by=lambda chunk: chunk.chunk_id))
+def test_every_chunk_is_kept(chunks: list[Waiting]) -> None:
     assert sorted(by_importance(chunks, ("a",))) == sorted(chunk.chunk_id for chunk in chunks)

@@ -1,4 +1,4 @@
-"""Rows that lie in a file count little as memory, leave nothing behind, and stay in memory where no file can be made."""
+"""Rows in a mapped file take little memory and leave no file; without a file they are in ordinary memory."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ _ROWS, _DIMENSION = 200_000, 256
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_what_is_written_stays_when_it_is_let_go(tmp_path: Path, in_file: bool) -> None:
+def test_released_rows_keep_their_values(tmp_path: Path, in_file: bool) -> None:
     memory = RowMemory.of(1_000, 7, tmp_path if in_file else None)
     rows = np.random.default_rng(1).integers(-128, 128, (1_000, 7)).astype(np.int8)
     memory.rows[:900] = rows[:900]
-    memory.let_go()
+    memory.release()
     memory.rows[900:] = rows[900:]
-    memory.let_go()
+    memory.release()
     assert np.array_equal(memory.rows, rows)
     assert sys.platform == "win32" or not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems take the pages when they need them")
-def test_what_is_let_go_is_no_memory_of_the_process(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems reclaim the pages when they need them")
+def test_released_rows_take_no_memory_of_the_process(tmp_path: Path) -> None:
     process = psutil.Process()
     memory = RowMemory.of(_ROWS, _DIMENSION, tmp_path)
     memory.rows[:] = 1
-    held = process.memory_info().rss
-    memory.let_go()
-    assert held - process.memory_info().rss > _ROWS * _DIMENSION / 2
+    before = process.memory_info().rss
+    memory.release()
+    assert before - process.memory_info().rss > _ROWS * _DIMENSION / 2
     assert memory.rows.sum(dtype=np.int64) == _ROWS * _DIMENSION
 
 
-def test_where_no_file_can_be_made_rows_are_in_plain_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_in_ordinary_memory_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -48,5 +46,5 @@ def test_where_no_file_can_be_made_rows_are_in_plain_memory(
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     for memory in (missing, RowMemory.of(10, 3, tmp_path)):
         memory.rows[:] = 5
-        memory.let_go()
+        memory.release()
         assert memory.rows.sum() == 150

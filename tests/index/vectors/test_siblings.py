@@ -1,4 +1,4 @@
-"""A vector that some other index on this machine has is found there."""
+"""Vectors are found in other indexes on the machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODEL = "m@1"
 
 
 class Place:
-    """Where the indexes of one user lie."""
+    """A folder with the indexes of one user."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -28,7 +28,7 @@ class Place:
         self.here.mkdir(parents=True)
 
     def index(self, name: str, word: str = "ship", model: str = MODEL) -> dict[bytes, bytes]:
-        """Make an index; its vectors by key."""
+        """Create an index; return its vectors by key."""
         (self.base / name).mkdir(exist_ok=True)
         writer = IndexWriter(self.base / name)
         ids = writer.write([functions(f"{word}.py", 3, word)], ())
@@ -49,25 +49,26 @@ def look_up(place: Place, keys: dict[bytes, bytes], model: str = MODEL) -> dict[
         return siblings.look_up(keys)
 
 
-def test_vectors_are_found_in_all_other_indexes(place: Place) -> None:
+def test_look_up_finds_vectors_in_all_other_indexes(place: Place) -> None:
     first, second = place.index("first", "ship"), place.index("second", "tide")
     assert look_up(place, {**first, **second, b"0" * 16: b""}) == {**first, **second}
 
 
-def test_only_those_that_are_asked_for_are_given(place: Place) -> None:
+def test_look_up_finds_only_requested_vectors(place: Place) -> None:
     known = place.index("first")
-    key = next(iter(known))
-    assert look_up(place, {key: b""}) == {key: known[key]}
+    key, vector = next(iter(known.items()))
+    assert look_up(place, {key: b""}) == {key: vector}
+    assert np.frombuffer(vector, np.float32).shape == (DIMENSION,)
     assert look_up(place, {}) == {}
 
 
-def test_vectors_of_another_model_are_not_taken(place: Place) -> None:
+def test_look_up_ignores_vectors_of_another_model(place: Place) -> None:
     known = place.index("first", model="m@2")
     assert look_up(place, known) == {}
     assert look_up(place, known, "m@2") == known
 
 
-def test_the_index_itself_is_not_asked_but_its_older_version_is(place: Place) -> None:
+def test_look_up_reads_the_previous_index_of_the_folder(place: Place) -> None:
     known = place.index("here")
     assert look_up(place, known) == {}
     (place.here / DATABASE_NAME).rename(place.here / PREVIOUS_NAME)
@@ -75,7 +76,7 @@ def test_the_index_itself_is_not_asked_but_its_older_version_is(place: Place) ->
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 500])
-def test_what_is_no_index_is_passed_over(place: Place, content: bytes) -> None:
+def test_look_up_ignores_invalid_files(place: Place, content: bytes) -> None:
     known = place.index("second")
     (place.base / "first").mkdir()
     (place.base / "first" / DATABASE_NAME).write_bytes(content)
@@ -83,10 +84,10 @@ def test_what_is_no_index_is_passed_over(place: Place, content: bytes) -> None:
     assert look_up(place, known) == known
 
 
-def test_an_index_that_breaks_while_it_is_asked_is_passed_over(place: Place) -> None:
+def test_look_up_ignores_an_index_that_breaks(place: Place) -> None:
     known = place.index("second")
     place.index("first")
-    os.utime(place.base / "second" / DATABASE_NAME, (1, 1))  # so that the other one is asked first
+    os.utime(place.base / "second" / DATABASE_NAME, (1, 1))  # so that the other one is read first
     with closing(Siblings(place.here, MODEL)) as siblings:
         writer = IndexWriter(place.base / "first")
         writer.db.execute("DROP TABLE vectors_1")
@@ -94,7 +95,7 @@ def test_an_index_that_breaks_while_it_is_asked_is_passed_over(place: Place) -> 
         assert siblings.look_up(known) == known
 
 
-def test_others_go_on_writing_while_they_are_asked(place: Place) -> None:
+def test_other_indexes_are_writable_during_look_ups(place: Place) -> None:
     known = place.index("first")
     with closing(Siblings(place.here, MODEL)) as siblings:
         assert siblings.look_up(known) == known
@@ -107,17 +108,8 @@ def test_others_go_on_writing_while_they_are_asked(place: Place) -> None:
         writer.close()
 
 
-def test_of_very_many_the_latest_are_asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_up_reads_the_latest_of_many_indexes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(siblings_module, "_MOST", 1)
     old, new = place.index("old", "ship"), place.index("new", "tide")
     os.utime(place.base / "old" / DATABASE_NAME, (1, 1))
     assert look_up(place, {**old, **new}) == new
-
-
-def test_vectors_are_float32_of_the_models_dimension(place: Place) -> None:
-    known = place.index("first")
-    for key, vector in look_up(place, known).items():
-        np.testing.assert_array_equal(
-            np.frombuffer(vector, np.float32), np.frombuffer(known[key], np.float32)
-        )
-        assert np.frombuffer(vector, np.float32).shape == (DIMENSION,)

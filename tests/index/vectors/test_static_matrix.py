@@ -1,4 +1,4 @@
-"""Static vectors in memory find what sqlite-vec finds, whatever is done to the index, and by whomever."""
+"""The matrix of static vectors finds what sqlite-vec finds, however the index changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
@@ -40,12 +40,8 @@ ALL = ChunkFilter()
 Int8 = NDArray[np.int8]
 
 
-def never() -> bool:
-    return False
-
-
 def vectors(count: int, seed: int, dimension: int = DIMENSION) -> Int8:
-    """As static vectors are: of length 127, with one direction in common, and in clusters."""
+    """Return vectors of length 127 in clusters, with one direction in common, like static vectors."""
     rng = np.random.default_rng(seed)
     common = np.random.default_rng(7).normal(size=dimension)
     topics = np.random.default_rng(8).normal(size=(20, dimension))
@@ -55,7 +51,7 @@ def vectors(count: int, seed: int, dimension: int = DIMENSION) -> Int8:
 
 
 class Desk:
-    """An index with made-up static vectors, what they are, and a reader."""
+    """An index with made-up static vectors, which it knows by id, and a reader."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,12 +62,12 @@ class Desk:
         self.known: dict[int, Int8] = {}
 
     def write(self, path: str, count: int, word: str = "ship") -> list[int]:
-        """Index a source file of `count` chunks anew."""
+        """Index a source file of `count` chunks; return the ids of new chunks."""
         self.writer.write([functions(path, count, word)], ())
         return self.follow()
 
     def follow(self) -> list[int]:
-        """Give chunks that have none their vectors, and forget those of chunks that are gone; the new ones' ids."""
+        """Give new chunks vectors and forget deleted ones; return the ids of new chunks."""
         chunks = numbers(self.writer.db, "SELECT id FROM chunks")
         new = [chunk for chunk in chunks if chunk not in self.known]
         self.give(new)
@@ -79,41 +75,55 @@ class Desk:
         return new
 
     def give(self, ids: Sequence[int]) -> None:
-        """Store vectors under these ids."""
         rows = vectors(len(ids), seed=sum(ids))
         self.store.store_static(ids, rows, queued=0)
         self.known.update(zip(ids, rows, strict=True))
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Delete these vectors, as a trigger does with those of deleted chunks."""
+        """Delete these vectors, as the trigger for deleted chunks does."""
         with self.writer.db:
             for each in ids:
                 self.writer.db.execute(f"DELETE FROM {STATIC_TABLE} WHERE rowid = ?", (each,))
                 self.known.pop(each)
             self.writer.db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
 
-    def expected(self, asked: Int8, limit: int, among: Iterable[int] | None = None) -> list[int]:
-        """The nearest by plain arithmetic."""
+    def expected(self, query: Int8, limit: int, among: Iterable[int] | None = None) -> list[int]:
+        """Return the nearest ids by plain arithmetic."""
         ids = sorted(self.known if among is None else among)
-        rows = np.array([self.known[each] for each in ids], np.int64).reshape(-1, len(asked))
-        distances = ((rows - asked.astype(np.int64)) ** 2).sum(axis=1)
+        rows = np.array([self.known[each] for each in ids], np.int64).reshape(-1, len(query))
+        distances = ((rows - query.astype(np.int64)) ** 2).sum(axis=1)
         return [ids[place] for place in np.argsort(distances, kind="stable")[:limit]]
 
-    def found(self, asked: Int8, limit: int = 20, only: ChunkFilter = ALL) -> list[int]:
-        hits = self.reader.nearest_static(asked, limit, only, never)
+    def found(self, query: Int8, limit: int = 20, only: ChunkFilter = ALL) -> list[int]:
+        hits = self.reader.nearest_static(query, limit, only, never)
         assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
         return [hit.chunk_id for hit in hits]
 
     def rows(self) -> StaticRows | None:
-        """What is in memory now, None where sqlite-vec is asked."""
+        """Return the rows in memory, or None if sqlite-vec is used."""
         with self.reader.reading() as db:
             return self.reader._static_rows(db, read_facts(db))
 
 
-@pytest.fixture(autouse=True, params=[1_000_000, 1], ids=["in memory", "in a file"])
-def _matrix_for_all(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+@pytest.fixture(autouse=True)
+def mapped_from(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Use a matrix for any index, in a mapped file if it has this many rows."""
     monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 0)
-    monkeypatch.setattr(static_rows, "_MAPPED_FROM", request.param)
+    monkeypatch.setattr(static_rows, "_MAPPED_FROM", getattr(request, "param", 1_000_000))
+
+
+in_memory_and_in_a_file = pytest.mark.parametrize(
+    "mapped_from", [1_000_000, 1], indirect=True, ids=["in memory", "in a file"]
+)
+
+
+def unknown(*_: object) -> object:
+    raise UnknownLayoutError("another version")
+
+
+@pytest.fixture
+def query() -> Int8:
+    return vectors(1, seed=3)[0]
 
 
 @pytest.fixture
@@ -133,23 +143,23 @@ def by_sqlite_vec(
 
 
 def assert_same(found: Sequence[Hit], reference: Sequence[Hit]) -> None:
-    """The same scores in the same order; among equal ones sqlite-vec may cut off others."""
+    """Compare scores and ids; of equal scores at the end, sqlite-vec may return other rows."""
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in reference], abs=1e-6)
     cut = reference[-1].score + 1e-6 if reference else 0.0
-    assert [hit.chunk_id for hit in found if hit.score > cut] == [
-        hit.chunk_id for hit in reference if hit.score > cut
-    ]
+    ids, expected = ([hit.chunk_id for hit in hits if hit.score > cut] for hits in (found, reference))
+    assert ids == expected
 
 
 # --- the same answers --------------------------------------------------------------------------------
 
 
-def test_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_memory_and_in_a_file
+def test_matrix_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.give(range(1, 5_000))
-    for asked in vectors(10, seed=99):
+    for query in vectors(10, seed=99):
 
-        def ask(reader: IndexReader, asked: Int8 = asked) -> list[Hit]:
-            return reader.nearest_static(asked, 200, ALL, never)
+        def ask(reader: IndexReader, query: Int8 = query) -> list[Hit]:
+            return reader.nearest_static(query, 200, ALL, never)
 
         found = ask(desk.reader)
         assert_same(found, by_sqlite_vec(desk, monkeypatch, ask))
@@ -157,63 +167,67 @@ def test_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.MonkeyPatch
     assert desk.rows() is not None
 
 
-def test_compares_as_sqlite_vec_does(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similarities_equal_those_of_sqlite_vec(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.give(range(1, 100))
-    asked, wanted = vectors(1, seed=1)[0], [3, 98, 4_711, 50, 99, 0]
-    found = desk.reader.static_similarities(wanted, asked)
+    query, wanted = vectors(1, seed=1)[0], [3, 98, 4_711, 50, 99, 0]
+    found = desk.reader.static_similarities(wanted, query)
     assert set(found) == {3, 50, 98, 99}
     with monkeypatch.context() as patch:
         patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
-        assert found == pytest.approx(SqliteReader(desk.folder).static_similarities(wanted, asked), abs=1e-6)
+        assert found == pytest.approx(SqliteReader(desk.folder).static_similarities(wanted, query), abs=1e-6)
 
 
-def test_of_equally_near_ones_the_lower_id_comes_first(desk: Desk) -> None:
+def test_equally_near_rows_are_ordered_by_id(desk: Desk) -> None:
     desk.store.store_static([9, 2, 7, 4], np.repeat(vectors(1, seed=1), 4, axis=0), queued=0)
     assert desk.found(vectors(1, seed=2)[0], limit=3) == [2, 4, 7]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3, 500])
-def test_never_gives_more_than_asked_for_or_there(desk: Desk, limit: int) -> None:
+def test_search_returns_at_most_limit_rows(desk: Desk, limit: int) -> None:
     desk.give([1, 2, 3])
     assert len(desk.found(vectors(1, seed=1)[0], limit)) == min(limit, 3)
 
 
-def test_codes_lose_few_of_the_nearest(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_memory_and_in_a_file
+def test_codes_lose_few_of_the_nearest_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 6_000)
     monkeypatch.setattr(codes, "CANDIDATES", 1_500)
     desk.give(range(1, 8_001))
-    coded(desk)
+    wait_until(lambda: has_codes(desk))
     desk.give(range(8_001, 8_501))
     desk.remove(range(500, 700))
     hits, questions = 0, vectors(20, seed=5)
-    for asked in questions:
-        found = desk.found(asked, 50)
+    for query in questions:
+        found = desk.found(query, 50)
         assert len(found) == 50
-        hits += len(set(found) & set(desk.expected(asked, 50)))
+        hits += len(set(found) & set(desk.expected(query, 50)))
     assert hits / (50 * len(questions)) > 0.95
     newest = desk.known[8_400]
     assert 8_400 in desk.found(newest, 5)
     assert not {*range(500, 700)} & {*desk.found(desk.known[499], 200)}
 
 
-def test_a_filter_that_lets_few_pass_is_answered_exactly_among_coded_rows(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+def test_narrow_filter_of_coded_rows_is_exact(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 100)
     monkeypatch.setattr(codes, "CANDIDATES", 40)
     desk.write("a.py", 120)
     few = desk.write("b.py", 20, "tide")
-    coded(desk)
-    asked = vectors(1, seed=3)[0]
-    assert desk.found(asked, 15, ChunkFilter(paths=("b.py",))) == desk.expected(asked, 15, few)
+    wait_until(lambda: has_codes(desk))
+    assert desk.found(query, 15, ChunkFilter(paths=("b.py",))) == desk.expected(query, 15, few)
 
 
-def coded(desk: Desk) -> None:
-    """Wait until the rows are."""
+def wait_until(condition: Callable[[], object]) -> None:
     ends = time.monotonic() + 60
-    while (rows := desk.rows()) is None or rows.store.codes is None:
-        assert time.monotonic() < ends, "the rows were never coded"
+    while not condition():
+        assert time.monotonic() < ends
         time.sleep(0.005)
+
+
+def has_codes(desk: Desk) -> bool:
+    rows = desk.rows()
+    return rows is not None and rows.store.codes is not None
 
 
 # --- filters -------------------------------------------------------------------------------------------
@@ -232,84 +246,75 @@ def coded(desk: Desk) -> None:
     ],
     ids=str,
 )
-def test_filters_let_pass_what_sqlite_vec_lets_pass(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
+def test_filters_allow_what_sqlite_vec_allows(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
 ) -> None:
     desk.write("a.py", 60)
     desk.write("b.py", 9, "tide")
-    asked = vectors(1, seed=3)[0]
-    for _ in range(2):  # the second time from memory
-        found = desk.reader.nearest_static(asked, 30, only, never)
-        assert_same(
-            found, by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(asked, 30, only, never))
-        )
+    for _ in range(2):  # the second time from the cache of filters
+        found = desk.reader.nearest_static(query, 30, only, never)
+        expected = by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(query, 30, only, never))
+        assert_same(found, expected)
 
 
-def test_a_filter_follows_the_index(desk: Desk) -> None:
-    desk.write("a.py", 12)
-    only, asked = ChunkFilter(paths=("*.py",)), vectors(1, seed=3)[0]
-    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+def test_filter_follows_the_index(desk: Desk, query: Int8) -> None:
+    only = ChunkFilter(paths=("*.py",))
+    desk.writer.write([functions("a.py", 12)], ())
+    assert desk.found(query, 50, only) == []
+    assert len(desk.follow()) == 12
+    assert desk.found(query, 50, only) == desk.expected(query, 50)
     desk.write("b.py", 5, "tide")
-    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+    assert desk.found(query, 50, only) == desk.expected(query, 50)
     desk.writer.write((), ["a.py"])
     desk.follow()
-    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+    assert desk.found(query, 50, only) == desk.expected(query, 50)
     assert len(desk.known) == 5
-
-
-def test_a_filter_asked_before_vectors_are_made_finds_them_afterwards(desk: Desk) -> None:
-    desk.writer.write([functions("a.py", 6)], ())
-    only, asked = ChunkFilter(paths=("*.py",)), vectors(1, seed=3)[0]
-    assert desk.found(asked, 50, only) == []
-    assert len(desk.follow()) == 6
-    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
 
 
 # --- following the index -------------------------------------------------------------------------------
 
 
-def test_follows_whatever_is_written_and_deleted(desk: Desk) -> None:
+@in_memory_and_in_a_file
+def test_matrix_follows_added_and_deleted_rows(desk: Desk, query: Int8) -> None:
     choose = random.Random(4)
-    fresh = iter(
-        choose.sample(range(1, 60_000), 30_000)
-    )  # in any order: the most important chunk comes first
+    fresh = iter(choose.sample(range(1, 60_000), 30_000))  # unordered, as chunks come by importance
     desk.give([next(fresh) for _ in range(3_000)])
-    asked = vectors(1, seed=3)[0]
     stores = set()
     for _ in range(25):
         desk.give([next(fresh) for _ in range(choose.choice([0, 1, 60, 900]))])
         desk.remove(choose.sample(sorted(desk.known), choose.choice([0, 1, 200])))
-        assert desk.found(asked, 100) == desk.expected(asked, 100)
+        assert desk.found(query, 100) == desk.expected(query, 100)
         wanted = choose.sample(range(1, 60_000), 500)
-        assert set(desk.reader.static_similarities(wanted, asked)) == set(wanted) & desk.known.keys()
+        assert set(desk.reader.static_similarities(wanted, query)) == set(wanted) & desk.known.keys()
         rows = desk.rows()
         assert rows is not None
         stores.add(id(rows.store))
-    assert 1 < len(stores) < 15, "all rows were read anew for every change, or never"
+    assert 1 < len(stores) < 15, "all rows were read again for every change, or never"
 
 
-def test_what_is_deleted_is_read_anew_once_it_is_much(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matrix_is_read_again_after_many_deletions(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(static_rows, "BLOCK", 64)
     desk.give(range(1, 2_001))
-    asked = vectors(1, seed=3)[0]
-    desk.found(asked)
+    desk.found(query)
     desk.remove(range(1, 1_000))
-    assert desk.found(asked, 100) == desk.expected(asked, 100)
+    assert desk.found(query, 100) == desk.expected(query, 100)
     rows = desk.rows()
     assert rows is not None
     assert rows.store.count == 1_001
 
 
-def test_a_file_that_is_indexed_anew_is_found_as_it_is_now(desk: Desk) -> None:
+def test_search_finds_the_new_rows_of_a_changed_file(desk: Desk) -> None:
     before = desk.write("a.py", 10)
-    asked = desk.known[before[4]]
-    assert desk.found(asked)[0] == before[4]
+    query = desk.known[before[4]]
+    assert desk.found(query)[0] == before[4]
     after = desk.write("a.py", 10, "tide")
     assert not {*before} & {*after}
-    assert desk.found(asked, 50) == desk.expected(asked, 50)
+    assert desk.found(query, 50) == desk.expected(query, 50)
 
 
-def test_another_static_table_is_another_matrix(desk: Desk) -> None:
+def test_another_static_table_has_another_matrix(desk: Desk) -> None:
     desk.give([1, 2, 3])
     desk.found(vectors(1, seed=1)[0])
     desk.store.use_static("other", 16)
@@ -323,23 +328,21 @@ def test_another_static_table_is_another_matrix(desk: Desk) -> None:
     assert desk.found(rows[0], 1) == [3]
 
 
-def test_the_same_table_made_anew_loses_no_row(desk: Desk) -> None:
+def test_deleted_rows_can_be_added_again(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 50))
-    asked = vectors(1, seed=1)[0]
-    assert desk.found(asked, 60) == desk.expected(asked, 60)
+    assert desk.found(query, 60) == desk.expected(query, 60)
     desk.remove(list(range(1, 10)))
-    assert desk.found(asked, 60) == desk.expected(asked, 60)
+    assert desk.found(query, 60) == desk.expected(query, 60)
     desk.give(range(1, 10))
-    assert desk.found(asked, 60) == desk.expected(asked, 60)
+    assert desk.found(query, 60) == desk.expected(query, 60)
 
 
-def test_another_index_in_its_place_is_another_matrix(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_replaced_index_has_another_matrix(
+    desk: Desk, query: Int8, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
     desk.give(range(1, 10))
-    asked = vectors(1, seed=1)[0]
-    desk.found(asked)
+    desk.found(query)
     (tmp_path / "other").mkdir()
     other = Desk(tmp_path / "other")
     other.give([100, 200])
@@ -349,13 +352,13 @@ def test_another_index_in_its_place_is_another_matrix(
         file.unlink()
     (other.folder / "index.db").rename(tmp_path / "index.db")
     desk.writer = IndexWriter(tmp_path)
-    assert sorted(desk.found(asked)) == [100, 200]
+    assert sorted(desk.found(query)) == [100, 200]
 
 
-def test_follows_what_another_process_writes(desk: Desk) -> None:
+@in_memory_and_in_a_file
+def test_matrix_follows_another_process(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 30))
-    asked = vectors(1, seed=1)[0]
-    desk.found(asked)
+    desk.found(query)
     rows = vectors(2, seed=77)
     code = f"""
 import numpy as np
@@ -371,41 +374,42 @@ with writer.db:
     subprocess.run([sys.executable, "-c", code], check=True)
     desk.known |= {40: rows[0], 41: rows[1]}
     desk.known = {key: row for key, row in desk.known.items() if key >= 5}
-    assert desk.found(asked, 50) == desk.expected(asked, 50)
+    assert desk.found(query, 50) == desk.expected(query, 50)
 
 
-def test_packing_the_table_changes_nothing(desk: Desk) -> None:
+def test_compaction_of_the_table_changes_no_answer(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 6_000))
-    asked = vectors(1, seed=1)[0]
     desk.remove([each for each in range(1, 6_000) if each % 3])
-    before = desk.found(asked, 100)
+    before = desk.found(query, 100)
     blocks = numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks")
-    with desk.writer.db:  # no chunk is behind these rows, and the trigger is not under test
+    with desk.writer.db:  # these rows have no chunks
         assert Maintenance(desk.writer.db).run(IndexSettings(), never)
     assert numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks") < blocks
     desk.give([6_001])
-    assert desk.found(asked, 100) == desk.expected(asked, 100)
-    assert len(set(before) - set(desk.found(asked, 101))) <= 1
+    assert desk.found(query, 100) == desk.expected(query, 100)
+    assert len(set(before) - set(desk.found(query, 101))) <= 1
 
 
-def test_many_threads_ask_while_the_index_changes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_memory_and_in_a_file
+def test_threads_search_while_the_index_changes(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 2_000)
     monkeypatch.setattr(codes, "CANDIDATES", 500)
     desk.give(range(1, 3_000))
-    asked = vectors(1, seed=3)[0]
-    stays = desk.expected(asked, 1)[0]
+    stays = desk.expected(query, 1)[0]
     problems: list[object] = []
     done = threading.Event()
 
     def ask() -> None:
         while not done.is_set():
             try:
-                hits = desk.reader.nearest_static(asked, 30, ALL, never)
+                hits = desk.reader.nearest_static(query, 30, ALL, never)
                 if len({hit.chunk_id for hit in hits}) != 30 or hits[0].chunk_id != stays:
                     problems.append(hits)
-                if stays not in desk.reader.static_similarities([stays, 5], asked):
+                if stays not in desk.reader.static_similarities([stays, 5], query):
                     problems.append("similarities")
-            except Exception as problem:  # noqa: BLE001 - whatever it is, the test shows it
+            except Exception as problem:  # noqa: BLE001 - the test shows it
                 problems.append(problem)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -415,7 +419,7 @@ def test_many_threads_ask_while_the_index_changes(desk: Desk, monkeypatch: pytes
     for start in range(3_000, 9_000, 300):
         ids = list(range(start, start + 300))
         rows = vectors(len(ids), seed=start)
-        nearer = ((rows - asked.astype(int)) ** 2).sum(axis=1) <= ((distance - asked.astype(int)) ** 2).sum()
+        nearer = ((rows - query.astype(int)) ** 2).sum(axis=1) <= ((distance - query.astype(int)) ** 2).sum()
         keep = [each for each, near in zip(ids, nearer, strict=True) if not near]
         desk.store.store_static(keep, rows[~nearer], queued=0)
         desk.known.update(zip(keep, rows[~nearer], strict=True))
@@ -424,34 +428,27 @@ def test_many_threads_ask_while_the_index_changes(desk: Desk, monkeypatch: pytes
     for thread in threads:
         thread.join()
     assert problems == []
-    assert set(desk.reader.static_similarities(range(1, 10_000), asked)) == desk.known.keys()
+    assert set(desk.reader.static_similarities(range(1, 10_000), query)) == desk.known.keys()
 
 
-# --- when sqlite-vec is asked, and when memory is freed --------------------------------------------------
+# --- fallback, deadlines, and memory ----------------------------------------------------------------------
 
 
-def test_a_small_index_is_left_to_sqlite_vec(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_index_uses_sqlite_vec(desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.write("a.py", 10)
-    asked = vectors(1, seed=3)[0]
     assert desk.rows() is not None
     monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 11)
     desk.write("b.py", 0)
     desk.writer.note(scanned=1)
     assert desk.rows() is None
-    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    assert desk.found(query, 5) == desk.expected(query, 5)
 
 
-def test_tables_of_an_unknown_layout_are_left_to_sqlite_vec(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(*_: object) -> object:
-        raise UnknownLayoutError("another version")
-
+def test_unknown_layout_uses_sqlite_vec(desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.give(range(1, 50))
     monkeypatch.setattr(static_matrix, "read_blocks", unknown)
-    asked = vectors(1, seed=3)[0]
     assert desk.rows() is None
-    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    assert desk.found(query, 5) == desk.expected(query, 5)
 
 
 @pytest.mark.parametrize(
@@ -462,69 +459,64 @@ def test_tables_of_an_unknown_layout_are_left_to_sqlite_vec(
         "DELETE FROM {t}_vector_chunks00",
     ],
 )
-def test_blocks_that_are_not_as_they_should_be_are_noticed(desk: Desk, damage: str) -> None:
+def test_damaged_blocks_are_noticed(desk: Desk, damage: str) -> None:
     desk.give(range(1, 50))
     desk.writer.db.execute(damage.replace("{t}", STATIC_TABLE))
     assert desk.rows() is None
 
 
-def test_many_rows_are_waited_for_until_the_question_is_over(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@in_memory_and_in_a_file
+def test_query_waits_for_many_rows_to_its_deadline(
+    desk: Desk, query: Int8, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_matrix, "_READ_BEHIND_FROM", 0)
     desk.give(range(1, 50))
-    asked = vectors(1, seed=3)[0]
     matrix = desk.reader.memory.matrix = StaticMatrix()
-    with matrix._reading:  # as if that took long
+    with matrix._reading:  # as if reading took long
         assert desk.rows() is None
         with pytest.raises(OutOfTimeError):
-            desk.reader.nearest_static(asked, 5, ALL, Deadline(never, ms=20))
-    assert desk.found(asked, 5) == desk.expected(asked, 5)
+            desk.reader.nearest_static(query, 5, ALL, Deadline(never, ms=20))
+    assert desk.found(query, 5) == desk.expected(query, 5)
     before = desk.rows()
-    assert before is not None, "they were read while the question waited"
+    assert before is not None, "the rows were read while the query waited"
     desk.give(range(50, 60))
-    assert desk.rows() is not before, "a change is followed at once"
-    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    assert desk.rows() is not before, "a change is followed immediately"
+    assert desk.found(query, 5) == desk.expected(query, 5)
 
 
-def test_of_many_blocks_those_that_changed_are_read_again(desk: Desk) -> None:
-    asked = vectors(1, seed=3)[0]
+def test_only_changed_blocks_are_read_again(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 2_501))  # sqlite-vec has 1,024 rows in a block
-    assert desk.found(asked) == desk.expected(asked, 20)
+    assert desk.found(query) == desk.expected(query, 20)
     matrix = desk.reader.memory.matrix
     assert matrix is not None
     for gone, new, changed in [
         ([2_400], range(2_501, 2_510), {3}),
         ([5, 700], range(2_510, 2_511), {1, 3}),
-        ([1_100], range(0), {2, 3}),  # the latest is read in any case
+        ([1_100], range(0), {2, 3}),  # the latest is always read
     ]:
         before = matrix._current
         assert before is not None
         desk.remove(gone)
         desk.give(new)
-        assert desk.found(asked) == desk.expected(asked, 20)
-        assert desk.found(-asked) == desk.expected(-asked, 20)
+        assert desk.found(query) == desk.expected(query, 20)
+        assert desk.found(-query) == desk.expected(-query, 20)
         now = matrix._current
         assert now is not None
-        assert {
-            number for number, block in now.blocks.items() if block is not before.blocks[number]
-        } == changed
+        read = {number for number, block in now.blocks.items() if block is not before.blocks[number]}
+        assert read == changed
 
 
-def test_a_block_that_was_emptied_and_left_out_is_not_taken_for_the_latest(desk: Desk) -> None:
-    asked = vectors(1, seed=3)[0]
+def test_dropped_block_is_not_taken_for_the_latest(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 2_049))
     desk.give(range(3_000, 3_010))
-    assert desk.found(asked) == desk.expected(asked, 20)
+    assert desk.found(query) == desk.expected(query, 20)
     desk.remove([*range(3_000, 3_010), 2_048])
     desk.give([4_000])
     assert desk.found(desk.known[4_000]) == desk.expected(desk.known[4_000], 20)
     assert 4_000 in desk.found(desk.known[4_000], 1)
 
 
-def test_while_another_thread_reads_the_rows_of_a_moment_ago_answer(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_uses_old_rows_while_another_thread_reads(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_LONGEST_WAIT", 0.0)
     desk.give(range(1, 50))
     before = desk.rows()
@@ -539,69 +531,65 @@ def test_while_another_thread_reads_the_rows_of_a_moment_ago_answer(
     assert (before.count, now.count) == (49, 59)
 
 
-def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
+@in_memory_and_in_a_file
+def test_unused_memory_is_freed(desk: Desk, query: Int8) -> None:
     desk.give(range(1, 50))
     matrix = StaticMatrix(idle_seconds=0.05)
     desk.reader.memory.matrix = matrix
-    asked = vectors(1, seed=3)[0]
-    desk.found(asked)
-    ends = time.monotonic() + 60
-    while matrix._current is not None:
-        assert time.monotonic() < ends, "the rows were never let go"
-        time.sleep(0.01)
-    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    desk.found(query)
+    wait_until(lambda: matrix._current is None)
+    assert desk.found(query, 5) == desk.expected(query, 5)
     desk.reader.memory.forget_vectors()
     assert matrix._current is None
     assert matrix._timer is None
 
 
 @pytest.mark.parametrize(
-    ("until", "error"),
+    ("deadline", "error"),
     [(Deadline(lambda: True), QueryCancelledError), (Deadline(never, ms=0), OutOfTimeError)],
     ids=["cancelled", "out of time"],
 )
-def test_a_question_that_is_over_is_not_computed(desk: Desk, until: Deadline, error: type[Exception]) -> None:
+def test_query_past_its_deadline_is_not_computed(
+    desk: Desk, deadline: Deadline, error: type[Exception]
+) -> None:
     desk.give(range(1, 50))
     with pytest.raises(error):
-        desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL, until)
+        desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL, deadline)
 
 
 # --- the model's vectors ---------------------------------------------------------------------------------
 
 
-def test_the_models_vectors_are_compared_as_sqlite_vec_does(desk: Desk) -> None:
+def test_model_similarities_equal_those_of_sqlite_vec(desk: Desk) -> None:
     model = desk.store.use_model("m", 4)
     ids = [*desk.write("a.py", 30), *desk.write("b.py", 5, "tide")]
     embed_rest(desk.store, model)
     bare = desk.write("c.py", 3, "rope")
     random.Random(1).shuffle(ids)
-    asked = np.array([1, 2, 3, 4], np.float32)
-    found = desk.reader.similarities([*ids, *bare, 9_999], asked, "m")
+    query = np.array([1, 2, 3, 4], np.float32)
+    found = desk.reader.similarities([*ids, *bare, 9_999], query, "m")
     assert found.keys() == set(ids)
     with desk.reader.reading() as db:
-        stored = model_vectors._read_by_sqlite_vec(db, model, ids, asked.size)
-    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(asked)
+        stored = model_vectors._read_by_sqlite_vec(db, model, ids, query.size)
+    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(query)
     assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
 
 
-def test_the_models_vectors_are_left_to_sqlite_vec_where_the_layout_is_unknown(
+def test_unknown_layout_reads_model_vectors_with_sqlite_vec(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = desk.store.use_model("m", 4)
     ids = desk.write("a.py", 30)
     embed_rest(desk.store, model)
-    asked = np.array([1, 2, 3, 4], np.float32)
-    before = desk.reader.similarities(ids, asked, "m")
-
-    def unknown(*_: object) -> object:
-        raise UnknownLayoutError("another version")
+    query = np.array([1, 2, 3, 4], np.float32)
+    before = desk.reader.similarities(ids, query, "m")
 
     monkeypatch.setattr(model_vectors, "read_vectors_at", unknown)
-    assert desk.reader.similarities(ids, asked, "m") == pytest.approx(before, abs=1e-6)
+    assert desk.reader.similarities(ids, query, "m") == pytest.approx(before, abs=1e-6)
     assert len(before) == 30
 
 
-def test_places_that_are_not_there_are_noticed(desk: Desk) -> None:
+def test_missing_places_are_noticed(desk: Desk) -> None:
     model = desk.store.use_model("m", 4)
     desk.write("a.py", 3)
     embed_rest(desk.store, model)

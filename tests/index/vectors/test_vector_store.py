@@ -1,4 +1,4 @@
-"""The vectors of an index stay in step with its chunks, and its counters with both."""
+"""The vectors of an index match its chunks, and its counters match both."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.index.index_builders import (
     DIMENSION,
     MadeUpModels,
-    broken_promises,
     embed_rest,
     functions,
     indexed,
@@ -24,13 +23,14 @@ from tests.index.index_builders import (
     numbers,
     small_table,
     twins,
+    violated_invariants,
 )
 
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.meta import Facts
+from cairn.index.store.deadline import never
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.store.writer import IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
@@ -52,8 +52,13 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
     writer.close()
 
 
+@pytest.fixture
+def store(writer: IndexWriter) -> VectorStore:
+    return VectorStore(writer.db)
+
+
 class Life(RuleBasedStateMachine):
-    """Whatever is done to an index, in whichever order, its tables and facts agree."""
+    """Any sequence of changes leaves the tables and facts of an index consistent."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +81,7 @@ class Life(RuleBasedStateMachine):
         self.static.select_table(EmbeddingSettings())
 
     def _state(self) -> tuple[list[object], list[object]]:
-        """The paths; everything about files and chunks."""
+        """Return the paths, and all rows of files and chunks."""
         rows = self.writer.db.execute("SELECT path, id FROM files ORDER BY path").fetchall()
         return [row[0] for row in rows], [*rows, *self.writer.db.execute("SELECT id FROM chunks ORDER BY id")]
 
@@ -88,7 +93,7 @@ class Life(RuleBasedStateMachine):
         assert writes or new_content == content
         assert (after.paths > before.paths) == (new_paths != paths)
         assert after.generation >= before.generation
-        if _apart_from_generation(after) != _apart_from_generation(before):
+        if evolve(after, generation=before.generation) != before:
             assert after.generation > before.generation
 
     @rule(path=st.sampled_from(PATHS), text=st.sampled_from(TEXTS), together=st.booleans())
@@ -119,7 +124,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def embed_all(self) -> None:
-        while self.vectors.step(EMBEDDING, lambda: False, lambda: None):
+        while self.vectors.step(EMBEDDING, never, lambda: None):
             pass
         facts = self.writer.facts()
         if self.vectors.has_model:
@@ -151,10 +156,10 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def tables_agree(self) -> None:
-        assert broken_promises(self.writer.db, self.writer.facts().chunks) == []
+        assert violated_invariants(self.writer.db, self.writer.facts().chunks) == []
 
     @invariant()
-    def nothing_waits_unseen(self) -> None:
+    def waiting_chunks_are_counted(self) -> None:
         facts, store = self.writer.facts(), VectorStore(self.writer.db)
         waiting = store.waiting(facts.model_id) if facts.model_id else []
         assert facts.chunks >= facts.queued >= len(waiting)
@@ -164,17 +169,12 @@ class Life(RuleBasedStateMachine):
         assert not (facts.static and without)
 
 
-def _apart_from_generation(facts: Facts) -> Facts:
-    return attrs.evolve(facts, generation=0)
-
-
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=25, stateful_step_count=15)
 
 
-def test_a_text_that_is_there_many_times_has_one_vector(writer: IndexWriter) -> None:
+def test_equal_texts_share_one_vector(writer: IndexWriter, store: VectorStore) -> None:
     writer.write([twins("src/a.py"), indexed("docs/b.md", "# Ships\n")], ())
-    store = VectorStore(writer.db)
     model = store.use_model("m@1", DIMENSION)
     texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
     assert len({text.key for text in texts}) < len(texts)
@@ -183,23 +183,19 @@ def test_a_text_that_is_there_many_times_has_one_vector(writer: IndexWriter) -> 
     assert len(numbers(writer.db, f"SELECT rowid FROM vectors_{model}")) == len({text.key for text in texts})
 
 
-def test_texts_come_in_the_order_that_was_asked_for_and_without_what_is_gone(writer: IndexWriter) -> None:
+def test_texts_keep_the_requested_order(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 4)], ())
-    store = VectorStore(writer.db)
-    asked = [ids[2], 10_000, ids[0], ids[3]]
-    assert [text.chunk_id for text in store.texts(asked)] == [ids[2], ids[0], ids[3]]
+    wanted = [ids[2], 10_000, ids[0], ids[3]]
+    assert [text.chunk_id for text in store.texts(wanted)] == [ids[2], ids[0], ids[3]]
     model = store.use_model("m@1", DIMENSION)
     text = store.texts([ids[0]])[0]
     store.store(model, [text.key], made_up("x")[None, :], queued=3)
-    assert [text.chunk_id for text in store.texts(asked, model)] == [ids[2], ids[3]]
-    assert store.waiting_among(asked, model) == [ids[2], ids[3]]
+    assert [text.chunk_id for text in store.texts(wanted, model)] == [ids[2], ids[3]]
+    assert store.waiting_among(wanted, model) == [ids[2], ids[3]]
 
 
-def test_another_model_starts_with_everything_waiting_and_the_first_comes_back_whole(
-    writer: IndexWriter,
-) -> None:
+def test_models_keep_separate_vectors(writer: IndexWriter, store: VectorStore) -> None:
     chunks = len(writer.write([functions("a.py", 5)], ()))
-    store = VectorStore(writer.db)
     first = store.use_model("m@1", DIMENSION)
     embed_rest(store, first)
     writer.note(embedded=1, queued=0)
@@ -211,8 +207,7 @@ def test_another_model_starts_with_everything_waiting_and_the_first_comes_back_w
     assert (writer.facts().model_id, writer.facts().queued, writer.facts().embedded) == (0, 0, 0)
 
 
-def test_choosing_the_model_in_use_changes_nothing(writer: IndexWriter) -> None:
-    store = VectorStore(writer.db)
+def test_selecting_the_current_model_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
     store.use_model("m@1", DIMENSION)
     store.use_static("table", 8)
     writer.note(embedded=1)
@@ -222,9 +217,8 @@ def test_choosing_the_model_in_use_changes_nothing(writer: IndexWriter) -> None:
     assert writer.facts() == before
 
 
-def test_another_static_table_drops_the_vectors_of_the_first(writer: IndexWriter) -> None:
+def test_another_static_table_drops_the_vectors(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     store.use_static("first", 8)
     store.store_static(ids, np.ones((3, 8), np.int8), queued=0)
     store.use_static("second", 16)
@@ -233,12 +227,11 @@ def test_another_static_table_drops_the_vectors_of_the_first(writer: IndexWriter
     store.store_static(ids, np.ones((3, 16), np.int8), queued=0)
     store.use_no_static()
     assert (writer.facts().has_static, writer.facts().static_queued) == (0, 0)
-    writer.write((), ["a.py"])  # no trigger is left that looks for the table
+    writer.write((), ["a.py"])  # the trigger that needs the table is gone
 
 
-def test_static_vectors_of_more_or_less_of_the_texts_are_made_anew(writer: IndexWriter) -> None:
+def test_other_token_limits_drop_static_vectors(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     for number, embedded in enumerate(("64/128", "16/128", "64/128")):
         store.use_static("table", 8, embedded)
         assert (writer.facts().static_queued, len(store.without_static())) == (3, 3), number
@@ -247,9 +240,8 @@ def test_static_vectors_of_more_or_less_of_the_texts_are_made_anew(writer: Index
         assert store.without_static() == []
 
 
-def test_a_batch_that_does_not_fit_is_not_kept_in_part(writer: IndexWriter) -> None:
+def test_invalid_batch_of_vectors_changes_nothing(writer: IndexWriter, store: VectorStore) -> None:
     ids = writer.write([functions("a.py", 2)], ())
-    store = VectorStore(writer.db)
     model = store.use_model("m@1", DIMENSION)
     keys = [text.key for text in store.texts(ids)]
     store.use_static("first", 8)
@@ -263,21 +255,18 @@ def test_a_batch_that_does_not_fit_is_not_kept_in_part(writer: IndexWriter) -> N
     assert not writer.db.in_transaction
 
 
-def test_vectors_are_the_very_numbers_that_were_stored(writer: IndexWriter, tmp_path: Path) -> None:
+def test_reader_finds_the_stored_vectors(writer: IndexWriter, store: VectorStore, tmp_path: Path) -> None:
     ids = writer.write([functions("a.py", 3)], ())
-    store = VectorStore(writer.db)
     embed_rest(store, store.use_model("m@1", DIMENSION))
     reader = SqliteReader(tmp_path)
     for text in store.texts(ids):
-        best = reader.nearest(made_up(text.text), "m@1", 1, ChunkFilter(), lambda: False)[0]
+        best = reader.nearest(made_up(text.text), "m@1", 1, ChunkFilter(), never)[0]
         assert best.chunk_id == text.chunk_id
         assert best.score == pytest.approx(1.0, abs=1e-6)
 
 
-def test_what_waits_says_where_it_is_from(writer: IndexWriter) -> None:
-    files: list[IndexedFile] = [indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")]
-    ids = writer.write(files, ())
-    store = VectorStore(writer.db)
+def test_waiting_chunks_have_the_data_of_their_files(writer: IndexWriter, store: VectorStore) -> None:
+    ids = writer.write([indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")], ())
     model = store.use_model("m@1", DIMENSION)
     found = [(w.chunk_id, w.path, w.kind, w.mtime_ns) for w in store.waiting(model)]
     assert sorted(found) == [(ids[0], "docs/a.md", "docs", 7), (ids[1], "tests/b.py", "tests", 0)]

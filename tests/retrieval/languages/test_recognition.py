@@ -1,4 +1,4 @@
-"""Which language a question is in."""
+"""The language of a question is recognised."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def language(text: str) -> str:
         "",
     ],
 )
-def test_english_is_never_taken_for_another_language(text: str) -> None:
+def test_english_is_not_mistaken_for_another_language(text: str) -> None:
     assert language(text) == ""
 
 
@@ -63,7 +63,7 @@ def test_english_is_never_taken_for_another_language(text: str) -> None:
         ("Bağlantı nerede ve nasıl kapatılır?", "Turkish"),
     ],
 )
-def test_a_language_is_told_by_its_script_or_its_function_words(text: str, name: str) -> None:
+def test_script_or_function_words_show_the_language(text: str, name: str) -> None:
     assert language(text) == name
 
 
@@ -75,5 +75,5 @@ def test_a_language_is_told_by_its_script_or_its_function_words(text: str, name:
         ("The session has a scope of its own. Why? Warum?" + " It is what it is, and it was so." * 30, ""),
     ],
 )
-def test_a_message_in_english_does_not_hide_who_asks(text: str, name: str) -> None:
+def test_an_english_message_does_not_hide_the_language(text: str, name: str) -> None:
     assert language(text) == name

@@ -1,4 +1,4 @@
-"""Folders that are asked questions."""
+"""Folders for tests of passages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.retrieval.passages.asked_folder import AskedFolder
+from tests.retrieval.passages.folder_with_passages import FolderWithPassages
 
-FolderOf = Callable[[Mapping[str, str]], AskedFolder]
+FolderOf = Callable[[Mapping[str, str]], FolderWithPassages]
 
 
 @pytest.fixture
 def folder_of(tmp_path: Path) -> Iterator[FolderOf]:
-    """Makes one folder of files and their texts."""
-    made: list[AskedFolder] = []
+    """Index one folder with the given files and their texts."""
+    made: list[FolderWithPassages] = []
 
-    def make(files: Mapping[str, str]) -> AskedFolder:
-        made.append(AskedFolder(tmp_path, files))
+    def make(files: Mapping[str, str]) -> FolderWithPassages:
+        made.append(FolderWithPassages(tmp_path, files))
         return made[-1]
 
     yield make

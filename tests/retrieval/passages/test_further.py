@@ -1,4 +1,4 @@
-"""Further passages of the files that a search shows."""
+"""A search adds further passages of the files that it shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = (
 
 
 def long_file(gap: int) -> str:
-    """Eight functions, `gap` lines of other code between them."""
+    """Return eight functions with `gap` lines of other code between them."""
     parts = []
     for number, words in enumerate(STEPS):
         name = words.replace(" ", "_")
@@ -34,11 +34,12 @@ def long_file(gap: int) -> str:
 OTHER = (
     'def leave(ship):\n    """Let the ship leave the berth, and its mooring be free."""\n    ship.leave()\n'
 )
+FILES = {"port/steps.py": long_file(12), "port/leaving.py": OTHER}
 QUESTION = "how is the mooring of a ship at a berth handled"
 
 
 @pytest.mark.parametrize("gap", [0, 12, 40])
-def test_further_passages_overlap_neither_the_result_nor_each_other(folder_of: FolderOf, gap: int) -> None:
+def test_further_passages_do_not_overlap(folder_of: FolderOf, gap: int) -> None:
     folder = folder_of({"port/steps.py": long_file(gap), "port/leaving.py": OTHER})
     found = 0
     for result, further in folder.further(QUESTION, most=2):
@@ -63,25 +64,18 @@ def test_further_passages_are_lines_of_the_file(folder_of: FolderOf, line_end: s
         assert lines[each.last - 1].strip()
 
 
-def test_none_are_given_where_none_are_wanted(folder_of: FolderOf) -> None:
-    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
-    shown = folder.further(QUESTION, most=0)
+@pytest.mark.parametrize(("query", "most"), [(QUESTION, 0), ("ship_berth_mooring_rope_6", 2)])
+def test_a_limit_of_0_or_a_name_has_no_further_passages(folder_of: FolderOf, query: str, most: int) -> None:
+    shown = folder_of(FILES).further(query, most)
     assert shown
     assert not any(further for _, further in shown)
 
 
-def test_a_name_is_answered_by_its_definition_alone(folder_of: FolderOf) -> None:
-    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
-    shown = folder.further("ship_berth_mooring_rope_6", most=2)
-    assert shown
-    assert not any(further for _, further in shown)
-
-
-def test_further_passages_show_unsaved_text(folder_of: FolderOf) -> None:
-    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
-    typed = long_file(12).replace("the ship.", "the vessel and her ship.")
-    folder.type("port/steps.py", "# typed\n" + typed)
-    lines = ("# typed\n" + typed).split("\n")
+def test_further_passages_have_unsaved_text(folder_of: FolderOf) -> None:
+    folder = folder_of(FILES)
+    typed = "# typed\n" + long_file(12).replace("the ship.", "the vessel and her ship.")
+    folder.type("port/steps.py", typed)
+    lines = typed.split("\n")
     every = [
         each
         for result, further in folder.further(QUESTION, most=2)
@@ -92,7 +86,7 @@ def test_further_passages_show_unsaved_text(folder_of: FolderOf) -> None:
     assert all(each.text == "\n".join(lines[each.first : each.last]) for each in every)
 
 
-def test_the_chunks_between_two_lines_are_read_in_order(folder_of: FolderOf) -> None:
+def test_chunks_between_two_lines_are_in_order(folder_of: FolderOf) -> None:
     folder = folder_of({"port/steps.py": long_file(40), "port/leaving.py": OTHER})
     page = folder.reader.page("port/steps.py")
     assert len(page) > 2

@@ -1,4 +1,4 @@
-"""The passages that introduce a project, or a part of it, lead where an overview is asked for."""
+"""Passages that introduce a project or its part lead for overviews."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import pytest
 from tests.retrieval.passages.conftest import FolderOf
 
 README = (
-    "[![Build](https://ci.example/badge.svg)](https://ci.example)\n\nA planner for harbours: who moors where, and when.\n\n"
-    + (
-        "## Installation\n\nRun `make install`, which takes a minute.\n\n## License\n\nharbour is free software.\n"
-    )
+    "[![Build](https://ci.example/badge.svg)](https://ci.example)\n\nA planner for harbours: who moors where, and when.\n\n"  # noqa: E501
+    "## Installation\n\nRun `make install`, which takes a minute.\n\n## License\n\nharbour is free software.\n"  # noqa: E501
 )
 FILES = {
     "README.md": README,
@@ -32,17 +30,17 @@ def test_a_project_is_introduced_by_its_readme_and_its_manifest(folder_of: Folde
     assert {passage.reason for passage in first} == {"introduces it"}
 
 
-def test_a_readme_says_what_its_own_folder_is(folder_of: FolderOf) -> None:
+def test_a_readme_introduces_its_own_folder(folder_of: FolderOf) -> None:
     assert folder_of(FILES).passages("what is harbour-tides")[0].stored.path == "plugins/README.md"
 
 
-def test_an_introduction_is_kept_for_the_verdict(folder_of: FolderOf) -> None:
+def test_the_verdict_gets_the_introductions(folder_of: FolderOf) -> None:
     strength = folder_of(FILES).strength("what is harbour")
     assert strength is not None
     assert {stored.path for _, stored in strength.introductions} == {"README.md", "pyproject.toml"}
 
 
-def test_what_introduces_a_project_is_found_without_any_word_of_the_question(folder_of: FolderOf) -> None:
+def test_an_introduction_is_found_without_words_of_the_question(folder_of: FolderOf) -> None:
     parts = {
         f"src/harbour/harbour{n}.py": f'"""The harbour, part {n}: harbour."""\n\nharbour = {n}\n'
         for n in range(400)
@@ -51,11 +49,11 @@ def test_what_introduces_a_project_is_found_without_any_word_of_the_question(fol
     assert "README.md" in [passage.stored.path for passage in folder_of(quiet).passages("what is harbour")]
 
 
-def test_a_discovery_begins_with_what_introduces_the_project(folder_of: FolderOf) -> None:
+def test_a_discovery_begins_with_introductions(folder_of: FolderOf) -> None:
     assert {*folder_of(FILES).discovered("what is harbour", 2)[:2]} == {"README.md", "pyproject.toml"}
 
 
-def test_what_is_about_a_projects_life_stands_behind_what_is_about_the_project(folder_of: FolderOf) -> None:
+def test_a_projects_upkeep_comes_after_its_introduction(folder_of: FolderOf) -> None:
     text = "# {}\n\nThe planner harbour and those who help with harbour.\n"
     files = {
         **FILES,

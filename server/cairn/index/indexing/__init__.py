@@ -1,4 +1,2 @@
-"""The indexing thread of a folder: its queue, what it reads, and its work in the background.
-
-It decides when something is written; `cairn.index.store` writes it.
-"""
+"""The indexing thread of a folder: its queue, its scans, and its background work. This package decides when
+the index is written; `cairn.index.store` writes it."""

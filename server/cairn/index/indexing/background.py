@@ -1,5 +1,5 @@
-"""What an index still lacks once every file is in it, most useful first: static vectors, history, the
-vocabulary, vectors, tidiness."""
+"""Background work once every file is indexed, the most useful first: static vectors, git history, vocabulary,
+import counts, vectors of the model, maintenance."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings, Settings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 _CHECK_DAYS = 7
-"""A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
+"""Days between checks of the whole file for damage, which take 1.5 s for 77,000 chunks."""
 _PHASE_WITH_VECTORS = 3
-"""S2's phase from which vectors are used."""
 
 
 class Background:
-    """Steps of work for the thread that owns the writer. Each ends soon after `interrupted()` turns true."""
+    """Steps of work for the thread that owns the writer. Each ends soon after `interrupted()` is true."""
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._intervals = state.intervals
@@ -51,10 +50,9 @@ class Background:
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._table_is_due = False
-        """While the static table is still to be selected: loading it would delay the first files."""
+        """Whether to select the static table at the next step: loading it would delay the first files."""
 
     def select_models(self, settings: Settings) -> None:
-        """Use what is installed, as the settings allow."""
         if settings == self._selected and self._vectors.has_model:
             return
         self._selected = settings
@@ -64,21 +62,19 @@ class Background:
         self._look_for_model_at = time.monotonic() + self._intervals.model
 
     def added(self, ids: list[int], settings: Settings) -> None:
-        """New chunks were written."""
         self._busy_at = self._written_at = time.monotonic()
         self._static.added(ids, settings.embedding)
         self._vectors.put_first(ids)
 
     def recipe(self, settings: Settings) -> StaticRecipe | None:
-        """What a worker process makes static vectors with."""
         return self._static.recipe(settings.embedding)
 
     def put_first(self, paths: Iterable[str]) -> None:
-        """Somebody looks at these files."""
+        """Embed the chunks of these files, which the user opened, next."""
         self._vectors.put_first(self._writer.chunk_ids(paths))
 
     def step(self, settings: Settings, interrupted: Callable[[], bool], on_step: Callable[[], None]) -> bool:
-        """Do some of what is missing; false once nothing is, for now."""
+        """Do some of the pending work; return false if there is none at present."""
         now = time.monotonic()
         if settings != self._selected or (not self._vectors.has_model and now >= self._look_for_model_at):
             self.select_models(settings)
@@ -106,13 +102,12 @@ class Background:
         return self._tidy(settings, interrupted, now)
 
     def close(self) -> None:
-        """End what runs beside the thread."""
         self._links.close()
 
-    def next_look(self) -> float:
-        """When a further `step` may find something to do; infinite if only a change can bring it."""
+    def next_step_at(self) -> float:
+        """Return the monotonic time at which `step` may find work; infinite if only a change can bring it."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
-        due.append(self._links.next_look(self._written_at))
+        due.append(self._links.next_step_at(self._written_at))
         if self._vocabulary.is_due:
             due.append(self._written_at + self._intervals.count_after)
         if not _is_tidy(self._writer.facts()):
@@ -127,28 +122,27 @@ class Background:
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if not facts.checked_on:
-            self._writer.note(checked_on=today())  # it was made by this process, or one that ended well
+        if not facts.checked_on:  # a new index, made by this process or one that ended cleanly
+            self._writer.note(checked_on=today())
         elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):
                 self._writer.note(checked_on=today())
-            else:  # it begins anew then: a large index must not be read whenever somebody rests for a minute
+            else:  # retry only after `tidy_every`: a large index must not be read in every pause of a minute
                 self._tidied_at = time.monotonic()
         elif self._maintenance.run(settings.index, interrupted):
             self._tidied_at = time.monotonic()
             self._writer.note(tidied=facts.content, tidied_on=today())
             self._writer.checkpoint()
-            give_back_memory()
+            trim_memory()
         self._progress.activity = Activity.IDLE
         return True
 
 
 def _is_tidy(facts: Facts) -> bool:
-    """Whether nothing was written since the index was tidied; vectors grow too old by the day."""
+    """Return whether maintenance ran today and nothing was written since. Vectors expire by the day."""
     return (facts.tidied, facts.tidied_on) == (facts.content, today())
 
 
 def _embedding(settings: Settings) -> EmbeddingSettings | None:
-    """How vectors are made, None where none are."""
     enabled = settings.embedding.enabled and settings.retrieval.phase >= _PHASE_WITH_VECTORS
     return settings.embedding if enabled else None

@@ -1,4 +1,4 @@
-"""What the indexing thread of one folder and those who ask it share."""
+"""State that the indexing thread of a folder shares with the threads that read or use it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,16 @@ from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 
 _SMOOTHING = 0.2
-"""Share of the latest step in the rate that the time left is reckoned from."""
-_LOOK_SECONDS = 0.01
-"""How soon something urgent is seen while work steps aside."""
+"""Weight of the latest step in the smoothed embedding rate."""
+_POLL_SECONDS = 0.01
+"""Interval at which paused work checks whether something is urgent."""
 
 
 class Activity(enum.StrEnum):
-    """What the indexing thread does."""
-
     CHECKING = "checking"
-    """Looks whether an index whose writer died is sound."""
     SCANNING = "scanning"
     READING = "reading"
     STATIC = "static"
-    """Makes static vectors."""
     HISTORY = "history"
     EMBEDDING = "embedding"
     TIDYING = "tidying"
@@ -38,30 +34,29 @@ class Activity(enum.StrEnum):
     PAUSED = "paused"
 
 
-TAKING_IN = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
-"""Files are compared and taken in, which no question can wait for."""
+INDEXING_ACTIVITIES = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
+"""Activities during which files are compared and indexed. Queries do not wait for them."""
 
 
 @define
 class Progress:
-    """Written by the indexing thread only, read by anyone."""
+    """Progress of indexing. Only the indexing thread writes it; any thread may read it."""
 
     activity: Activity = Activity.CHECKING
     scanning: bool = True
-    """Not every present file is known to be in the index."""
+    """Whether some present files may not be indexed yet."""
     files_total: int = 0
     files_done: int = 0
     queued: int = 0
     """Chunks without a vector of the model."""
     texts_per_second: float = 0.0
-    """Texts embedded, smoothed; 0 before the first."""
+    """Smoothed embedding rate; 0 before the first text."""
     skipped: dict[str, int] = field(factory=dict)
-    """Files and directories left out, by rule."""
+    """Number of ignored files and directories by rule."""
     unreadable: list[str] = field(factory=list)
-    """Paths that could not be read, each with the system's reason."""
 
     def embedded_texts(self, count: int, seconds: float, queued: int) -> None:
-        """Note that a step embedded `count` texts, none where nothing waits any more, and that `queued` chunks still wait."""
+        """Record that a step embedded `count` texts, possibly none, and that `queued` chunks still wait."""
         if count:
             rate = count / max(seconds, 1e-6)
             known = self.texts_per_second
@@ -70,67 +65,67 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until all vectors are made, by the latest rate; None while nobody can tell."""
         return self.queued / self.texts_per_second if self.queued and self.texts_per_second else None
 
 
 @frozen
 class Intervals:
-    """How long the indexing thread waits for what: seconds, unless a field says otherwise."""
+    """Waiting times of the indexing thread, in seconds unless a field says otherwise."""
 
     takeover: float = 2.0
-    """How often a process that reads tries to become the writer."""
+    """How often a reading process tries to become the writer."""
     request: float = 1.0
-    """How often the writer looks whether another process asked for something: about 20 µs each time."""
+    """How often the writer looks for requests of other processes, which takes about 20 µs."""
     retry: tuple[float, float] = (5.0, 120.0)
-    """Between two tries to write where writing failed: at first, and at most; each wait is twice the last."""
+    """The first and the longest wait between tries after a failure to write; each wait is twice the last."""
     look_again: float = 300.0
-    """Changes that no watcher reported are found by looking at every file this often, or less often."""
+    """Shortest time between scans for changes that the watcher missed."""
     look_again_share: float = 3_000
-    """The look is at most this share of the time, one three-thousandth of a core: 20,000 files take 0.3 s."""
+    """Shortest time between these scans as a multiple of a scan's time, which is 0.3 s for 20,000 files."""
     poll: float = 5.0
-    """`look_again` where nothing is watched."""
+    """Replaces `look_again` if the folder is not watched."""
     poll_share: float = 50
-    """`look_again_share` where nothing is watched."""
+    """Replaces `look_again_share` if the folder is not watched."""
     after_watched: float = 1.0
-    """A large tree takes a second to watch; what changed meanwhile is found this long after, when answers are there."""
+    """Time from the start of watching to a scan. Setting up the watcher of a large tree takes a second,
+    during which it misses changes."""
     burst_pause: float = 0.15
-    """A burst of changes is over when nothing came for so long, which is longer than the watcher's own pause."""
+    """Quiet time that ends a burst of changes, longer than the watcher's own debounce."""
     longest_burst: float = 3.0
-    """A burst that goes on for longer is taken in as it is."""
+    """A burst that goes on for longer is indexed as it is."""
     saves: float = 0.15
-    """A question waits so long at most for files that were saved before it was asked; a small one takes 3 ms."""
+    """Longest wait of a query for files that were saved before it; indexing a small file takes 3 ms."""
     after_save: float = 0.15
-    """What a save leaves to do in the background waits for so long."""
+    """Delay of background work after a save."""
     focus: float = 10.0
-    """An editor that comes to the front makes for a look at every file at most this often."""
+    """Shortest time between scans that an editor triggers by coming to the front."""
     count_after: float = 3.0
-    """Imports are counted so long after files were last written: a save would wait for it."""
+    """Time from the latest write to a count of imports, for which a save would have to wait."""
     count_every: float = 60.0
-    """Between two counts of imports. A count reads every file's, 0.35 s for 13,000 files."""
+    """Shortest time between counts of imports. A count reads those of every file, 0.35 s for 13,000 files."""
     model: float = 30.0
-    """How often a folder without an installed model looks whether there is one now."""
+    """How often a folder without a model looks for an installed one."""
     tidy_after: float = 60.0
-    """Quiet before tidying: whoever saves, saves again."""
+    """Quiet time before maintenance, because one save is often followed by another."""
     tidy_every: float = 3600.0
 
 
 @define(eq=False)
 class QueryGate:
-    """Background work steps aside while a question is being answered: shared by the threads of both."""
+    """A gate at which background work waits for queries. The threads of both share it."""
 
     longest_wait: float = 0.25
-    """Work steps aside for so many seconds at once, since questions without end must not stop indexing."""
+    """Longest wait in seconds, so that a stream of queries does not stop indexing."""
     _turn: float = 0.5
-    """Then it goes on for this share of the time waited in any case: one question right after another, as somebody
-    types, would else let indexing take one file for each."""
+    """After a wait, work continues for at least this share of it. Otherwise consecutive queries, as a user
+    types, would let indexing read only one file for each."""
     _running: int = field(default=0, init=False)
     _changed: threading.Condition = field(factory=threading.Condition, init=False)
-    _owed_until: float = field(default=0.0, init=False)
+    _turn_ends: float = field(default=0.0, init=False)
 
     @contextmanager
     def query(self) -> Iterator[None]:
-        """Around everything that a person waits for."""
+        """Mark the enclosed work as a query for which a user waits."""
         with self._changed:
             self._running += 1
         try:
@@ -142,25 +137,24 @@ class QueryGate:
                     self._changed.notify_all()
 
     def step_aside(self, urgent: Callable[[], bool] = lambda: False) -> None:
-        """Wait while questions are answered, unless there is something urgent to do; called between two pieces of
-        background work."""
-        if not self._running or time.monotonic() < self._owed_until:
+        """Wait while queries run and nothing is `urgent`. Call this between two pieces of background work."""
+        if not self._running or time.monotonic() < self._turn_ends:
             return
         began = time.monotonic()
         with self._changed:
             while self._running and not urgent() and time.monotonic() - began < self.longest_wait:
-                self._changed.wait(_LOOK_SECONDS)
+                self._changed.wait(_POLL_SECONDS)
         now = time.monotonic()
-        self._owed_until = now + self._turn * (now - began)
+        self._turn_ends = now + self._turn * (now - began)
 
 
 @define(eq=False)
 class FolderState:
-    """Written by the indexing thread, but for the queue."""
+    """The shared state of one folder. Only the indexing thread writes it, apart from the queue."""
 
     root: Path
     settings: Callable[[], Settings]
-    """Asked anew at each scan."""
+    """Returns the current settings. Each scan calls it."""
     models: SharedModel
     on_change: Callable[[], None]
     """Called on the indexing thread when the status may have changed."""
@@ -170,12 +164,12 @@ class FolderState:
     queue: WorkQueue = field(factory=WorkQueue, init=False)
     progress: Progress = field(factory=Progress, init=False)
     problems: dict[str, str] = field(factory=dict, init=False)
-    """What is wrong now, by topic, in sentences for the status."""
-    looked_at: float = field(default=0.0, init=False)
-    """When every file was last looked at."""
+    """Current problems by topic, as sentences for the status."""
+    scanned_at: float = field(default=0.0, init=False)
+    """Monotonic time of the latest scan."""
 
     def note(self, topic: str, problem: str | None) -> None:
-        """Set, or with None take back, what is wrong."""
+        """Set the current problem of a topic; None clears it."""
         if problem is not None:
             self.problems[topic] = problem
         else:

@@ -1,4 +1,4 @@
-"""Keeps the commits that touched each file in the index, as HEAD reaches them."""
+"""Keeps in the index, for each file, the commits reachable from HEAD that touched it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ from cairn.index.store.meta import raise_generation, read_facts
 from cairn.workspace.history import Commit, FileHistory, follow, head, read_commits
 
 _KEPT_COMMITS = 40_000
-"""Commits of all branches seen are kept, so that a switch back reads nothing anew; the oldest blocks that HEAD does not reach go."""
+"""Number of newest commits, of all branches, that are kept although HEAD does not reach them, so that
+switching back to a branch reads nothing again."""
 _NARROW = 9
-"""Files of a commit that is about each of them: what touched more told nothing further (docs/ranking.md)."""
+"""The most files of a commit whose subject is indexed: broader commits did not help (docs/ranking.md)."""
 
 
 class GitHistory:
-    """The commits of one folder, through its writing connection."""
-
     def __init__(self, db: apsw.Connection, root: Path) -> None:
         self._db = db
         self._root = root
         self._followed: list[str | int | None] | None = None
-        """The commit and the `paths` fact that the table was last made for."""
+        """The commit and the `paths` fact of the latest update."""
         self.problem = ""
-        """Why some history is missing, "" if none is or there is no repository."""
+        """Why some history is missing; "" if it is complete or there is no repository."""
 
     def update(self, stopped: Callable[[], bool]) -> bool:
-        """Follow HEAD, if it moved or files came or went; false if neither did."""
+        """Update the history if HEAD moved or files came or went; return false if neither happened."""
         at, paths_version = head(self._root), read_facts(self._db).paths
         if self._followed is None:
             known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get
@@ -62,7 +61,7 @@ class GitHistory:
         return True
 
     def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
-        """Store the commits that are new; all that HEAD reaches with their ids, newest first, and what went wrong."""
+        """Store new commits; return those that HEAD reaches with their ids, newest first, and any problem."""
         known = {commit.hash: (number, commit) for number, commit in stored_commits(self._db)}
         reading = read_commits(self._root, known, stop=stopped)
         commits = iter(reading)
@@ -92,7 +91,6 @@ class GitHistory:
         files: Mapping[str, int],
         commits: Mapping[str, tuple[int, str]],
     ) -> None:
-        """Store what changed of `histories`; `files` are ids by path, `commits` ids and subjects by hash."""
         rows = [
             (
                 path,
@@ -104,13 +102,16 @@ class GitHistory:
             for path, history in histories.items()
         ]
         known = set(self._db.execute("SELECT * FROM file_history"))
-        # A file that went and came back may have its old row, but not what was searched of it.
-        searched = {row[0] for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
-        fresh = [row for row in rows if row not in known or row[1] not in searched]
+        # A file that was removed and came back has its old row, but no subjects in the keyword index.
+        indexed = {row[0] for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
+        fresh = [row for row in rows if row not in known or row[1] not in indexed]
         stale = known.difference(rows) | known.intersection(fresh)
         if not fresh and not stale:
             return
-        subjects = [(file_id, _subject_words(histories[path], commits)) for path, file_id, *_ in fresh]
+        subjects = [
+            (file_id, _words_of((commits[touch.hash][1], touch.files) for touch in histories[path].touches))
+            for path, file_id, *_ in fresh
+        ]
         with self._db:
             self._db.executemany("DELETE FROM file_history WHERE path = ?", [row[:1] for row in stale])
             self._db.executemany("DELETE FROM subjects_fts WHERE rowid = ?", [row[1:2] for row in stale])
@@ -119,25 +120,19 @@ class GitHistory:
             raise_generation(self._db)
 
 
-def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]]) -> str:
-    """What is searched of the subjects of commits that touched a file, and few others with it."""
-    return _words_of(commits[touch.hash][1] for touch in history.touches if touch.files <= _NARROW)
-
-
 def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
-    """What is searched of the subjects of commits that touched a file, by its packed touches and the commits' ids."""
+    """Return the indexed words of a file's commit subjects, given its packed touches and commits by id."""
     return _words_of(
-        commits[number].subject
-        for number, files in unpacked_touches(touches)
-        if files <= _NARROW and number in commits
+        (commits[number].subject, files) for number, files in unpacked_touches(touches) if number in commits
     )
 
 
-def _words_of(subjects: Iterable[str]) -> str:
-    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in subjects)
+def _words_of(subjects: Iterable[tuple[str, int]]) -> str:
+    """Return the words of the subjects of narrow commits, given the number of files of each commit."""
+    narrow = (subject for subject, files in subjects if files <= _NARROW)
+    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
 
 
 def stored_commits(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
-    """The stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
         yield from unpacked_commits(cast(int, start), cast(bytes, packed))

@@ -1,4 +1,4 @@
-"""The indexing thread of one folder: writes the index, or reads it until the process that writes ends."""
+"""The indexing thread of one folder. It writes the index, or waits for the process that does."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cairn.embedding.shared import SharedModel
 from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.folder_state import Activity, FolderState, Intervals, QueryGate
 from cairn.index.indexing.work_queue import BURST
-from cairn.index.indexing.writing import WritingSession
+from cairn.index.indexing.writing_session import WritingSession
 from cairn.index.sqlite.reader import SqliteReader
-from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_aside, unwritable
-from cairn.index.store.lock import is_held, note_holder, writer_lock
+from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_index_aside, unwritable
+from cairn.index.store.lock import is_locked, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.settings.tree import Settings
@@ -27,22 +27,16 @@ logger = logging.getLogger(__name__)
 
 
 class Role(enum.StrEnum):
-    """What this process does for the folder."""
-
     STARTING = "starting"
     WRITER = "writer"
     READER = "reader"
     FAILED = "failed"
-    """Cannot write now; it tries again."""
     STOPPED = "stopped"
 
 
 class Indexer:
-    """Keeps the index of one folder up to date in the background.
-
-    Only the process that has the folder's lock writes; the others read and wait for the lock, which the
-    system frees when its holder dies.
-    """
+    """Keeps the index of one folder up to date in the background. Only the process that has the folder's lock
+    writes. The others read and wait for the lock, which the system frees when that process dies."""
 
     def __init__(
         self,
@@ -53,7 +47,6 @@ class Indexer:
         gate: QueryGate,
         intervals: Intervals,
     ) -> None:
-        """`settings` is asked anew at each scan; `on_change` is called on the indexing thread."""
         self._state = FolderState(root, settings, models, on_change, gate, intervals)
         self.root = root
         self.data = self._state.data
@@ -62,57 +55,52 @@ class Indexer:
         self.queue = self._state.queue
         self._reader = SqliteReader(self.data)
         self._remark: str | None = None
-        """What became of a former index."""
         self._damaged_at = float("-inf")
         self._sound = False
-        """This process has had the index open before, so it need not be checked again."""
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
 
     @property
     def idle(self) -> bool:
-        """Whether everything this process knows of is taken in (vectors apart)."""
+        """Whether every known change is indexed, apart from vectors."""
         return self.queue.is_done and not (self.role is Role.READER and self._reader.has_requests())
 
     @property
     def problem(self) -> str | None:
-        """The gravest problem there is now."""
         order = ("index", "watch", "model", "history")
         return next(filter(None, map(self._state.problems.get, order)), None)
 
     def only_read(self) -> None:
-        """Take the index as it is; instead of `start`."""
+        """Use the index as it is. Call this instead of `start`."""
         self.role = Role.READER
-        self.queue.forget_scan()
+        self.queue.drop_rescan()
 
     def writer_is_alive(self) -> bool:
-        """Whether some process keeps the index up to date now."""
-        return is_held(self.data) if self.role is Role.READER else self.role is Role.WRITER
+        return is_locked(self.data) if self.role is Role.READER else self.role is Role.WRITER
 
     def start(self) -> None:
-        """Begin indexing."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the batch at hand; what was not written is found again by the next scan."""
+        """End the thread after the current batch. The next scan finds what is not written."""
         self.queue.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
 
     def wait_for_saves(self) -> None:
-        """Let a few files that were just reported be taken in first, if that is a matter of milliseconds."""
+        """Wait briefly for a few files that were just saved to be indexed."""
         if self.role is Role.WRITER:
             self.queue.wait_for_saves(self._state.intervals.saves)
 
     def look_again(self) -> None:
-        """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
-        if not self.queue.paused and time.monotonic() - self._state.looked_at > self._state.intervals.focus:
+        """Scan for unreported changes, unless there was a scan just now or indexing is paused."""
+        if not self.queue.paused and time.monotonic() - self._state.scanned_at > self._state.intervals.focus:
             self.queue.rescan()
 
     def request(self, kind: RequestKind, path: str = "") -> None:
-        """Do this, or leave it to the process that writes. Raises IndexUnavailableError where that cannot be."""
+        """Queue a request, or leave it for the writing process. Raises IndexUnavailableError on failure."""
         if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
             return
-        self.queue.ask(kind, path)
+        self.queue.add_request(kind, path)
 
     # --- the thread --------------------------------------------------------------------------------
 
@@ -126,20 +114,17 @@ class Indexer:
                 continue
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
-            except UNWRITABLE as problem:
-                self._fail(str(unwritable(self.data, problem)))
             except Exception as problem:
-                # SQLite ends a transaction by itself when the disk is full; to end it again is an error of its own.
-                if isinstance(cause := problem.__context__, UNWRITABLE):
+                # SQLite rolls back a transaction when the disk is full. A second rollback then fails.
+                cause = problem if isinstance(problem, UNWRITABLE) else problem.__context__
+                if isinstance(cause, UNWRITABLE):
                     self._fail(str(unwritable(self.data, cause)))
                 else:
                     logger.exception("indexing %s failed", self.root)
-                    self._fail(
-                        f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment."
-                    )
-            if time.monotonic() - began > longest:  # it went well for a while
+                    self._fail(f"Indexing {self.root.name} failed ({problem}). Cairn will try again soon.")
+            if time.monotonic() - began > longest:  # it worked for a while
                 wait = first
-            self.queue.rest(wait)
+            self.queue.sleep(wait)
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
@@ -148,50 +133,49 @@ class Indexer:
         try:
             acquired = writer_lock(self.data).acquire(blocking=False)
         except filelock.Timeout:
-            self._read_until_free()
+            self._read_for_a_while()
             return
         with acquired:
             note_holder(self.data)
-            self._write_until_stopped()
+            self._write_or_set_aside()
 
-    def _read_until_free(self) -> None:
-        """Notice what the writing process changes and leave it what this one is asked, until it is time to try again."""
+    def _read_for_a_while(self) -> None:
+        """Watch the index and leave requests for the writing process, for `Intervals.takeover`."""
         if self.role is not Role.READER:
-            self.queue.forget_scan()
+            self.queue.drop_rescan()
             self._become(Role.READER)
         deadline = time.monotonic() + self._state.intervals.takeover
         generation = self._reader.generation()
         while not self.queue.is_stopped() and (left := deadline - time.monotonic()) > 0:
             if self.queue.wait(left, self.queue.paused) and not self._leave_requests():
-                self.queue.rest(left)
+                self.queue.sleep(left)
         if self._reader.generation() != generation:
             self._state.on_change()
 
     def _leave_requests(self) -> bool:
-        """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
+        """Leave all work for the process that writes; return false while there is no index to leave it in."""
         work = self.queue.take()
-        asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
+        requests = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:
-            self._state.looked_at = time.monotonic()
-            asked[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
+            self._state.scanned_at = time.monotonic()
+            requests[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
         done = False
         try:
-            left = (leave_request(self.data, kind, *paths) for kind, paths in asked.items() if paths)
-            done = all(request is not None for request in left)
+            ids = (leave_request(self.data, kind, *paths) for kind, paths in requests.items() if paths)
+            done = all(request_id is not None for request_id in ids)
         finally:
             if not done:
                 self.queue.add(work)
             self.queue.done()
         return done
 
-    def _write_until_stopped(self) -> None:
+    def _write_or_set_aside(self) -> None:
         try:
             self._write()
         except DAMAGE as problem:
-            self._remark = f"The index was damaged ({problem}); it was set aside as {set_aside(self.data / DATABASE_NAME)} and is being rebuilt."
-            logger.warning(self._remark)
+            self._remark = set_index_aside(self.data / DATABASE_NAME, problem)
             before, self._damaged_at = self._damaged_at, time.monotonic()
-            if self._damaged_at - before < self._state.intervals.retry[1]:  # again: the disk may be the cause
+            if self._damaged_at - before < self._state.intervals.retry[1]:  # repeated: the disk may be faulty
                 raise IndexUnavailableError(self._remark) from problem
 
     def _write(self) -> None:
@@ -207,7 +191,7 @@ class Indexer:
             session.run()
             writer.close()
         finally:
-            writer.abandon()  # leaves nothing to do where it is closed
+            writer.abandon()  # does nothing if the writer is closed
 
     def _become(self, role: Role) -> None:
         if role is not self.role:

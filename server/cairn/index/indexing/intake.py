@@ -1,4 +1,4 @@
-"""Makes the index equal to the folder: compares, reads, chunks and writes what differs."""
+"""Makes the index equal to the folder: finds changed files, reads and chunks them, and writes them."""
 
 from __future__ import annotations
 
@@ -10,65 +10,61 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from cairn.index.indexing.folder_state import Activity, Progress
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import IndexSettings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, scan
 
 _FIRST_SECONDS, _BATCH_SECONDS = 0.25, 1.0
-"""A batch is written after this long at the latest, so that keyword answers come while indexing runs: the first one soon, and each
-may take twice as long as the one before."""
+"""Longest time to the first batch, so that keyword search works early, and between later batches. It doubles
+from batch to batch."""
 _BATCH_CHUNKS = 2_000
-"""A batch is written once it has this many chunks, too: one transaction of about 120 ms. Batches of 500 take half as much CPU again,
-as FTS5 writes a segment for each and merges them."""
+"""A batch is also written once it has this many chunks: one transaction of about 120 ms. Batches of 500 take
+1.5 times the CPU, because FTS5 writes a segment for each and merges them."""
 
 _FIRST_FILES, _FIRST_FILE_BYTES = 100, 20_000
-"""A folder without an index has so many files, those at its top, taken in before the scan goes on: the first answer about one of 78,000
-files came after 2.5 s instead of 3.7. Larger files wait for their turn."""
+"""The first scan pauses after this many files to index those up to this size in bytes. The first answer for a
+folder of 78,000 files came after 2.5 s instead of 3.7."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""Workers are started from so many bytes on, as starting them takes time. The break-even is not measured yet."""
+"""Bytes from which worker processes are started, which takes time. The break-even is not measured yet."""
 
 
 @define(eq=False)
 class Intake:
-    """Takes files into the index of one folder, on the thread that owns the writer."""
+    """Indexes the files of one folder, on the thread that owns the writer."""
 
     _root: Path
     _writer: IndexWriter
     _progress: Progress
     _stopped: Callable[[], bool]
     _on_batch: Callable[[], None]
-    """Called after each batch of a reconcile: the place to take in what is urgent."""
+    """Called after each batch of a reconcile, to index urgent files."""
     _is_urgent: Callable[[], bool] = lambda: False
-    """Whether something waits for the next batch of a reconcile."""
+    """Returns whether a reconcile must write its batch now because urgent files wait."""
     _on_compared: Callable[[], None] = lambda: None
-    """Called in a reconcile when it is known what differs."""
+    """Called in a reconcile when the changed files are known."""
     _on_written: Callable[[list[int]], None] = lambda ids: None
-    """Called with the ids of new chunks."""
     _step_aside: Callable[[], None] = lambda: None
-    """Called between two files, but for the few that somebody saved."""
+    """Called between two files to wait for queries, unless only a few files were saved."""
     _recipe: Callable[[], StaticRecipe | None] = lambda: None
-    """What workers make static vectors with, so that they come with their chunks."""
     _rules: FileRules = field(init=False)
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
-    """As `index.workers` says."""
     _overtaken: set[str] = field(factory=set, init=False)
-    """Paths that were taken in since workers began to read: what they have of these may be older."""
+    """Paths indexed since the workers began to read, whose results for these may be outdated."""
     scan_seconds: float = field(default=0.0, init=False)
-    """What the latest look at every file took."""
 
     @_rules.default
     def _any_rules(self) -> FileRules:
         return FileRules(self._root, IndexSettings())
 
     def reconcile(self, settings: IndexSettings, force: bool = False) -> None:
-        """Compare the whole folder with the index and write what differs; with `force`, everything."""
+        """Compare the whole folder with the index and index changed files, or with `force` all files."""
         progress, writer = self._progress, self._writer
         progress.activity = Activity.SCANNING
         self._rules = FileRules(self._root, settings)
@@ -83,7 +79,7 @@ class Intake:
                 self._take_in_first(entries, settings)
         self.scan_seconds = time.monotonic() - began
         if self._stopped():
-            return  # a scan cut short must not look like a folder emptied
+            return  # an incomplete scan must not look like deleted files
         self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         known = writer.files()
         changed = [entry for entry in entries if force or not self._is_current(entry, known.get(entry.path))]
@@ -107,16 +103,16 @@ class Intake:
             progress.scanning = False
             if changed or removed:
                 writer.checkpoint()
-                give_back_memory()
+                trim_memory()
 
     def _take_in_first(self, entries: Sequence[FileEntry], settings: IndexSettings) -> None:
-        """Take in the small ones of the first files. One whose collection is another in the light of all is read again."""
+        """Index the small ones of the first files. Some are read again if their collection changes later."""
         self._progress.scanning = True
         self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         self._take_in([entry for entry in entries if entry.size <= _FIRST_FILE_BYTES], {}, False)
 
     def update(self, paths: Iterable[str], force: bool = False) -> None:
-        """Take in single changes. A path may be a file or a directory, present or gone."""
+        """Index single changes. A path may be that of a present or deleted file or directory."""
         paths = list(paths)
         report = ScanReport()
         entries: dict[str, FileEntry] = {}
@@ -138,7 +134,6 @@ class Intake:
             self._progress.files_total = self._progress.files_done = total
 
     def _present(self, path: str, report: ScanReport) -> list[FileEntry]:
-        """The indexable files that `path` stands for now."""
         target = self._root / path
         if target.is_dir() and not target.is_symlink():
             if not self._rules.decide_descent(path).indexed:
@@ -148,7 +143,7 @@ class Intake:
             return []
         try:
             status = target.lstat()
-        except OSError:  # removed since the rules looked
+        except OSError:  # removed since the rules read it
             return []
         return [FileEntry(path, status.st_size, status.st_mtime_ns)]
 
@@ -156,7 +151,7 @@ class Intake:
         return (
             record is not None
             and (record.size, record.mtime_ns) == (entry.size, entry.mtime_ns)
-            and self._projects.names_still(record.collection, entry.path)
+            and self._projects.is_current_collection(record.collection, entry.path)
         )
 
     def _take_in(
@@ -200,8 +195,8 @@ class Intake:
         entries: Sequence[FileEntry],
         known: Mapping[str, FileRecord],
         step_aside: Callable[[], None] | None,
-    ) -> Generator[Reading, None, None]:
-        """What became of each file, in this order; many are read by worker processes."""
+    ) -> Generator[ReadResult, None, None]:
+        """Yield the result for each file in order. Worker processes read large amounts."""
 
         def requests() -> Iterator[ReadRequest]:
             for entry in entries:
@@ -212,7 +207,7 @@ class Intake:
                 yield ReadRequest(entry, self._projects.collection(entry.path), known.get(entry.path))
 
         waiting = requests()
-        # Few files need no worker, and none of what workers import.
+        # The imports are here because a few files need no workers.
         workers = 1
         if sum(entry.size for entry in entries) >= _WORTH_WORKERS_BYTES:
             from cairn.index.indexing.workers.cores import most_workers
@@ -223,20 +218,22 @@ class Intake:
             yield from (read_file(self._root, request) for request in waiting)
             return
         with closing(WorkerPool(self._root, workers, self._recipe())) as pool:
-            # Files are read here until the first worker is there, so that answers come no later.
+            # Files are read here until the first worker is ready, so that early answers are not delayed.
             while not pool.is_ready and (request := next(waiting, None)):
                 yield read_file(self._root, request)
             for request, reading in pool.read(map(self._with_digests, waiting)):
                 if self._stopped():
                     return
-                # A worker may have read it before somebody saved it, and what was saved is in the index by now.
+                # The worker may have read the file before a save that is already indexed.
                 late = self._is_overtaken(request.entry.path)
                 yield read_file(self._root, request) if late else reading
 
     def _with_digests(self, request: ReadRequest) -> ReadRequest:
-        """The request with what tells a worker which chunks need no rows, since the index has them."""
+        """Add the digests of indexed chunks, for which a worker need not compute rows."""
         before = request.before
-        if before is None or before.collection != request.collection:  # which is embedded with each chunk
+        if (
+            before is None or before.collection != request.collection
+        ):  # the embedded texts contain the collection
             return request
         return evolve(request, indexed=self._writer.chunk_digests(request.entry.path))
 
@@ -244,7 +241,7 @@ class Intake:
         places = self._overtaken
         return bool(places) and any(path == place or path.startswith(f"{place}/") for place in places)
 
-    def _note(self, reading: Reading) -> None:
+    def _note(self, reading: ReadResult) -> None:
         self._progress.files_done += 1
         if reading.skipped:
             skipped = self._progress.skipped
@@ -254,6 +251,6 @@ class Intake:
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a path lies where the scan could not look; such files keep what the index has of them."""
+    """Return a test for paths in places that the scan could not read. Such files stay in the index."""
     places = [entry.rpartition(": ")[0] for entry in unreadable]
     return lambda path: any(place in (".", path) or path.startswith(f"{place}/") for place in places)

@@ -1,7 +1,7 @@
-"""What is known of all files together: how many import each, and which are copies of others.
+"""Facts about all files together: how many others import each file, and which files are copies.
 
-For the Linux kernel that takes five seconds, and a process that does nothing else has 340 MB at most. A save that came meanwhile
-would wait for it, so a process of its own counts a folder of many files.
+For the Linux kernel, counting takes five seconds and at most 340 MB. Saves would have to wait for it, so a
+folder of many files is counted by a process of its own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import apsw
 from attrs import astuple, frozen
 
 from cairn.index.indexing.folder_state import Intervals
-from cairn.index.indexing.workers.process import work_for_another
-from cairn.index.indexing.workers.start import end, start
+from cairn.index.indexing.workers.process import set_up_child_process
+from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import raise_generation, read_facts
 from cairn.index.store.writer import IndexWriter
@@ -32,35 +32,31 @@ logger = logging.getLogger(__name__)
 
 _PROGRAM = "from cairn.index.indexing.links import serve; serve()"
 _APART_FROM = 2_000
-"""Files from which a process of its own counts: at the pace of the Linux kernel so many take 0.15 s, and starting a process 0.3 s."""
+"""Number of files from which a process of its own counts. Files of the Linux kernel are counted at a rate of
+this many in 0.15 s; starting a process takes 0.3 s."""
 _AFTER_COUNTS, _EVERY_COUNTS = 10, 200
-"""The intervals of counting are at most so many times as long as the latest count took: imports of a small folder, and those of any
-at first, are counted at once."""
-_LOOK_SECONDS = 0.1
-"""Between two looks whether the process has counted."""
+"""The intervals of counting are at most this many times as long as the latest count. So a small folder is
+counted immediately, and so is any folder at first."""
+_POLL_SECONDS = 0.1
+"""Interval at which the indexing thread checks whether the process has counted."""
 
 
 @frozen
 class LinkCounts:
-    """The counts at one moment of the index."""
-
     links: int
-    """That moment, as `Facts` have it."""
+    """The value of `Facts.links` in that state."""
     in_degrees: Collection[tuple[str, int]]
-    """Each file that others import, and by how many."""
+    """Each imported file, and how many files import it."""
     copies: Collection[tuple[str, str, float]]
-    """Each copy, the original, and the share of its lines that are the original's."""
+    """Each copy, its original, and the share of its lines that are in the original."""
 
 
 def count_links(db: apsw.Connection) -> LinkCounts:
-    """Count what the index has now."""
-    from cairn.workspace.copies import (  # a folder in which nothing changed is not counted
-        Sketched,
-        find_copies,
-    )
+    # Imported here because an unchanged folder needs no count.
+    from cairn.workspace.copies import Sketched, find_copies
     from cairn.workspace.imports import ImportGraph
 
-    with db:  # one moment of the index
+    with db:  # one snapshot of the index
         links = read_facts(db).links
         imports = db.execute("SELECT path, imports FROM files WHERE is_text").fetchall()
         files: list[Any] = db.execute(
@@ -74,7 +70,6 @@ def count_links(db: apsw.Connection) -> LinkCounts:
 
 
 def store_links(db: apsw.Connection, counts: LinkCounts) -> None:
-    """Put the counts in place of those that the index has."""
     with db:
         imports_differ = _replace(db, "file_imports", set(counts.in_degrees))
         copies_differ = _replace(db, "copies", set(counts.copies))
@@ -83,7 +78,7 @@ def store_links(db: apsw.Connection, counts: LinkCounts) -> None:
 
 
 def _replace(db: apsw.Connection, table: str, now: set[tuple[object, ...]]) -> bool:
-    """Bring the rows of `table`, whose first column is its key, to those of `now`; whether any differed."""
+    """Make `now` the rows of `table`, whose key is `path`; return whether any row changed."""
     known = set(db.execute(f"SELECT * FROM {table}"))
     db.executemany(f"DELETE FROM {table} WHERE path = ?", ((row[0],) for row in known - now))
     for row in now - known:
@@ -92,7 +87,7 @@ def _replace(db: apsw.Connection, table: str, now: set[tuple[object, ...]]) -> b
 
 
 class LinkCounter:
-    """Keeps the counts of an index up to date; used by the thread that owns `writer`."""
+    """Keeps the counts of an index up to date, on the thread that owns `writer`."""
 
     def __init__(
         self,
@@ -101,19 +96,19 @@ class LinkCounter:
         apart_from: int = _APART_FROM,
         program: str = _PROGRAM,
     ) -> None:
-        """From `apart_from` files on, `program` counts in a process of its own."""
+        """Run `program` in a process of its own if there are at least `apart_from` files."""
         self._writer = writer
         self._intervals = intervals
         self._apart_from = apart_from
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._answer: Future[LinkCounts | None] | None = None
-        """The answer that is waited for, None where no process counts."""
+        """The counts to come; None while no process counts."""
         self._thread = ThreadPoolExecutor(1, "cairn-links")
         self._began, self._ended, self._took = 0.0, float("-inf"), 0.0
 
     def step(self, written_at: float) -> bool:
-        """Count if it is time to, with `written_at` the moment when files were last written; false if nothing was done."""
+        """Count if that is due, given the time of the latest write; return false if nothing was done."""
         if self._answer is not None:
             if not self._answer.done():
                 return False
@@ -128,26 +123,26 @@ class LinkCounter:
             self._store(count_links(self._writer.db))
         return True
 
-    def next_look(self, written_at: float) -> float:
-        """When a further `step` may do something."""
+    def next_step_at(self, written_at: float) -> float:
+        """Return the monotonic time at which `step` may do something."""
         if self._answer is not None:
-            return time.monotonic() + _LOOK_SECONDS
+            return time.monotonic() + _POLL_SECONDS
         return float("inf") if self._writer.facts().is_counted else self._due(written_at)
 
     def close(self) -> None:
-        """End the process if there is one; what it was to count is counted by whoever writes next."""
+        """End the process, if any. The next writer counts what it has not."""
         if self._process is not None:
             self._process.kill()
         self._thread.shutdown(cancel_futures=True)
 
     def _count_apart(self) -> bool:
-        """Begin to count in a process of its own; false if none can be started."""
+        """Start a process that counts; return false if none can be started."""
         try:
             self._process = start(self._program)
         except OSError as problem:
             logger.warning("no process can be started to count imports: %s", problem)
             return False
-        self._answer = self._thread.submit(_ask, self._process, Path(self._writer.db.filename))
+        self._answer = self._thread.submit(_counted_apart, self._process, Path(self._writer.db.filename))
         return True
 
     def _due(self, written_at: float) -> float:
@@ -162,15 +157,11 @@ class LinkCounter:
         self._took = self._ended - self._began
 
 
-def _ask(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
-    """What the process counts in `index`; None if it failed."""
-    assert process.stdin
-    assert process.stdout
+def _counted_apart(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
+    """Return the counts that the process makes for `index`; None if it fails."""
     try:
-        pickle.dump(index, process.stdin)
-        process.stdin.flush()
-        return cast(LinkCounts, pickle.load(process.stdout))
-    except (OSError, EOFError, pickle.UnpicklingError):
+        return cast(LinkCounts, exchange(process, index))
+    except LOST:
         logger.warning("the process that counts imports ended; they are counted here")
         return None
     finally:
@@ -178,15 +169,15 @@ def _ask(process: subprocess.Popen[bytes], index: Path) -> LinkCounts | None:
 
 
 def serve() -> None:
-    """Count the index whose path is asked, in a process that ends when its input does."""
-    requests, answers = work_for_another()
+    """Read the path of an index, count, and write the counts. The process ends when its input does."""
+    requests, answers = set_up_child_process()
     path = pickle.load(requests)
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     db = open_reader(path)
     if db is not None:
         pickle.dump(count_links(db), answers)
         answers.flush()
-    os._exit(0)  # the thread that reads holds what the interpreter would close
+    os._exit(0)  # an ordinary exit would wait for the pipe that the thread reads
 
 
 def _end_with(requests: BinaryIO) -> None:

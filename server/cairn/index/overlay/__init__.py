@@ -1,1 +1,1 @@
-"""Unsaved text: an index in memory over the stored one, read as if everything were saved."""
+"""Unsaved text: an index in memory over the stored one, read as if every document were saved."""

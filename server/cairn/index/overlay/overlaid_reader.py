@@ -1,6 +1,7 @@
 """Reads an index as if all unsaved text were saved.
 
-Chunks of open documents that differ from the index have negative ids, so that they never meet those of the index.
+Chunks of open documents that differ from the index have negative ids, which never collide with those of the
+index.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ T = TypeVar("T")
 
 
 class OverlaidReader(IndexReader):
-    """What `saved` reads, with the documents of `overlay` in place of their files. Without any it costs nothing more."""
+    """Reads `saved` with the documents of `overlay` in place of their files."""
 
     def __init__(self, saved: IndexReader, overlay: Overlay) -> None:
         super().__init__(saved.folder, memory=saved.memory, root=saved.root)
@@ -56,7 +57,7 @@ class OverlaidReader(IndexReader):
         self.overlay = overlay
 
     def show_unsaved(self) -> None:
-        """Take in what was typed until now. Before each question, so that its answer shows what the person sees."""
+        """Apply what was typed so far. Called before each query, so that results match what the user sees."""
         self.overlay.flush(self)
 
     @property
@@ -77,14 +78,11 @@ class OverlaidReader(IndexReader):
 
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
-        """The catalogue of what is saved."""
         with self._saved.reading(cancelled) as db:
             yield db
 
     def identity(self) -> object:
         return self._saved.identity()
-
-    # --- words --------------------------------------------------------------------------------------
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         return self._saved.word_counts(texts, bound, cancelled)
@@ -117,7 +115,7 @@ class OverlaidReader(IndexReader):
         hits = self._saved.keywords(words, weights, limit, _without(only, hidden), cancelled)
         if not found:
             return hits
-        # Where a word is frequent, counting takes long: after the unsaved text is free for other threads again.
+        # Counting a frequent word takes long, so it runs after releasing the unsaved text for other threads.
         scores = score(found, self._saved.statistics(words, cancelled), astuple(weights))
         return _merged(hits, list(starmap(Hit, ((-chunk, value) for chunk, value in scores.items()))), limit)
 
@@ -140,8 +138,6 @@ class OverlaidReader(IndexReader):
     def is_named(self, word: str) -> bool:
         return any(source.is_named(word) for source in self.sources)
 
-    # --- texts --------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
@@ -153,10 +149,8 @@ class OverlaidReader(IndexReader):
         there = self._saved.containing(literal, limit, _without(only, hidden), deadline, far)
         return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
 
-    # --- chunks -------------------------------------------------------------------------------------
-
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-        import numpy as np  # which opening a workspace does not need
+        import numpy as np  # opening a workspace does not need it
 
         found = self._saved.admitted(only, cancelled)
         if found is None:
@@ -225,19 +219,11 @@ class OverlaidReader(IndexReader):
     def has_language(self, language: str) -> bool:
         return any(source.has_language(language) for source in self.sources)
 
-    # --- definitions and symbols --------------------------------------------------------------------
-
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.defining(names, limit, only) if unsaved else []
-        hits = self._saved.defining(names, limit, _without(only, hidden))
-        return _merged(hits, _renumbered(here), limit)
+        return self._hits(only, limit, lambda source, passing: source.defining(names, limit, passing))
 
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.members(owner, names, limit, only) if unsaved else []
-        hits = self._saved.members(owner, names, limit, _without(only, hidden))
-        return _merged(hits, _renumbered(here), limit)
+        return self._hits(only, limit, lambda source, passing: source.members(owner, names, limit, passing))
 
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
@@ -247,9 +233,9 @@ class OverlaidReader(IndexReader):
         )
         if not self.has_unsaved:
             return found
-        asked = Counter(name.lower() for name in names)
-        order = {name: place for place, name in enumerate(asked)}
-        room = Counter({name: times * of_each for name, times in asked.items()})
+        wanted = Counter(name.lower() for name in names)
+        order = {name: place for place, name in enumerate(wanted)}
+        room = Counter({name: times * of_each for name, times in wanted.items()})
         kept = []
         for each in found:
             room[each.name.lower()] -= 1
@@ -287,9 +273,13 @@ class OverlaidReader(IndexReader):
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
         return self._symbols(lambda source: source.symbols_at(paths))
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         spare = len(self.hidden)
-        return self._symbols(lambda source: source.symbols_naming(words, limit + spare, cancelled))[:limit]
+        return self._symbols(lambda source: source.symbols_with_words(words, limit + spare, cancelled))[
+            :limit
+        ]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         found: dict[int, PackedTable] = {}
@@ -297,12 +287,9 @@ class OverlaidReader(IndexReader):
             found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
         return found
 
-    # --- vectors ------------------------------------------------------------------------------------
-
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """The index's answer, with those unsaved chunks whose text has a vector already."""
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.passing(only) if unsaved else []
         hits = self._saved.nearest(vector, model, limit, _without(only, hidden), cancelled)
@@ -336,16 +323,12 @@ class OverlaidReader(IndexReader):
     def lacking_vectors(self, keys: Sequence[str]) -> int:
         return self._saved.lacking_vectors(keys)
 
-    def static_table(self) -> str:
-        return self._saved.static_table()
-
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
-        hits = self._saved.nearest_static(vector, limit, _without(only, hidden), cancelled)
-        return _merged(hits, _renumbered(here), limit)
+        return self._hits(
+            only, limit, lambda source, passing: source.nearest_static(vector, limit, passing, cancelled)
+        )
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         found: dict[int, float] = {}
@@ -365,16 +348,14 @@ class OverlaidReader(IndexReader):
                 vectors.append(rows)
         return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
 
-    # --- files and facts ----------------------------------------------------------------------------
-
     def facts(self) -> Facts:
-        """The index's, but that the generation rises with what is shown, too."""
+        """Return the index's facts. The generation also rises with the overlay's."""
         facts = self._saved.facts()
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
     def facts_with_unsaved(self) -> Facts:
-        """The facts by which to choose how to compare: unsaved chunks that have no vector wait for one."""
+        """Return the facts by which ranking chooses vectors: unsaved chunks without one count as queued."""
         facts = self.facts()
         with self.overlay.shown() as (unsaved, _):
             keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
@@ -390,7 +371,6 @@ class OverlaidReader(IndexReader):
         return self._saved.languages()
 
     def stats(self) -> IndexStats:
-        """The index's, with the collections that only unsaved text belongs to."""
         stats = super().stats()
         with self.overlay.shown() as (unsaved, _):
             collections = unsaved.stats().collections if unsaved else ()
@@ -398,13 +378,18 @@ class OverlaidReader(IndexReader):
         new = [collection for collection in collections if collection.name not in known]
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
-    # --- both together ------------------------------------------------------------------------------
-
     def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
-        """What unsaved text answers, None without any; what is saved; and the paths whose files are hidden there meanwhile."""
+        """Return the result for unsaved text (None without any), that of the index, and the hidden paths."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved) if unsaved else None
         return here, ask(self._saved), hidden
+
+    def _hits(
+        self, only: ChunkFilter, limit: int, ask: Callable[[IndexReader, ChunkFilter], list[Hit]]
+    ) -> list[Hit]:
+        with self.overlay.shown() as (unsaved, hidden):
+            here = ask(unsaved, only) if unsaved else []
+        return _merged(ask(self._saved, _without(only, hidden)), _renumbered(here), limit)
 
     def _of_file(self, path: str, ask: Callable[[IndexReader], list[StoredChunk]]) -> list[StoredChunk]:
         with self.overlay.shown() as (unsaved, hidden):
@@ -413,7 +398,7 @@ class OverlaidReader(IndexReader):
         return ask(self._saved)
 
     def _names(self, ask: Callable[[IndexReader, int], list[FoundName]]) -> list[FoundName]:
-        """What both answer; `ask` is given how many chunks more it is to find, as so many are hidden."""
+        """Return the results of both; `ask` gets the number of hidden chunks, to find as many more."""
         with self.overlay.shown() as (unsaved, hidden):
             here = ask(unsaved, 0) if unsaved else []
         there = ask(self._saved, len(self._saved.chunks_in(hidden)) if hidden else 0)
@@ -435,7 +420,7 @@ def _without(only: ChunkFilter, hidden: tuple[str, ...]) -> ChunkFilter:
 
 
 def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
-    """The ids as the index of unsaved text has them, and those of the saved index."""
+    """Return the ids of unsaved chunks as the index in memory has them, and the ids of saved chunks."""
     every = list(ids)
     return [-each for each in every if each < 0], [each for each in every if each > 0]
 
@@ -445,5 +430,5 @@ def _renumbered(hits: Iterable[H]) -> list[H]:
 
 
 def _merged(hits: list[Hit], unsaved: list[Hit], limit: int) -> list[Hit]:
-    """Both together, best first; of equal ones those with the lower id come first."""
+    """Merge the hits, best first; of equal ones, the lower id comes first."""
     return sorted([*hits, *unsaved], key=lambda hit: (-hit.score, hit.chunk_id))[:limit] if unsaved else hits

@@ -1,8 +1,8 @@
 """Who may see which repositories: grants to readers, and the tokens by which a request names its reader.
 
-All functions but `role_of` need a connection of the store's owner. Each is one transaction, or part of the caller's.
-Grants count from a reader's next transaction on. Changes of grants wait for each other and for transactions that
-made or deleted repositories, so those are kept short.
+All functions but `role_of` need a connection of the store's owner. Each is one transaction, or part of the
+caller's. A grant takes effect with the reader's next transaction. Changes of grants wait for each other and
+for transactions that create or delete repositories, so keep those short.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from cairn.errors import InvalidRequestError
 from cairn.index.postgres.roles import make_reader, reader_name, role_name
 
 TOKEN_PREFIX = "cairn_"
-"""Begins each token, so that scanners for secrets recognise one."""
+"""The first characters of each token, by which scanners for secrets recognise it."""
 _TOKEN_BYTES = 32
 
 
 @attrs.frozen
 class Reader:
-    """A reader with what it may see."""
+    """A reader and the repositories that it may see."""
 
     name: str
     everything: bool
-    """Whether the reader sees all repositories, including those to come."""
+    """Whether the reader sees all repositories, including future ones."""
     repositories: tuple[str, ...]
     """Names of the repositories that were granted one by one."""
     tokens: int
-    """Number of tokens, expired ones included."""
+    """Number of tokens, including expired ones."""
 
 
 def grant(
     connection: Connection[TupleRow], reader: str, repositories: Iterable[int] | Literal["all"]
 ) -> None:
-    """Let a reader see repositories by their ids, or all of them and those to come.
+    """Let a reader see the repositories with these ids, or all present and future ones.
 
-    Raises `InvalidRequestError` for a repository that does not exist; nothing is granted then.
+    Raise `InvalidRequestError`, and grant nothing, for an id that does not exist.
     """
     with connection.transaction():
         role = make_reader(connection, reader)
@@ -54,19 +54,19 @@ def grant(
             return
         try:
             connection.execute(
-                "INSERT INTO cairn.grants(role, repository) SELECT %s, unnest(%s::int[]) ON CONFLICT DO NOTHING",
+                """INSERT INTO cairn.grants(role, repository) SELECT %s, unnest(%s::int[])
+                   ON CONFLICT DO NOTHING""",
                 (role, list(repositories)),
             )
         except errors.ForeignKeyViolation:
-            raise InvalidRequestError(
-                "repositories", "has an id that no repository of the store has"
-            ) from None
+            problem = "has an id that no repository of the store has"
+            raise InvalidRequestError("repositories", problem) from None
 
 
 def revoke(connection: Connection[TupleRow], reader: str, repositories: Iterable[int] | None = None) -> None:
-    """Take repositories from a reader; None takes everything, with all tokens.
+    """Take repositories from a reader; None takes all of them and the reader's tokens.
 
-    Raises `InvalidRequestError` for single repositories of a reader who sees all.
+    Raise `InvalidRequestError` for single repositories of a reader who sees all.
     """
     role = role_name(reader)
     with connection.transaction():
@@ -86,7 +86,7 @@ def revoke(connection: Connection[TupleRow], reader: str, repositories: Iterable
 
 
 def readers(connection: Connection[TupleRow]) -> list[Reader]:
-    """All readers who have a grant or a token, by name."""
+    """Return all readers that have a grant or a token, by name."""
     rows = connection.execute(
         """
         SELECT role,
@@ -98,21 +98,19 @@ def readers(connection: Connection[TupleRow]) -> list[Reader]:
             ),
             (SELECT count(*) FROM cairn.tokens AS token WHERE token.role = known.role)
         FROM (
-            SELECT role FROM cairn.grants UNION SELECT role FROM cairn.everything UNION SELECT role FROM cairn.tokens
+            SELECT role FROM cairn.grants UNION SELECT role FROM cairn.everything
+            UNION SELECT role FROM cairn.tokens
         ) AS known
         ORDER BY role COLLATE "C"
         """
     ).fetchall()
-    return [
-        Reader(reader_name(role), everything, tuple(names), tokens)
-        for role, everything, names, tokens in rows
-    ]
+    return [Reader(reader_name(role), every, tuple(names), tokens) for role, every, names, tokens in rows]
 
 
 def issue_token(
     connection: Connection[TupleRow], reader: str, note: str = "", expires_at: datetime | None = None
 ) -> str:
-    """Make a token for a reader and return it. The store has only its hash, so it cannot be shown again."""
+    """Create a token for a reader and return it. It cannot be shown again: the store keeps only its hash."""
     token = TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     with connection.transaction():
         role = make_reader(connection, reader)
@@ -124,10 +122,10 @@ def issue_token(
 
 
 def role_of(connection: Connection[TupleRow], token: str) -> str | None:
-    """The reader of a token; None for a token that is unknown, revoked or expired.
+    """Return the reader of a token, or None for a token that is unknown, revoked or expired.
 
-    For a connection of the server's own login. A replica answers as of what it has received, so a server that must
-    honour a revocation at once asks the primary. The token itself is not sent, only its hash.
+    `connection` is one of the server's own login. A replica may not have received a revocation yet, so a
+    server that must honour it at once asks the primary. Only the hash of the token is sent.
     """
     found = connection.execute("SELECT cairn.role_of_token(%s)", (_hash(token),)).fetchone()
     return None if found is None or found[0] is None else reader_name(found[0])

@@ -1,11 +1,11 @@
-"""Inverted lists as they are stored: blocks of neighbouring terms, each with the documents that contain it.
+"""The stored form of inverted lists: blocks of neighbouring terms, each with the documents that contain it.
 
-A block has two parts, so that whoever only wants to know which terms there are, and how frequent, reads little:
+A block has two parts, so that reading terms and their document frequencies is cheap:
 
-- the dictionary: `uint32 terms`, then `uint32[terms]` how many documents contain each, then the terms, with line ends between them;
-- the lists: for each term `uint32` its first document and `uint8` how wide its steps are, then, term after term, the steps from one
-  document to the next (1, 2 or 4 bytes each), and where they are not all alike, how often the term stands in each document's text
-  and in the names that it defines (1 byte each).
+- the dictionary: `uint32` number of terms, `uint32[terms]` document frequencies, the terms in lines;
+- the lists: for each term `uint32` its first document and `uint8` the width of its gaps with flags; then for
+  each term the gaps between its documents (1, 2 or 4 bytes each), its count in each document's text, and its
+  count in the names that each document defines (1 byte each; absent where all are 1, and where all are 0).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -22,91 +23,90 @@ from cairn.index.reader.arrays import Ids
 from cairn.index.reader.postings import Postings
 
 MOST_TERMS = 128
-"""Terms of a block: their dictionary takes some 1.5 kB."""
+"""Terms in a block. Their dictionary takes about 1.5 kB."""
 MOST_BYTES = 6_000
-"""A block ends once its lists take so much, so that a row stays on one page of the database; a frequent term has a block of its own."""
+"""Size at which a block's lists end, so that its row fits on a page. A frequent term fills a block alone."""
 _COUNTS, _NAMES = 16, 32
-"""Flags beside a width: how often it stands in texts, and in names, is stored."""
+"""Flags beside a width: counts in texts, and counts in names, are stored."""
 _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4"}
 
 
 @frozen
 class TermPostings:
-    """A term and where it stands."""
-
     term: str
     postings: Postings
 
 
 @frozen
 class PackedBlock:
-    """A block to be stored."""
-
     first: str
-    """Its first term, by which it is found."""
+    """The first term, which is the block's key."""
     dictionary: bytes
     lists: bytes
 
 
 @frozen(eq=False)
 class TermBatch:
-    """Neighbouring terms and where they stand: the entries of one term lie behind those of the one before."""
+    """The postings of neighbouring terms, concatenated in the order of the terms."""
 
     terms: Sequence[str]
-    """In ascending order."""
+    """The terms in ascending order."""
     ends: Ids
-    """int64[terms]: behind the last entry of each."""
+    """int64[terms]: the end of each term's postings."""
     ids: NDArray[np.int32]
     """int32[n], ascending for each term: the documents that contain it."""
     counts: NDArray[np.uint8]
-    """uint8[n]: how often it stands in the text of each."""
+    """uint8[n]: how often the document's text contains the term."""
     names: NDArray[np.uint8]
-    """uint8[n]: how often it stands in the names that each defines."""
+    """uint8[n]: how often the names that the document defines contain the term."""
 
     @property
     def places(self) -> Ids:
-        """int64[n]: the place of each entry's term."""
+        """int64[n]: the position in `terms` of each posting's term."""
         return np.repeat(np.arange(len(self.terms)), np.diff(self.ends, prepend=0))
 
 
 def pack(batches: Iterable[TermBatch]) -> Iterator[PackedBlock]:
-    """Blocks of the terms of `batches`, which come in ascending order. Those without documents are left out."""
-    names: list[str] = []
-    documents: list[int] = []
-    heads: list[tuple[int, int]] = []
-    bodies: list[bytes] = []
+    """Yield blocks of the terms of `batches`, which come in ascending order. Drop terms without documents."""
+    lists: list[_PackedList] = []
     size = 0
     for batch in batches:
-        for name, many, first, flags, body in _packed_lists(batch):
-            if names and (len(names) == MOST_TERMS or size + len(body) > MOST_BYTES):
-                yield _block(names, documents, heads, bodies)
-                names, documents, heads, bodies, size = [], [], [], [], 0
-            names.append(name)
-            documents.append(many)
-            heads.append((first, flags))
-            bodies.append(body)
-            size += len(body)
-    if names:
-        yield _block(names, documents, heads, bodies)
+        for packed in _packed_lists(batch):
+            if lists and (len(lists) == MOST_TERMS or size + len(packed.body) > MOST_BYTES):
+                yield _block(lists)
+                lists, size = [], 0
+            lists.append(packed)
+            size += len(packed.body)
+    if lists:
+        yield _block(lists)
 
 
-def _packed_lists(batch: TermBatch) -> Iterator[tuple[str, int, int, int, bytes]]:
-    """Of each term that stands somewhere: itself, in how many documents, the first of these, the width of the steps with flags, and
-    the bytes that follow its head."""
+class _PackedList(NamedTuple):
+    term: str
+    documents: int
+    """The number of documents that contain the term."""
+    first: int
+    """The first of these documents."""
+    flags: int
+    """The width of the gaps, with `_COUNTS` and `_NAMES`."""
+    body: bytes
+
+
+def _packed_lists(batch: TermBatch) -> Iterator[_PackedList]:
     begins = np.concatenate(([0], batch.ends[:-1]))
-    standing = np.flatnonzero(batch.ends > begins)
-    if not len(standing):
+    used = np.flatnonzero(batch.ends > begins)
+    if not len(used):
         return
-    begins, ends = begins[standing], batch.ends[standing]
-    steps = np.diff(batch.ids, prepend=batch.ids[:1])
-    steps[begins] = 0
-    largest = np.maximum.reduceat(steps, begins)
+    begins, ends = begins[used], batch.ends[used]
+    gaps = np.diff(batch.ids, prepend=batch.ids[:1])
+    gaps[begins] = 0
+    largest = np.maximum.reduceat(gaps, begins)
     widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
     counted = np.logical_or.reduceat(batch.counts != 1, begins)
     named = np.logical_or.reduceat(batch.names > 0, begins)
-    by_width = {width: memoryview(steps.astype(kind).tobytes()) for width, kind in _WIDTHS.items()}
+    by_width = {width: memoryview(gaps.astype(kind).tobytes()) for width, kind in _WIDTHS.items()}
     counts, names = memoryview(batch.counts.tobytes()), memoryview(batch.names.tobytes())
-    columns = (standing, begins, ends, widths, counted, named, batch.ids[begins])
+    columns = (used, begins, ends, widths, counted, named, batch.ids[begins])
     for place, begin, end, width, has_counts, has_names, first in zip(
         *(column.tolist() for column in columns), strict=True
     ):
@@ -118,38 +118,35 @@ def _packed_lists(batch: TermBatch) -> Iterator[tuple[str, int, int, int, bytes]
         if has_names:
             flags |= _NAMES
             parts.append(names[begin:end])
-        yield batch.terms[place], end - begin, first, flags, b"".join(parts)
+        yield _PackedList(batch.terms[place], end - begin, first, flags, b"".join(parts))
 
 
-def _block(
-    names: Sequence[str], documents: Sequence[int], heads: Sequence[tuple[int, int]], bodies: Sequence[bytes]
-) -> PackedBlock:
-    numbers = np.array([len(names), *documents], "<u4")
-    firsts = np.array([first for first, _ in heads], "<u4")
-    flags = np.array([flag for _, flag in heads], np.uint8)
-    dictionary = numbers.tobytes() + "\n".join(names).encode()
-    return PackedBlock(names[0], dictionary, firsts.tobytes() + flags.tobytes() + b"".join(bodies))
+def _block(packed: Sequence[_PackedList]) -> PackedBlock:
+    terms, documents, firsts, flags, bodies = zip(*packed, strict=True)
+    dictionary = np.array([len(terms), *documents], "<u4").tobytes() + "\n".join(terms).encode()
+    heads = np.array(firsts, "<u4").tobytes() + bytes(flags)
+    return PackedBlock(terms[0], dictionary, heads + b"".join(bodies))
 
 
 @frozen(eq=False)
 class Dictionary:
-    """The terms of a block."""
+    """The terms of a block and their document frequencies."""
 
     packed: bytes
 
     @cached_property
     def documents(self) -> NDArray[np.uint32]:
-        """uint32[terms]: how many documents contain each."""
+        """uint32[terms]: how many documents contain each term."""
         return np.frombuffer(self.packed, "<u4", self._size, 4)
 
     @cached_property
     def terms(self) -> Sequence[str]:
-        """In ascending order."""
+        """The terms in ascending order."""
         return self.text.decode().split("\n")
 
     @property
     def text(self) -> bytes:
-        """The terms in UTF-8, with line ends between them."""
+        """The terms in UTF-8, separated by line feeds."""
         return self.packed[4 + 4 * self._size :]
 
     @property
@@ -157,18 +154,17 @@ class Dictionary:
         return int.from_bytes(self.packed[:4], "little")
 
     def place(self, term: str) -> int | None:
-        """Where the term stands in the block; None where it does not."""
+        """Return the term's position in the block, or None where the block lacks it."""
         at = bisect_left(self.terms, term)
         return at if at < len(self.terms) and self.terms[at] == term else None
 
     def count(self, term: str) -> int:
-        """How many documents contain the term."""
         at = self.place(term)
         return 0 if at is None else int(self.documents[at])
 
 
 def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
-    """Where the term at `place` of a block stands."""
+    """Return the postings of the term at position `place` of a block."""
     documents = dictionary.documents
     terms = len(documents)
     flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
@@ -178,7 +174,6 @@ def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
 
 
 def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
-    """All terms of a block and where they stand."""
     documents = dictionary.documents
     terms = len(documents)
     flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
@@ -191,7 +186,7 @@ def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
 
 
 def _sizes(documents: NDArray[np.uint32], flags: NDArray[np.uint8]) -> Ids:
-    """int64[n]: the bytes of each list after its head."""
+    """Return int64[n]: the bytes of each list without its head."""
     many = documents.astype(np.int64)
     stored = ((flags & _COUNTS) > 0).astype(np.int64) + ((flags & _NAMES) > 0)
     sizes: Ids = (many - 1) * (flags & 15) + many * stored

@@ -1,7 +1,7 @@
-"""The catalogue of a snapshot: what is known of its files, in a small database in memory of the same tables as an index file.
+"""The catalogue of a snapshot: facts about its files, in memory, in the tables of an index file.
 
-It is read once for each snapshot, by whoever asks first, and then serves all who may see the repository. Whether they may is
-asked of the team's database with each question.
+A process reads it once for each snapshot, with the first request, and then uses it for all readers who may
+see the repository. The team's database decides with each request who may.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _names = itertools.count()
 
 @frozen
 class SnapshotKey:
-    """Which snapshot, and where its rows are."""
+    """The id of a snapshot, and where its rows are."""
 
     id: int
     repository: int
@@ -47,7 +47,7 @@ class SnapshotKey:
 
 @frozen
 class CataloguedFile:
-    """What is told of a file with each of its chunks."""
+    """The fields of a file that results show with each of its chunks."""
 
     path: str
     kind: str
@@ -56,39 +56,40 @@ class CataloguedFile:
 
 @define(eq=False)
 class SnapshotMemory(CatalogueMemory):
-    """What a process keeps of one snapshot in the database."""
+    """The data that a process keeps of one snapshot in the database."""
 
     key: SnapshotKey = field(kw_only=True)
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
-    """By id."""
     types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
-    """bool[ids] for each type: which chunks are of it."""
+    """bool[ids] for each type: which chunks have it."""
     languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
     """bool[ids] for each language: which chunks are in it."""
     chunks: int = field(kw_only=True)
-    """How many there are."""
     segments: tuple[int, ...] = field(kw_only=True)
-    """Those in which the repository's words stand."""
+    """The segments of the repository's inverted lists."""
     has_others: bool = field(kw_only=True)
-    """Whether other revisions have chunks in these segments."""
+    """Whether these segments also have chunks of other revisions."""
     elsewhere: OtherServer | None = field(kw_only=True)
-    """The server that has its rows, where that is not the store's own."""
+    """The server that has the snapshot's rows; None for the store's own."""
 
     @cached_property
     def file_ranges(self) -> str:
-        """The ids of the files as an int4multirange, which takes little where most are those of neighbours."""
+        """The ids of the files as an int4multirange, which is short since most ids are consecutive."""
         ids = np.array(sorted(self.files), np.int64)
         starts = ids[np.diff(ids, prepend=-1) > 1] if len(ids) else ids
         ends = ids[np.diff(ids, append=2**32) > 1] + 1 if len(ids) else ids
         return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
-        """`ask`, about the snapshot's rows: where they lie on a server that hangs, it raises PartUnavailableError soon."""
+        """Return `ask` with a short timeout where the snapshot's rows are on another server.
+
+        It raises PartUnavailableError where that server does not answer.
+        """
         return self.elsewhere.watched(ask) if self.elsewhere else ask
 
 
 def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> SnapshotMemory | None:
-    """What is kept of a snapshot; None where it is gone, or `connection` may not see it."""
+    """Read the catalogue of a snapshot. Return None where it is gone or `connection` may not see it."""
     row = connection.execute(_SELECT_SNAPSHOT, (key.id,)).fetchone()
     if row is None:
         return None
@@ -102,9 +103,9 @@ def _read(
 ) -> SnapshotMemory:
     facts, present = row[0], np.frombuffer(row[1], np.int32)
     stored = connection.execute(
-        """SELECT f.id, f.path, f.size, f.content_hash, f.is_text, f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
-                  f.symbols IS NOT NULL
-           FROM cairn.files f WHERE f.shard = %s AND f.pool = %s AND f.id = ANY(%s)""",
+        """SELECT id, path, size, content_hash, is_text, kind, collection, indexed_at, chunks, imports,
+                  symbols IS NOT NULL
+           FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s)""",
         (key.shard, key.pool, present.tolist()),
     ).fetchall()
     own, shared = project_of(row[2]), row[3]
@@ -147,17 +148,17 @@ def _read(
 
 
 _SELECT_SNAPSHOT = """
-    SELECT s.facts, s.files, r.name, r.project FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository
-    WHERE s.id = %s"""
+    SELECT s.facts, s.files, r.name, r.project
+    FROM cairn.snapshots s JOIN cairn.repositories r ON r.id = s.repository WHERE s.id = %s"""
 
 
 def project_of(repository: str) -> str:
-    """What the files of a repository that no manifest names belong to, by the repository's name."""
+    """Return the project of those files that no manifest assigns to one, made from the repository's name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", repository.rpartition("/")[2]).strip("-.") or "repository"
 
 
 def _own_collection(collection: str, shared: str, own: str) -> str:
-    """The collection under the repository's own name: rows that a fork shares have that of whoever was in the pool first."""
+    """Replace the project in a collection's name: shared files have that of the pool's first repository."""
     if shared and shared != own and collection.startswith(f"{shared}-"):
         return own + collection.removeprefix(shared)
     return collection
@@ -170,7 +171,7 @@ def _fill(
     parts: Mapping[str, list[Any]],
 ) -> None:
     ids = {file[1]: file[0] for file in files}
-    database.pragma("foreign_keys", "OFF")  # symbol tables are in the team's database
+    database.pragma("foreign_keys", "OFF")  # The symbol tables stay in the team's database.
     with database:
         database.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
         database.executemany(
@@ -203,7 +204,7 @@ def _fill(
 def _columns(
     segments: list[SegmentColumns], present: NDArray[np.int32]
 ) -> tuple[ChunkColumns, dict[str, NDArray[np.bool_]], dict[str, NDArray[np.bool_]]]:
-    """The columns of the chunks whose files are present; others have no file, and are found nowhere."""
+    """Return columns, types and languages of the chunks of `present` files. Other chunks have file 0."""
     upto = max((int(each.ids[-1]) for each in segments if len(each.ids)), default=0)
     file_of, tokens = np.zeros(upto + 1, np.int32), np.zeros(upto + 1, np.uint16)
     types: dict[str, NDArray[np.bool_]] = {}
@@ -222,7 +223,7 @@ def _columns(
 
 
 def present_chunks(memory: SnapshotMemory, ids: Ids) -> NDArray[np.bool_]:
-    """bool[n]: which of the chunks are in the snapshot."""
+    """Return bool[n]: which of the chunks are in the snapshot."""
     file_of = memory.columns.file_of
     found: NDArray[np.bool_] = (ids > 0) & (ids < len(file_of))
     found[found] = file_of[ids[found]] > 0

@@ -1,9 +1,10 @@
-"""The chunks of a snapshot."""
+"""Queries for the chunks of a snapshot."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,7 @@ import numpy as np
 from cairn.index.postgres.snapshot_reader import SnapshotReader
 from cairn.index.reader.arrays import Ids
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.records import (
-    LanguageStats,
-    Outline,
-    StoredChunk,
-)
+from cairn.index.reader.records import LanguageStats, Outline, StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 
@@ -23,8 +20,6 @@ _COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
 
 
 class ChunkQueries(SnapshotReader):
-    """Questions about chunks."""
-
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         mask = self._mask(only)
         return None if mask is None else np.flatnonzero(mask)
@@ -67,35 +62,30 @@ class ChunkQueries(SnapshotReader):
         }
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
-        return self._first_of_files(list(paths), "defines = '[]', position", "place <= %s", per_file, only)
+        found: list[int] = []
+        for rows in self._rows_of_files(paths, only):
+            rows.sort(key=lambda row: row[3] == "[]")  # Chunks that define names come first.
+            found += [row[0] for row in rows[:per_file]]
+        return found
 
     def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
-        return self._first_of_files(paths, "position", "start_line < %s", lines, only)
+        return [row[0] for rows in self._rows_of_files(paths, only) for row in rows if row[2] < lines]
 
-    def _first_of_files(
-        self, paths: Sequence[str], order: str, condition: str, value: int, only: ChunkFilter
-    ) -> list[int]:
+    def _rows_of_files(self, paths: Iterable[str], only: ChunkFilter) -> list[list[tuple[Any, ...]]]:
+        """Return id, file, first line and definitions of each file's chunks that pass, by position."""
         files = self._file_ids(paths)
         if not files:
             return []
         rows = self._rows(
-            "SELECT id, file, position, start_line, defines FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+            """SELECT id, file, start_line, defines FROM cairn.chunks
+               WHERE shard = %s AND pool = %s AND file = ANY(%s) ORDER BY position""",
             list(files.values()),
         )
         passing = self._passing(np.array([row[0] for row in rows], np.int64), only)
         by_file: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-        for row, passes in zip(rows, passing.tolist(), strict=True):
-            if passes:
-                by_file[row[1]].append(row)
-        found: list[int] = []
-        for file in files.values():
-            if order == "position":
-                here = sorted(by_file[file], key=lambda row: row[2])
-                found += [row[0] for row in here if row[3] < value]
-            else:
-                here = sorted(by_file[file], key=lambda row: (row[4] == "[]", row[2]))
-                found += [row[0] for row in here[:value]]
-        return found
+        for row in compress(rows, passing):
+            by_file[row[1]].append(row)
+        return [by_file[file] for file in files.values()]
 
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
         files = self._file_ids(paths)
@@ -121,7 +111,8 @@ class ChunkQueries(SnapshotReader):
             """EXISTS (SELECT FROM unnest(%s::int[], %s::bigint[]) AS w(file, position)
                WHERE w.file = c.file AND c.position BETWEEN w.position - %s AND w.position + %s)
                AND c.file = ANY(%s)""",
-            [file for file, _ in wanted], [position for _, position in wanted], window, window, [file for file, _ in wanted],
+            *(list(column) for column in zip(*wanted, strict=True)), window, window,
+            [file for file, _ in wanted],
         )  # fmt: skip
         by_path: defaultdict[str, list[StoredChunk]] = defaultdict(list)
         for each in stored:
@@ -150,7 +141,8 @@ class ChunkQueries(SnapshotReader):
         files = list(self._file_ids([path]).values()) if path else None
         of_files = "" if files is None else "AND file = ANY(%s)"
         rows = self._rows(
-            f"SELECT DISTINCT file FROM cairn.chunks WHERE shard = %s AND pool = %s AND content_hash = %s {of_files}",
+            f"""SELECT DISTINCT file FROM cairn.chunks
+                WHERE shard = %s AND pool = %s AND content_hash = %s {of_files}""",
             bytes.fromhex(content_hash),
             *(() if files is None else (files,)),
         )

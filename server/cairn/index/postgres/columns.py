@@ -1,4 +1,4 @@
-"""What is known of each chunk of a segment by its id, in one value: few bytes a chunk, read at once."""
+"""The columns of a segment: a few bytes for each chunk, packed into one value that is read at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @frozen(eq=False)
 class SegmentColumns:
-    """One entry for each chunk of a segment, by ascending id."""
+    """Arrays and lists with one entry for each chunk of a segment, by ascending id."""
 
     ids: NDArray[np.int32]
     files: NDArray[np.int32]
@@ -23,11 +23,10 @@ class SegmentColumns:
     languages: Sequence[str]
 
     def packed(self) -> bytes:
-        """As it is stored."""
         types, type_codes = _coded(self.types)
         languages, language_codes = _coded(self.languages)
         head = json.dumps({"chunks": len(self.ids), "types": types, "languages": languages}).encode()
-        # Differences of neighbours are mostly 1 and 0, which take next to nothing.
+        # Differences of neighbours are mostly 1 and 0, which compress to almost nothing.
         numbers = [
             np.diff(self.ids, prepend=0).astype("<i4"),
             np.diff(self.files, prepend=0).astype("<i4"),
@@ -41,7 +40,6 @@ class SegmentColumns:
 
     @classmethod
     def unpack(cls, packed: bytes) -> SegmentColumns:
-        """What `packed` made."""
         data = zlib.decompress(packed)
         begin = 4 + int.from_bytes(data[:4], "little")
         head = json.loads(data[4:begin])

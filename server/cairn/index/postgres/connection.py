@@ -1,4 +1,4 @@
-"""Transactions in the team store: questions as a reader on any of its servers, writes on the primary."""
+"""Transactions in the team store: reads with a reader's rights on any server, writes on the primary."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from cairn.index.postgres.server import Server, ServerState
 from cairn.index.postgres.session import Begun, Session, SingleReads
 
 CONNECTIONS = 8
-"""Connections to each server at most."""
+"""The limit of connections to each server."""
 TIMEOUT_MS = 10_000
-"""How long one statement of a reader may take."""
+"""Timeout of one statement of a reader."""
 _TRIES = 2
 
-# One statement, so that a transaction begins with one round trip. The settings end with the transaction, so a pooler
-# between Cairn and PostgreSQL may give each transaction another connection. The role comes last. Compiling is off: the
-# planner overrates what the policies cost, and would compile questions of a few milliseconds. Plans are generic: planning
-# the policies' subqueries for the values of each question took 0.4 ms of a statement's 0.6. Tables are not read as a whole:
-# right after much was published, the planner takes them for small. The schema's version is
-# looked at each time: a newer Cairn may bring the database up to date while this one serves.
+# One statement begins a transaction in one round trip. Its settings end with the transaction, so a connection
+# pooler may sit between Cairn and PostgreSQL. The role comes last, so that the login sets the others.
+# - jit: the planner overestimates the policies and would compile queries that take a few milliseconds.
+# - plan_cache_mode: planning the policies' subqueries for each query took 0.4 ms of a statement's 0.6 ms.
+# - enable_seqscan: after a large publication the planner takes the tables for small and would scan them.
+# - the schema's version: a newer Cairn may migrate the database while this one serves.
 _BEGIN_READING = """
 SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 
 class Store:
-    """Connections to the servers of one team store, given by URL: replicas in any number and at most one primary.
+    """Connections to the servers of a team store: any number of replicas and at most one primary.
 
-    Questions go to replicas first, in turn, and to whichever server answers when some are gone. Writes go to the
-    primary. Which server is the primary is seen when connecting, so it may change.
+    Reads go to the replicas in turn, and to any server that answers when these do not. Writes go to the
+    primary. Each connection shows which server is the primary, so that may change.
     """
 
     def __init__(self, urls: Sequence[str], *, connections: int = CONNECTIONS) -> None:
@@ -56,10 +56,10 @@ class Store:
 
     @contextmanager
     def reading(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Connection[TupleRow]]:
-        """A read-only transaction in which only what `reader` may see exists.
+        """Begin a read-only transaction that sees only the rows that `reader` may see.
 
-        `None` stands for the login itself, which sees no rows but can look up tokens. Raises `InvalidRequestError`
-        for an unknown reader, `StoreUnavailableError`, and `OutOfTimeError` for a statement that takes too long.
+        The reader None is the login itself, which can only look up tokens. Raise `InvalidRequestError` for an
+        unknown reader, `StoreUnavailableError`, and `OutOfTimeError` for a statement that takes too long.
         """
         server, connection = self._begin(reader, timeout_ms)
         try:
@@ -70,9 +70,9 @@ class Store:
 
     @contextmanager
     def session(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Session]:
-        """One question of `reader`: all that it reads, from any thread, is read in one transaction as of `reading`.
+        """Begin a request of `reader`, whose reads share a transaction like that of `reading`, in any thread.
 
-        Nothing is connected before the first read. The transaction ends with the context.
+        The first read connects. The transaction ends with the context.
         """
         session = Session(self.beginning(reader, timeout_ms))
         try:
@@ -81,22 +81,22 @@ class Store:
             session.end()
 
     def single_reads(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> SingleReads:
-        """Reads of `reader` for whoever does not know where a question ends: each has a transaction as of `reading`."""
+        """Return reads of `reader` that each have a transaction like that of `reading`."""
         return SingleReads(self.beginning(reader, timeout_ms))
 
     def beginning(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Callable[[], Begun]:
-        """Begins a transaction as of `reading` each time it is called."""
+        """Return a function that begins a transaction like that of `reading`."""
         return partial(self._begin, reader, timeout_ms)
 
     def read(
         self, reader: str | None, ask: Callable[[Connection[TupleRow]], T], timeout_ms: int = TIMEOUT_MS
     ) -> T:
-        """What `ask` returns in a transaction of `reading`. When the connection breaks, `ask` is called once again."""
+        """Return what `ask` returns in a transaction of `reading`. Retry once when the connection breaks."""
         return self.single_reads(reader, timeout_ms).read(ask)
 
     @contextmanager
     def writing(self) -> Iterator[Connection[TupleRow]]:
-        """A transaction on the primary with the rights of the login, committed at the end."""
+        """Begin a transaction on the primary with the rights of the login; it is committed at the end."""
         server, connection = self._primary()
         try:
             with explained(server.where):
@@ -106,7 +106,6 @@ class Store:
             server.give_back(connection)
 
     def states(self) -> list[ServerState]:
-        """Ask the servers, one after the other, whether they answer now."""
         return [server.state() for server in self._servers]
 
     def close(self) -> None:
@@ -114,7 +113,7 @@ class Store:
         for server in self._servers:
             server.close()
 
-    def _begin(self, reader: str | None, timeout_ms: int) -> tuple[Server, Connection[TupleRow]]:
+    def _begin(self, reader: str | None, timeout_ms: int) -> Begun:
         settings = (str(timeout_ms), "none" if reader is None else role_name(reader))
         problems: list[StoreUnavailableError] = []
         for server in self._in_order():
@@ -129,23 +128,22 @@ class Store:
                     if row is not None and row[-1] == str(VERSION):
                         return server, connection
                     server.give_back(connection)
-                    server.look_again()  # Which says what is wrong.
+                    server.recheck_schema()  # The next attempt raises what is wrong.
                     continue
                 except psycopg.Error as error:
                     broken = connection.closed
                     server.give_back(connection)
                     if isinstance(error, errors.InvalidParameterValue):
-                        raise InvalidRequestError(
-                            "reader", f"{reader} is not a reader of the team store"
-                        ) from None
+                        unknown = f"{reader} is not a reader of the team store"
+                        raise InvalidRequestError("reader", unknown) from None
                     known = explain(error, server.where)
                     if not broken or not isinstance(known, StoreUnavailableError):
                         raise (known or error) from None
                     problems.append(known)
             server.mark_down()
-        raise _of_all(problems)
+        raise _combined(problems)
 
-    def _primary(self) -> tuple[Server, Connection[TupleRow]]:
+    def _primary(self) -> Begun:
         problems: list[StoreUnavailableError] = []
         for server in sorted(self._servers, key=lambda server: (server.down, server.primary is False)):
             try:
@@ -157,26 +155,20 @@ class Store:
             if server.primary:
                 return server, connection
             server.give_back(connection)
-            problems.append(
-                StoreUnavailableError(
-                    f"{server.where} is a read-only replica. Give the URL of the primary for writing."
-                )
-            )
-        raise _of_all(problems)
+            replica = f"{server.where} is a read-only replica. Give the URL of the primary for writing."
+            problems.append(StoreUnavailableError(replica))
+        raise _combined(problems)
 
     def _in_order(self) -> list[Server]:
-        """Servers that answered before those that did not, replicas before the primary, equal ones in turn."""
+        """Return servers that answer before others, replicas before the primary, and equal ones in turn."""
         first = next(self._turns) % len(self._servers)
         turned = self._servers[first:] + self._servers[:first]
         return sorted(turned, key=lambda server: (server.down, server.primary is True))
 
 
-def _of_all(problems: Sequence[StoreUnavailableError]) -> StoreUnavailableError:
-    """One error for the problems of all servers, each said once."""
+def _combined(problems: Sequence[StoreUnavailableError]) -> StoreUnavailableError:
+    """Combine the problems of all servers into one error, without repetition."""
     messages = list(dict.fromkeys(map(str, problems)))
-    lost = any(problem.lost for problem in problems)
-    if len(messages) == 1:
-        return StoreUnavailableError(messages[0], lost=lost)
-    return StoreUnavailableError(
-        "No server of the team store can be used.\n" + "\n".join(messages), lost=lost
-    )
+    if len(messages) > 1:
+        messages.insert(0, "No server of the team store can be used.")
+    return StoreUnavailableError("\n".join(messages), lost=any(problem.lost for problem in problems))

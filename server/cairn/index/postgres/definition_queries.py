@@ -1,36 +1,35 @@
-"""The definitions and symbol tables of a snapshot."""
+"""Queries for the definitions and symbol tables of a snapshot."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.postgres.segment import NAMES
 from cairn.index.postgres.snapshot_reader import SnapshotReader, best_first, check, storable
-from cairn.index.postgres.words import together_at
+from cairn.index.postgres.words import intersection
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.records import (
-    DefinitionPlace,
-    FoundName,
-    Hit,
-)
+from cairn.index.reader.records import DefinitionPlace, FoundName, Hit
 from cairn.index.store.deadline import Cancelled
 
 _MOST_SORTED, _MOST_NAMES = 3_000, 400
-"""As of an index file (`cairn.index.sqlite.reader`)."""
+"""The limits of an index file (`cairn.index.sqlite.reader`)."""
 _MOST_OWNERS, _MOST_OF_NAME = 50, 1_000
 
 
 class DefinitionQueries(SnapshotReader):
-    """Questions about definitions and symbols."""
-
     def _named(self, names: Sequence[str], most: int | None = None) -> list[tuple[int, str, int, int]]:
-        """For each definition of these names in any case: the name's place among them, the name as it is defined, its chunk and file."""
+        """Return the definitions of these names in any case, at most `most` of each name.
+
+        A row has the name's index in `names`, the name as it is defined, its chunk and its file.
+        """
         limited = "" if most is None else f"LIMIT {int(most)}"
         key = self.memory.key
-        sql = f"""SELECT n.place, d.name, d.chunk, d.file FROM unnest(%s::text[]) WITH ORDINALITY AS n(name, place)
+        sql = f"""SELECT n.place, d.name, d.chunk, d.file
+            FROM unnest(%s::text[]) WITH ORDINALITY AS n(name, place)
             CROSS JOIN LATERAL (SELECT name, chunk, file FROM cairn.definitions
                 WHERE shard = %s AND pool = %s AND folded = n.name AND file <@ %s::int4multirange
                 ORDER BY chunk {limited}) AS d ORDER BY n.place, d.chunk"""
@@ -43,12 +42,12 @@ class DefinitionQueries(SnapshotReader):
         scores: dict[int, float] = {}
         for place, name, chunk, _ in self._named(names) if names else ():
             scores[chunk] = max(scores.get(chunk, 0.0), 1.0 if name == names[place] else 0.9)
-        return self._kept(best_first(scores), only, limit)
+        return self._filtered(best_first(scores), only, limit)
 
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         owners = self._named([owner], _MOST_OWNERS)
         owner_files, owner_chunks = {file for *_, file in owners}, {chunk for _, _, chunk, _ in owners}
-        # In files that define the owner every chunk is looked at; elsewhere the first thousand of the name are.
+        # All chunks of files that define the owner count; of the other files, only the first thousand do.
         every = self._named(names) if names else []
         named = [each for each in every if each[3] in owner_files]
         named += [each for each in every if each[3] not in owner_files][:_MOST_OF_NAME]
@@ -62,7 +61,7 @@ class DefinitionQueries(SnapshotReader):
             in_file = f"/{folded}." in at.path.lower()
             if at.parent.lower() == folded or in_file or chunk in owner_chunks:
                 scores[chunk] = max(scores.get(chunk, 0.0), 1.0 if name == names[place] else 0.9)
-        return self._kept(best_first(scores), only, limit)
+        return self._filtered(best_first(scores), only, limit)
 
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
@@ -89,7 +88,7 @@ class DefinitionQueries(SnapshotReader):
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
         check(cancelled)
         low, like = storable(first).lower(), storable(pattern).lower() or "%"
-        # Of names that differ in their case alone, that of the first chunk stands for all.
+        # Names that differ only in case count once, in the spelling of the first chunk.
         rows = self._rows(
             f"""SELECT name FROM (SELECT DISTINCT ON (folded) folded, name FROM cairn.definitions
                     WHERE shard = %s AND pool = %s AND folded >= %s AND folded < %s AND folded LIKE %s
@@ -111,29 +110,22 @@ class DefinitionQueries(SnapshotReader):
         paths = {at.path for _, file, *_ in rows if (at := self._file(file)) is not None}
         named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
         degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
-        return {
-            number: DefinitionPlace(
-                number,
-                at.path,
-                at.kind,
-                symbol,
-                symbol_kind,
-                parent,
-                signed,
-                position,
-                degrees.get(at.path, 0),
-            )
-            for number, file, symbol, symbol_kind, parent, signed, position in rows
-            if (at := self._file(file)) is not None
-        }
+        found: dict[int, DefinitionPlace] = {}
+        for number, file, *rest in rows:
+            if (at := self._file(file)) is not None:
+                values: tuple[Any, ...] = (number, at.path, at.kind, *rest, degrees.get(at.path, 0))
+                found[number] = DefinitionPlace(*values)
+        return found
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        # As the `ascii` tokenizer of an index file folds them.
-        folded = [_ascii_lower(storable(word)) for word in words]
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
+        # An index file folds names with the tokenizer `ascii`. Lower case of bytes concerns only ASCII, too.
+        folded = [storable(word).encode().lower().decode() for word in words]
         found = self.term_postings(folded, NAMES) if folded else {}
         if not found:
             return []
-        files = together_at([found[word] for word in dict.fromkeys(folded)]).ids.tolist()
+        files = intersection([found[word] for word in dict.fromkeys(folded)]).ids.tolist()
         return [(file, self.memory.files[file].path) for file in files[:limit]]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
@@ -143,13 +135,10 @@ class DefinitionQueries(SnapshotReader):
         return {number: PackedTable(packed) for number, packed in self.packed_tables(ids).items()}
 
     def packed_tables(self, ids: Sequence[int]) -> dict[int, bytes]:
-        """The symbol tables with these ids, packed."""
+        """Return the packed symbol tables with these ids, by id."""
         rows = self._rows(
-            "SELECT id, symbols FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL",
+            """SELECT id, symbols FROM cairn.files
+               WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL""",
             [number for number in ids if number in self.memory.files],
         )
         return {number: bytes(packed) for number, packed in rows}
-
-
-def _ascii_lower(word: str) -> str:
-    return "".join(letter.lower() if letter.isascii() else letter for letter in word)

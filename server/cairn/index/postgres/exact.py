@@ -1,7 +1,7 @@
-"""Finds the chunks of a snapshot that contain a text as it is written: the inverted lists propose, the texts decide.
+"""Search for chunks that contain a text as written: the inverted lists give candidates, the texts decide.
 
-As in an index file (`cairn.index.text.exact`), first those are looked at that have the literal's words and its operators, then
-those where its first or last word is part of a longer one. Words are not asked to stand beside each other: the text says so.
+As in an index file (`cairn.index.text.exact`), the first candidates have all words and operators of the
+literal. The next ones have its first or last word as a part of a longer word. Texts are read for both.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from cairn.index.postgres.word_queries import WordQueries
 
 _MOST_WORDS = 24
-"""Of a pasted text as many words propose chunks; all of it must stand in the chunk."""
+"""Words of a pasted text that select candidates. A matching chunk contains all of the text."""
 _MOST_TERMS = 1_000
-"""A part of so many words says too little."""
+"""A part of a word that more terms contain does not select candidates."""
 _MOST_MORE = 400
-"""Chunks that are looked at for the literal inside longer words where others have it as it is."""
+"""Candidates that may have the literal inside longer words, where other chunks have it as written."""
 _BATCHES = (64, 256, 512)
-"""Chunks whose texts are read at once."""
+"""Numbers of chunks whose texts are read at once."""
 
 Passes = Callable[[Ids], NDArray[np.bool_]]
 
@@ -45,9 +45,9 @@ def find(
     deadline: Deadline,
     first: Iterable[int],
 ) -> ExactMatches:
-    """At most `limit` chunks that contain the literal, and any number of those in `first`.
+    """Return at most `limit` chunks that contain the literal, besides those in `first` that do.
 
-    Where the time is over, what was found until then is the answer, with `cut`. Raises QueryCancelledError.
+    At the deadline, return the hits so far, with `cut`. Raise QueryCancelledError.
     """
     if not literal.text or literal.text.isspace():
         return ExactMatches()
@@ -59,25 +59,26 @@ def find(
         passing = proposed[passes(proposed)] if len(proposed) else proposed
         untried = [chunk for chunk in passing.tolist() if chunk not in tried]
         tried.update(untried)
-        looked_at = untried[:_MOST_MORE] if stage and hits else untried
-        cut = cut or len(looked_at) < len(untried)
-        for hit in _verified(reader, literal, looked_at, deadline):
+        read = untried[:_MOST_MORE] if stage and hits else untried
+        cut = cut or len(read) < len(untried)
+        for hit in _verified(reader, literal, read, deadline):
             if len(hits) >= more:
                 return best_first(hits.values(), cut=True)
             hits[hit.chunk_id] = hit
-        _raise_where_cancelled(deadline)
-        if deadline():
+        if _is_over(deadline):
             return best_first(hits.values(), cut=True)
     return best_first(hits.values(), cut)
 
 
-def _raise_where_cancelled(deadline: Deadline) -> None:
+def _is_over(deadline: Deadline) -> bool:
+    """Whether the deadline has passed. Raise QueryCancelledError."""
     if deadline.cancelled():
         raise QueryCancelledError("The request was cancelled.")
+    return deadline()
 
 
 def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
-    """Chunks that may contain the literal, those with its whole words first; some may come twice."""
+    """Yield candidates, those with whole words first. A chunk may come twice."""
     written = literal.text.replace("\0", " ")
     with reader.reading() as db:
         words, stemmed = tokens(db, written), stems(db, written)
@@ -96,9 +97,8 @@ def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
     if closes and (len(words) > 1 or not opens):
         edges.append((words[-1], True))
     known = reader.word_list()
-    parts = [
-        terms for word, begins in edges if (terms := known.terms_with(word, begins, _MOST_TERMS)) is not None
-    ]
+    found = (known.terms_with(word, begins, _MOST_TERMS) for word, begins in edges)
+    parts = [terms for terms in found if terms is not None]
     if not (inner or operators or parts):
         yield np.flatnonzero(reader.columns().file_of > 0)
         return
@@ -106,18 +106,13 @@ def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
 
 
 def _is_open(written: str, word: str, at_start: bool) -> bool:
-    """Whether the first or last word may go on: nothing of the literal stands before or behind it that ends it for certain."""
-    beyond = written[: _place(written, word)] if at_start else written[_end(written, word) :]
+    """Whether the literal's first or last word may be part of a longer word."""
+    if at_start:
+        beyond = written[: max(0, written.lower().find(word))]
+    else:
+        place = written.lower().rfind(word)
+        beyond = "" if place < 0 else written[place + len(word) :]
     return not any(character.isascii() for character in beyond)
-
-
-def _place(written: str, word: str) -> int:
-    return max(0, written.lower().find(word))
-
-
-def _end(written: str, word: str) -> int:
-    place = written.lower().rfind(word)
-    return len(written) if place < 0 else place + len(word)
 
 
 def _with_all(
@@ -126,7 +121,7 @@ def _with_all(
     operators: Sequence[str],
     parts: Sequence[Sequence[str]] = (),
 ) -> Ids:
-    """int64[n], ascending: the chunks with all these terms and operators, and of each part one of its terms."""
+    """Return int64[n], ascending: the chunks with all terms and operators, and a term of each of `parts`."""
     every: list[Postings] = [*reader.term_postings(terms).values()]
     every += reader.term_postings(operators, OPERATORS).values()
     every += [together(list(reader.term_postings(part).values())) for part in parts]
@@ -148,6 +143,5 @@ def _verified(
         for chunk, line, text in sorted(reader.texts(batch)):
             if (hit := look(literal, text, chunk, line)) is not None:
                 yield hit
-        _raise_where_cancelled(deadline)
-        if deadline():
+        if _is_over(deadline):
             return

@@ -1,4 +1,4 @@
-"""What goes wrong with a PostgreSQL server, as errors that say what to do. None of them contains a password."""
+"""Errors of PostgreSQL servers as Cairn's errors, which say what to do and never contain a password."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from cairn.errors import OutOfTimeError, StoreUnavailableError
 
+_SILENT = "does not answer. Check the network and firewalls between this machine and the server."
+_UNKNOWN_HOST = "has a host name that is not known. Correct the host in the store's URL."
+_FULL = "has no free connection. Raise max_connections there, or lower the pool's size."
+
 # PostgreSQL's client library gives failed connections no code, only a text.
 _REFUSALS = (
     ("password authentication failed", "refuses the password. Correct the password in the store's URL."),
@@ -21,27 +25,18 @@ _REFUSALS = (
         "connection refused",
         "refuses connections. Start PostgreSQL there, or correct the port in the store's URL.",
     ),
-    (
-        "could not translate host name",
-        "has a host name that is not known. Correct the host in the store's URL.",
-    ),
-    ("failed to resolve host", "has a host name that is not known. Correct the host in the store's URL."),
-    (
-        "timeout expired",
-        "does not answer. Check the network and firewalls between this machine and the server.",
-    ),
-    ("timed out", "does not answer. Check the network and firewalls between this machine and the server."),
+    ("could not translate host name", _UNKNOWN_HOST),
+    ("failed to resolve host", _UNKNOWN_HOST),
+    ("timeout expired", _SILENT),
+    ("timed out", _SILENT),
     ("no route to host", "cannot be reached. Check the network between this machine and the server."),
     (
         "no such file or directory",
         "has no server at that socket. Start PostgreSQL, or correct the store's URL.",
     ),
-    ("too many clients", "has no free connection. Raise max_connections there, or lower the pool's size."),
+    ("too many clients", _FULL),
     ("too many connections", "has no free connection. Raise the limit there, or lower the pool's size."),
-    (
-        "remaining connection slots",
-        "has no free connection. Raise max_connections there, or lower the pool's size.",
-    ),
+    ("remaining connection slots", _FULL),
     ("starting up", "is starting. Try again in a moment."),
     ("shutting down", "is shutting down. Start it again, or add another server to the store's URLs."),
     ("certificate", "has a certificate that is not trusted. Correct sslrootcert in the store's URL."),
@@ -50,29 +45,29 @@ _REFUSALS = (
 
 
 def place(url: str) -> str:
-    """Host, port and database of a URL, without user and password, for messages.
+    """Return host, port and database of a URL, without user and password, for messages.
 
-    Raises `StoreUnavailableError` for a URL that is not valid, or that special characters of a password cut up: what
-    follows a slash in `user:pass/word@host` would be shown as the database.
+    Raise `StoreUnavailableError` for an invalid URL, or one that special characters of a password split
+    wrongly: `user:pass/word@host` would show a part of the password as the database.
     """
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        parts = {"port": "unknown"}  # The original message quotes the URL.
+        parts = {"port": "unknown"}  # PostgreSQL's own message would quote the URL.
     host = str(parts.get("host") or parts.get("hostaddr") or "localhost")
     port = str(parts.get("port") or 5432)
     database = str(parts.get("dbname") or parts.get("user") or "")
     if not re.fullmatch(r"[0-9,]+", port) or "@" in host + database:
         raise StoreUnavailableError(
-            "The store's URL is not valid. Write postgresql://user:password@host:port/database, with %-escapes for"
-            " special characters of the password."
+            "The store's URL is not valid. Write postgresql://user:password@host:port/database,"
+            " with %-escapes for special characters of the password."
         )
     return f"{host}:{port}/{database}"
 
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Turn failures of the server or of the connection into errors with a remedy; mistakes in SQL pass unchanged."""
+    """Turn failures of the server or connection into errors with a remedy. Mistakes in SQL pass unchanged."""
     try:
         yield
     except psycopg.Error as error:
@@ -83,15 +78,17 @@ def explained(where: str) -> Iterator[None]:
 
 
 def explain(error: psycopg.Error, where: str) -> StoreUnavailableError | OutOfTimeError | None:
-    """The error to show for one of psycopg's; None for what is a mistake of the program. `where` is a `place`."""
+    """Return the error to show for one of psycopg's, or None for a programming error."""
     match error:
         case errors.ReadOnlySqlTransaction():
             return StoreUnavailableError(
-                f"{where} is a read-only replica, or the transaction only reads. Give the URL of the primary for writing."
+                f"{where} is a read-only replica, or the transaction only reads."
+                " Give the URL of the primary for writing."
             )
         case errors.InsufficientPrivilege():
             return StoreUnavailableError(
-                f"The login may not do this on {where}. Use the URL of the store's owner, or let the owner admit the login."
+                f"The login may not do this on {where}."
+                " Use the URL of the store's owner, or let the owner admit the login."
             )
         case errors.QueryCanceled():
             return OutOfTimeError("The team store did not answer in the time it was given.")
@@ -113,9 +110,10 @@ def _connection_problem(error: psycopg.OperationalError, where: str) -> StoreUna
     text = str(error).lower()
     if isinstance(error, errors.SqlclientUnableToEstablishSqlconnection):
         named = re.search(r'could not connect to server "([^"]*)"', str(error))
+        name = named[1] if named else "which has a part of the store"
         return StoreUnavailableError(
-            f"The repository lies on another server, {named[1] if named else 'which has a part of the store'}, that cannot be"
-            f" reached from {where}. Start PostgreSQL there; other repositories can be asked by name meanwhile."
+            f"The repository lies on another server, {name}, that cannot be reached from {where}."
+            " Start PostgreSQL there. Meanwhile, search other repositories by name."
         )
     if "database" in text and "does not exist" in text:
         return _no_database(where)

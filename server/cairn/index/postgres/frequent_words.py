@@ -1,4 +1,4 @@
-"""The frequent words of each repository, by which a question finds those of thousands that it may be about."""
+"""The frequent words of each repository, by which a query selects a few of thousands of repositories."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import WORDS
 
 _MOST_WORDS = 3_000
-"""Words kept of each repository: 150 kB. A word that a repository is about stands in many of its chunks."""
+"""Words stored for each repository, 150 kB. A repository's topics occur in many of its chunks."""
 _SMOOTHING = 100.0
-"""As `cairn.retrieval.folder_likelihood` has it."""
+"""The value of `cairn.retrieval.folder_likelihood`."""
 _MOST_TERMS = 200
 
 
 @frozen
 class LikelyRepository:
-    """A repository, and how likely the question's words are in it."""
+    """A repository's id and the log likelihood of the query's terms in it."""
 
     repository: int
     likelihood: float
 
 
 def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
-    """Count the words of a repository anew, from its inverted lists."""
+    """Count the words of a repository again from its inverted lists, and store the most frequent."""
     rows = connection.execute(
         f"SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}",
         (shard, repository),
@@ -53,10 +53,10 @@ def likely_repositories(
     shards: Iterable[int],
     most: int,
 ) -> list[LikelyRepository]:
-    """The repositories that the connection may see in which `terms`, stems of a question, are the likeliest, best first.
+    """Return the `most` visible repositories that most likely contain the stems `terms`, best first.
 
-    Those of `shards` that define one of `names` come before all others. Raises PartUnavailableError where one of these lies on
-    a server that does not answer.
+    Repositories of `shards` that define one of `names` come before all others. Raise PartUnavailableError
+    where a shard's server does not answer.
     """
     wanted = list(dict.fromkeys(terms))[:_MOST_TERMS]
     sizes: dict[int, int] = dict(
@@ -65,17 +65,17 @@ def likely_repositories(
                FROM cairn.snapshots s ORDER BY s.repository, s.indexed_at DESC"""
         ).fetchall()
     )
-    held: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for term, repository, chunks in connection.execute(
         "SELECT term, repository, chunks FROM cairn.repository_words WHERE term = ANY(%s)", (wanted,)
     ):
-        held[term][repository] = chunks
+        counts[term][repository] = chunks
     every = sum(sizes.values())
     scores = dict.fromkeys(sizes, 0.0)
-    for holding in held.values():
-        usual = (sum(holding.values()) + 0.5) / (every + 1.0)
+    for of_term in counts.values():
+        usual = (sum(of_term.values()) + 0.5) / (every + 1.0)
         for repository, size in sizes.items():
-            found = holding.get(repository, 0)
+            found = of_term.get(repository, 0)
             scores[repository] += math.log((found + _SMOOTHING * usual) / (size + _SMOOTHING))
     defining = _defining(connection, names, shards)
     order = sorted(scores, key=lambda each: (-defining[each], -scores[each], each))
@@ -83,7 +83,6 @@ def likely_repositories(
 
 
 def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: Iterable[int]) -> Counter[int]:
-    """How many of the names each repository of the shards defines."""
     folded = [name.lower() for name in names]
     if not folded:
         return Counter()
@@ -92,7 +91,8 @@ def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: It
 
     def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], Counter[int]]:
         there = [shard for shard in wanted if elsewhere.get(shard) is server]
-        # Numbers in the statement, since PostgreSQL connects to the servers of all partitions that it cannot rule out beforehand.
+        # The statement contains the numbers, since PostgreSQL connects to the server of every partition that
+        # it cannot rule out while planning.
         select = sql.SQL(_SELECT_DEFINING).format(sql.SQL(", ").join(map(sql.Literal, there)))
         return lambda db: Counter(dict(db.execute(select, (folded,)).fetchall()) if there else ())
 

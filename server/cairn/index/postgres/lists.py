@@ -1,7 +1,7 @@
-"""Inverted lists of a repository: storing a segment, taking over what others of its pool have, and making one of many.
+"""Inverted lists of a repository: store a segment, copy lists of shared files, merge segments.
 
-A repository has lists of its own, since whoever may see it may not see the others of its pool. Lists of files that it
-shares are made from theirs without reading the files.
+Each repository has lists of its own, since its readers may not see the other repositories of its pool. Lists
+of files that it shares with these are copied from theirs, without reading the files.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-from cairn.index.postgres.blocks import Dictionary, PackedBlock, TermBatch, TermPostings, pack, unpack_all
+from cairn.index.postgres.blocks import Dictionary, TermBatch, TermPostings, pack, unpack_all
 from cairn.index.postgres.columns import SegmentColumns
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, merged, renumbered
-from cairn.index.postgres.term_batches import together
+from cairn.index.postgres.term_batches import batched
 
 if TYPE_CHECKING:
     from cairn.index.postgres.publishing import Home
 
 KINDS = (WORDS, OPERATORS, NAMES)
 MOST_SEGMENTS = 16
-"""A word is looked up in each segment: with more of them than this, they are made one."""
+"""Each lookup of a word reads all segments, so more segments than this are merged."""
 MOST_DEAD = 0.3
-"""Share of the chunks of lists that no snapshot has, from which they are made anew without these."""
+"""The share of listed chunks that no snapshot has, above which the lists are merged without these."""
 _BLOCKS_AT_ONCE = 200
-"""Some 1.5 MB."""
+"""Blocks read or written at once, about 1.5 MB."""
 
 
 @frozen(eq=False)
 class _Source:
-    """Lists to be taken over: a segment of any repository, and which of its files are wanted."""
+    """A segment of any repository, with the wanted part of its columns."""
 
     repository: int
     segment: int
     columns: SegmentColumns
-    """Of the wanted chunks alone."""
 
 
 def put_segment(
@@ -52,52 +51,48 @@ def put_segment(
     columns: SegmentColumns,
     terms: Iterable[tuple[int, Iterable[TermBatch]]],
 ) -> int:
-    """Store the columns of chunks and their inverted lists, by kind, in a new segment of the repository; its number."""
+    """Store columns and inverted lists, by kind, as a new segment of the repository. Return its id."""
+    place = (home.shard, home.repository)
     row = connection.execute(
-        "SELECT coalesce(max(id), 0) + 1 FROM cairn.segments WHERE shard = %s AND repository = %s",
-        (home.shard, home.repository),
+        "SELECT coalesce(max(id), 0) + 1 FROM cairn.segments WHERE shard = %s AND repository = %s", place
     ).fetchone()
     assert row is not None
     number = int(row[0])
     connection.execute(
         "INSERT INTO cairn.segments(shard, repository, id, pool, columns) VALUES (%s, %s, %s, %s, %s)",
-        (home.shard, home.repository, number, home.pool, columns.packed()),
+        (*place, number, home.pool, columns.packed()),
     )
     statement = sql.SQL(
         "COPY cairn.terms(shard, repository, segment, kind, first, dictionary, lists) FROM STDIN"
     )
     for kind, batches in terms:
         blocks = pack(batches)
-        # Blocks are made before the copy begins, as making them may read from the same connection.
+        # Packing may read from the same connection, so it cannot happen during the copy.
         while batch := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
             with connection.cursor().copy(statement) as copy:
                 for block in batch:
-                    copy.write_row(_row(home, number, kind, block))
+                    copy.write_row((*place, number, kind, block.first, block.dictionary, block.lists))
     return number
 
 
-def _row(home: Home, segment: int, kind: int, block: PackedBlock) -> tuple[object, ...]:
-    return (home.shard, home.repository, segment, kind, block.first, block.dictionary, block.lists)
-
-
-def take_over(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
-    """Give the repository lists of those of `files` that only others of its pool have lists of; the number of their chunks."""
+def copy_shared_lists(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
+    """Copy lists that only others of the pool have of `files`. Return the number of their chunks."""
     listed = [source.columns.files for source in _segments(connection, home, own=True)]
     missing = _with_chunks(connection, home, np.setdiff1d(files, np.concatenate([files[:0], *listed])))
     sources = []
     for source in _segments(connection, home, own=False) if len(missing) else ():
         wanted = np.isin(source.columns.files, missing)
         if wanted.any():
-            # Several repositories may have lists of a file: the first is taken.
+            # Several repositories may have lists of a file; only the first is copied.
             missing = np.setdiff1d(missing, source.columns.files)
             sources.append(_Source(source.repository, source.segment, _among(source.columns, wanted)))
-    return _put_together(connection, home, sources) if sources else 0
+    return _merge(connection, home, sources) if sources else 0
 
 
-def compact(connection: Connection[TupleRow], home: Home, always: bool = False) -> bool:
-    """Make one segment of all that the repository has, with the chunks that its snapshots have; false where that is not due.
+def compact(connection: Connection[TupleRow], home: Home) -> bool:
+    """Merge the repository's segments into one without dead chunks. Return false where that is not due yet.
 
-    The old lists stay, retired, for questions that run. New ones find the new lists, since all snapshots get new ids.
+    The old lists stay, retired, for running requests. New requests use the new lists, by new snapshot ids.
     """
     with connection.transaction():
         connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (home.pool,))
@@ -106,14 +101,13 @@ def compact(connection: Connection[TupleRow], home: Home, always: bool = False) 
         kept = [np.isin(source.columns.files, files) for source in sources]
         alive = sum(int(np.count_nonzero(each)) for each in kept)
         dead = sum(len(each) for each in kept) - alive
-        is_due = len(sources) > MOST_SEGMENTS or dead > MOST_DEAD * (alive + dead)
-        if not is_due and not (always and (dead or len(sources) > 1)):
+        if len(sources) <= MOST_SEGMENTS and dead <= MOST_DEAD * (alive + dead):
             return False
         wanted = [
             _Source(source.repository, source.segment, _among(source.columns, each))
             for source, each in zip(sources, kept, strict=True)
         ]
-        _put_together(connection, home, wanted)
+        _merge(connection, home, wanted)
         numbers = [source.segment for source in sources]
         connection.execute(
             "INSERT INTO cairn.retired_lists(shard, repository, segment) SELECT %s, %s, unnest(%s::int[])",
@@ -130,11 +124,11 @@ def compact(connection: Connection[TupleRow], home: Home, always: bool = False) 
 
 
 def drop_retired(connection: Connection[TupleRow], home: Home, older_than: datetime.timedelta) -> int:
-    """Delete the lists of the repository that were retired so long ago; the number of their segments."""
+    """Delete the repository's lists that were retired longer ago. Return the number of their segments."""
     with connection.transaction():
         rows = connection.execute(
-            """DELETE FROM cairn.retired_lists WHERE shard = %s AND repository = %s AND retired_at <= now() - %s
-               RETURNING segment""",
+            """DELETE FROM cairn.retired_lists
+               WHERE shard = %s AND repository = %s AND retired_at <= now() - %s RETURNING segment""",
             (home.shard, home.repository, older_than),
         )
         numbers = [number for (number,) in rows]
@@ -146,14 +140,14 @@ def drop_retired(connection: Connection[TupleRow], home: Home, older_than: datet
 
 
 def files_of_snapshots(connection: Connection[TupleRow], repository: int) -> NDArray[np.int32]:
-    """int32[n]: the ids of the files that any snapshot of the repository has, ascending."""
+    """Return int32[n], ascending: the ids of the files in any snapshot of the repository."""
     rows = connection.execute("SELECT files FROM cairn.snapshots WHERE repository = %s", (repository,))
     found = [np.frombuffer(packed, np.int32) for (packed,) in rows]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
 
 
 def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Those of the files that have chunks: others have no lists."""
+    """Return the files that have chunks; the others have no lists."""
     rows = connection.execute(
         "SELECT id FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND chunks > 0",
         (home.shard, home.pool, files.tolist()),
@@ -162,23 +156,20 @@ def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np
 
 
 def _segments(connection: Connection[TupleRow], home: Home, own: bool) -> Iterator[_Source]:
-    """The segments of the repository, or else those of the others in its pool."""
-    same = sql.SQL("=" if own else "<>")
+    """Yield the segments of the repository, or, where `own` is false, those of the others in its pool."""
     rows = connection.execute(
-        sql.SQL(
-            """SELECT repository, id, columns FROM cairn.segments
-               WHERE shard = %s AND pool = %s AND repository {} %s ORDER BY repository, id"""
-        ).format(same),
-        (home.shard, home.pool, home.repository),
+        """SELECT repository, id, columns FROM cairn.segments
+           WHERE shard = %s AND pool = %s AND (repository = %s) = %s ORDER BY repository, id""",
+        (home.shard, home.pool, home.repository, own),
     )
     for repository, segment, packed in rows:
         yield _Source(repository, segment, SegmentColumns.unpack(packed))
 
 
-def _put_together(connection: Connection[TupleRow], home: Home, sources: Sequence[_Source]) -> int:
-    """Store one segment with what is wanted of the sources; the number of its chunks."""
+def _merge(connection: Connection[TupleRow], home: Home, sources: Sequence[_Source]) -> int:
+    """Store the wanted chunks of the sources as one segment. Return their number."""
     columns = _joined([source.columns for source in sources])
-    terms = ((kind, together(_merged_terms(connection, home, sources, kind))) for kind in KINDS)
+    terms = ((kind, batched(_merged_terms(connection, home, sources, kind))) for kind in KINDS)
     put_segment(connection, home, columns, terms)
     return len(columns.ids)
 
@@ -195,7 +186,7 @@ def _merged_terms(
 def _terms(
     connection: Connection[TupleRow], shard: int, source: _Source, kind: int
 ) -> Iterator[TermPostings]:
-    """The lists of a segment in the order of their terms, without what is not wanted."""
+    """Yield the lists of a segment in the order of their terms, without unwanted chunks."""
     wanted = source.columns.files if kind == NAMES else source.columns.ids
     same = np.zeros(int(wanted.max(initial=0)) + 1, np.int32)
     same[wanted] = wanted
@@ -203,8 +194,8 @@ def _terms(
     with connection.cursor(name) as cursor:
         cursor.itersize = _BLOCKS_AT_ONCE
         cursor.execute(
-            """SELECT dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = %s AND kind = %s
-               ORDER BY first""",
+            """SELECT dictionary, lists FROM cairn.terms
+               WHERE shard = %s AND repository = %s AND segment = %s AND kind = %s ORDER BY first""",
             (shard, source.repository, source.segment, kind),
         )
         for dictionary, lists in cast("Iterable[tuple[bytes, bytes]]", cursor):
@@ -229,7 +220,6 @@ def _among(columns: SegmentColumns, wanted: NDArray[np.bool_]) -> SegmentColumns
 
 
 def _joined(every: Sequence[SegmentColumns]) -> SegmentColumns:
-    """The columns of several segments by ascending id."""
     ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in every)])
     order = np.argsort(ids, kind="stable")
 

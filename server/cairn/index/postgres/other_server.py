@@ -1,4 +1,4 @@
-"""Servers beside the store's own that have some of its shards: while one is away, nobody waits for it again and again."""
+"""Other servers with shards of a store. While one is away, requests for its rows fail at once."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from psycopg.rows import TupleRow
 from cairn.errors import PartUnavailableError
 
 _PATIENCE_MS = 3_000
-"""How long a statement about rows there may take. A process that is stopped keeps its connections open and says nothing."""
+"""Timeout of a statement about rows there. A stopped process keeps its connections open and never answers."""
 _AWAY_SECONDS = 5.0
-"""How long nobody asks it again after that. Without this, questions about it would hold all threads, and all others up."""
+"""How long requests to a server fail at once after a timeout. Otherwise they would occupy all threads."""
 
 T = TypeVar("T")
 
 
 @define(eq=False)
 class OtherServer:
-    """One of them, as this process knows it. Methods may be called from several threads at once."""
+    """Another server, and whether it answered this process. It is thread-safe."""
 
     name: str
-    """That of its foreign server in the database."""
-    _away_until: float = field(default=float("-inf"), init=False)
+    """The name of its foreign server in the database."""
+    _retry_at: float = field(default=float("-inf"), init=False)
 
     @property
     def is_away(self) -> bool:
-        """Whether it did not answer just now."""
-        return time.monotonic() < self._away_until
+        """Whether it did not answer in the last seconds."""
+        return time.monotonic() < self._retry_at
 
     def problem(self) -> PartUnavailableError:
-        """What is told to those who ask for nothing but what is there."""
         return PartUnavailableError(
-            f"The repository lies on another server, {self.name}, that does not answer. Start PostgreSQL there; questions"
-            " about others are answered meanwhile."
+            f"The repository lies on another server, {self.name}, that does not answer."
+            " Start PostgreSQL there. Meanwhile, other repositories can be searched."
         )
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
-        """`ask`, for statements that end soon. It raises what `watching` does."""
+        """Return `ask` with a short statement timeout. It raises what `watching` raises."""
 
         def watched(connection: Connection[TupleRow]) -> T:
             with self.watching():
@@ -53,23 +52,23 @@ class OtherServer:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raises PartUnavailableError where a statement takes too long or reaches nobody, and before any while it is away."""
+        """Raise PartUnavailableError while the server is away, and where a statement of the block fails."""
         if self.is_away:
             raise self.problem()
         try:
             yield
         except (errors.QueryCanceled, errors.SqlclientUnableToEstablishSqlconnection):
-            self._away_until = time.monotonic() + _AWAY_SECONDS
+            self._retry_at = time.monotonic() + _AWAY_SECONDS
             raise self.problem() from None
 
 
 _KNOWN: dict[tuple[str, int, str, str], OtherServer] = {}
-"""By the store's host, port and database, and their names."""
+"""The servers by the store's host, port and database, and their names."""
 
 
 def servers_of(connection: Connection[TupleRow], shards: Iterable[int]) -> Mapping[int, OtherServer]:
-    """The servers of those shards that do not lie on the store's own."""
-    # Readers may not read cairn.shards; of PostgreSQL's catalogue everybody may, and it shows nothing but names.
+    """Return the servers of those shards that are not on the store's own server, by shard."""
+    # Readers may not read cairn.shards. PostgreSQL's catalogue is open to all roles and shows only names.
     rows = connection.execute(
         """SELECT shard, s.srvname FROM unnest(%s::int[]) AS shard
            JOIN pg_foreign_table t ON t.ftrelid = to_regclass('cairn.chunks_' || shard)
@@ -84,5 +83,5 @@ def servers_of(connection: Connection[TupleRow], shards: Iterable[int]) -> Mappi
 
 
 def is_any_away() -> bool:
-    """Whether some server is, so that it is worth while to look which shards are concerned."""
+    """Whether any server is away, so that a request must find out which shards are affected."""
     return any(server.is_away for server in list(_KNOWN.values()))

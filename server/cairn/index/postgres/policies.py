@@ -1,22 +1,22 @@
-"""Who may see which rows, as SQL: the tables of grants, their triggers, and the row security of every table.
+"""The SQL that decides who may see which rows: tables of grants, their triggers, and row security.
 
-A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any reader
-but inherits nothing from one. Readers share the rights of `cairn_reader`: to read the parents of the tables, and
-nothing on their partitions.
+A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any
+reader but inherits nothing from one. All readers have the rights of `cairn_reader`: they may read the parent
+tables, and have no right on partitions.
 
-The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once for a query and looks
-rows up in a hash table. A reader of everything needs none of them. Only in pools of which the reader sees some
-repositories but not all is each row looked up in `holdings`.
+The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once for a query and
+looks rows up in a hash table. A reader of everything needs none of them. Each row is looked up in `holdings`
+only in pools of which the reader sees some repositories but not all.
 
-Conditions run after the policies unless PostgreSQL knows that they cannot leak a row (leakproof). Comparisons of
-numbers, text and bytea and `starts_with` are leakproof and use indexes; `LIKE` is not, so a search for a prefix is
-written as a range. Estimates in EXPLAIN and the sizes of tables do count hidden rows.
+PostgreSQL checks a query's own conditions after the policies, except leakproof ones. Comparisons of numbers,
+text and bytea and `starts_with` are leakproof and use indexes. `LIKE` is not, so write a search for a prefix
+as a range. Estimates in EXPLAIN and the sizes of tables do count hidden rows.
 """
 
 from __future__ import annotations
 
 READERS = "cairn_reader"
-"""The group of all readers: it has the right to select, and the policies decide on the rows."""
+"""The group of all readers. It has the right to select; the policies decide about rows."""
 SERVERS = "cairn_server"
 """The group of logins that may become a reader and look up tokens."""
 
@@ -28,7 +28,8 @@ _BY_FILE = f"""
         pool IN (SELECT pool FROM cairn.repositories)
         AND EXISTS (
             SELECT FROM cairn.holdings AS holding
-            WHERE holding.shard = {{table}}.shard AND holding.pool = {{table}}.pool AND holding.file = {{table}}.{{file}}
+            WHERE holding.shard = {{table}}.shard AND holding.pool = {{table}}.pool
+                AND holding.file = {{table}}.{{file}}
         )
     )
 """
@@ -75,12 +76,13 @@ CREATE VIEW cairn.visible_repositories WITH (security_invoker = true) AS
     SELECT id AS repository FROM cairn.repositories;
 """
 
-# `pool_grants` has the pools all of whose repositories were granted to a role one by one; a role in `everything` needs
-# none of its rows. The lock puts changes of grants and of repositories one after the other. Without it, a grant and a
-# new private fork made at the same time would not see each other, and the pool would count as wholly visible. It works
-# only where each statement sees what was committed before it, so other isolation levels are refused.
+# `pool_grants` has the pools of which all repositories were granted to a role one by one; a role in
+# `everything` has no rows there. The lock serialises changes of grants and of repositories. Without it, a
+# grant and a new private fork made at the same time would not see each other, and the pool would count as
+# wholly visible. The lock works only where each statement sees what was committed before it, so other
+# isolation levels are refused.
 #
-# Whoever sweeps a pool locks its row (FOR UPDATE) first and clears `unswept` last, in one transaction.
+# A transaction that sweeps a pool locks its row (FOR UPDATE) first and clears `unswept` last.
 TRIGGERS = """
 CREATE FUNCTION cairn.share_pools(changed_pools int[], changed_roles name[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -158,7 +160,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION cairn.change_refused() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION cairn.change_refused() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION 'rows of cairn.% are inserted and deleted, never updated', TG_TABLE_NAME;
 END $$;
@@ -176,7 +179,8 @@ CREATE TRIGGER departed AFTER DELETE ON cairn.repositories REFERENCING OLD TABLE
     FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_left();
 CREATE TRIGGER moved AFTER UPDATE OF pool ON cairn.repositories
     FOR EACH ROW WHEN (old.pool <> new.pool) EXECUTE FUNCTION cairn.repository_moved();
-CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.repositories FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.repositories
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
 CREATE TRIGGER swept AFTER UPDATE OF unswept ON cairn.pools
     FOR EACH ROW WHEN (old.unswept <> new.unswept) EXECUTE FUNCTION cairn.pool_swept();
 """

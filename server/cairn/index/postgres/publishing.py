@@ -1,4 +1,4 @@
-"""Writes what was indexed into a team's database: one snapshot of a repository, in one transaction."""
+"""Write a snapshot of a repository into a team's database, in one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow
 from cairn.index.postgres.blocks import TermBatch
 from cairn.index.postgres.columns import SegmentColumns
 from cairn.index.postgres.frequent_words import keep_frequent_words
-from cairn.index.postgres.lists import put_segment, take_over
+from cairn.index.postgres.lists import copy_shared_lists, put_segment
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, facts_of
 from cairn.index.postgres.tables import BULK_TABLES, DIMENSIONS
 from cairn.index.postgres.term_batches import renumbered
@@ -26,14 +26,12 @@ from cairn.index.store.schema import SCHEMA_VERSION
 
 _STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
 _MANY_NEW = 0.1
-"""Share of a shard's chunks, as PostgreSQL's own `autovacuum_analyze_scale_factor`."""
+"""The share of new chunks from which a shard is analysed: PostgreSQL's `autovacuum_analyze_scale_factor`."""
 _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 
 @frozen
 class Home:
-    """Where a repository's rows are."""
-
     repository: int
     pool: int
     shard: int
@@ -41,24 +39,23 @@ class Home:
 
 @frozen
 class Revision:
-    """What was indexed of a repository."""
+    """The commit of a snapshot, and the ref that names it."""
 
     ref: str
     commit: str
     committed_at: datetime.datetime
     blobs: Mapping[str, bytes]
-    """The id that git has for the content of each file, by path."""
+    """Git's id of each file's content, by path."""
 
 
 @frozen
 class Published:
-    """A snapshot that was written."""
+    """A written snapshot: its id, and the numbers of its files, of its new files, and of their chunks."""
 
     snapshot: int
     files: int
     new_files: int
     chunks: int
-    """Chunks of the new files."""
 
 
 def publish(
@@ -72,10 +69,9 @@ def publish(
 ) -> Published:
     """Store the files of `segment`, and a snapshot of these and of the files `kept`, which the pool has.
 
-    `parts` take the place of those of the segment, which knows its own files alone, and `facts` are added to its facts.
-    Of files that only other repositories of the pool had so far, the repository gets inverted lists of its own. The ref
-    names the snapshot from then on. Either all of this is there afterwards or nothing; others who write into the same
-    pool wait meanwhile.
+    `parts` replace those of the segment, which has only its own files; `facts` are added to its facts. The
+    repository gets its own inverted lists of files that only other repositories of the pool had. The ref
+    names the snapshot from then on. All of this is one transaction, which excludes other writers of the pool.
     """
     with connection.transaction():
         row = connection.execute(
@@ -86,10 +82,10 @@ def publish(
         written = writing.write(revision.blobs)
         files = np.unique(np.array([*kept, *writing.file_ids.values()], np.int32))
         if len(files) > written[0]:
-            take_over(connection, home, files)
-        told = {**facts_of(segment.meta()), **(facts or {})}
+            copy_shared_lists(connection, home, files)
+        every = {**facts_of(segment.meta()), **(facts or {})}
         snapshot = _put_snapshot(
-            connection, home, revision, told, files, segment.parts() if parts is None else parts
+            connection, home, revision, every, files, segment.parts() if parts is None else parts
         )
         keep_frequent_words(connection, home.shard, home.repository)
     _analyze(connection, home.shard, written[1])
@@ -97,9 +93,10 @@ def publish(
 
 
 def _analyze(connection: Connection[TupleRow], shard: int, chunks: int) -> None:
-    """Have PostgreSQL count the shard's rows where many are new: until it does by itself, it takes other indexes than it should.
+    """Update the planner's statistics of the shard where many rows are new.
 
-    Questions over 20,000 chunks took 70 ms instead of 20 meanwhile. A shard on another server is counted there.
+    Until autovacuum does, PostgreSQL picks wrong indexes: queries over 20,000 chunks took 70 ms instead of
+    20. A shard on another server is left to the autovacuum there.
     """
     row = connection.execute("SELECT chunks, server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
     if row is None or row[1] is not None or chunks < _MANY_NEW * row[0]:
@@ -109,21 +106,20 @@ def _analyze(connection: Connection[TupleRow], shard: int, chunks: int) -> None:
         connection.execute(sql.SQL(f"ANALYZE cairn.{table.partition(shard)}({columns})"))
 
 
+@define
 class _Writing:
-    """One segment on its way into the database."""
+    """The writing of one segment into the database, in the caller's transaction."""
 
-    def __init__(
-        self, connection: Connection[TupleRow], home: Home, segment: Segment, next_file: int, next_chunk: int
-    ) -> None:
-        self._connection = connection
-        self._home = home
-        self._segment = segment
-        self._next_file, self._next_chunk = next_file, next_chunk
-        self.file_ids: dict[int, int] = {}
-        """By the id that a file has in the segment, the one that it has in the pool."""
+    _connection: Connection[TupleRow]
+    _home: Home
+    _segment: Segment
+    _next_file: int
+    _next_chunk: int
+    file_ids: dict[int, int] = field(factory=dict, init=False)
+    """The files' ids in the pool, by their id in the segment."""
 
     def write(self, blobs: Mapping[str, bytes]) -> tuple[int, int]:
-        """Store the files that the pool has not; their number, and that of their chunks."""
+        """Store the files that the pool lacks. Return their number and that of their chunks."""
         files = self._segment.files()
         new = self._new_files(files, blobs)
         if not new:
@@ -155,7 +151,7 @@ class _Writing:
         return len(new), len(chunks)
 
     def _new_files(self, files: Sequence[NewFile], blobs: Mapping[str, bytes]) -> list[NewFile]:
-        """Those that the pool has not, each of which is given an id; what it has is used as it is."""
+        """Note the ids of all files, with new ids for those that the pool lacks. Return these."""
         rows = self._connection.execute(
             """SELECT f.path, f.content_hash, f.collection, f.blob, f.id FROM cairn.files f
                JOIN unnest(%s::text[]) AS wanted(path) ON wanted.path = f.path
@@ -177,22 +173,21 @@ class _Writing:
 
     def _copy_files(self, new: Sequence[NewFile], blobs: Mapping[str, bytes]) -> None:
         columns = (
-            "shard, pool, id, path, blob, version, size, content_hash, is_text, kind, collection, indexed_at, chunks,"
-            " imports, sketch, symbols"
+            "shard, pool, id, path, blob, version, size, content_hash, is_text, kind, collection, indexed_at,"
+            " chunks, imports, sketch, symbols"
         )
-        self._copy(
-            f"files({columns})",
+        rows = (
             (
-                (
-                    *self._place(self.file_ids[f.id]), f.path, blobs.get(f.path), SCHEMA_VERSION, f.size, f.content_hash,
-                    bool(f.is_text), f.kind, f.collection, f.indexed_at, f.chunks, f.imports, f.sketch, f.symbols,
-                )
-                for f in new
-            ),
+                *self._place(self.file_ids[f.id]), f.path, blobs.get(f.path), SCHEMA_VERSION, f.size,
+                f.content_hash, bool(f.is_text), f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
+                f.sketch, f.symbols,
+            )
+            for f in new
         )  # fmt: skip
+        self._copy(f"files({columns})", rows)
 
     def _copy_chunks(self, ids: NDArray[np.int32]) -> tuple[list[str], list[str]]:
-        """Store the chunks; the types and languages of them."""
+        """Store the chunks. Return their types and their languages."""
         types: list[str] = []
         languages: list[str] = []
         kind, language = _STORED.index("type"), _STORED.index("language")
@@ -217,7 +212,10 @@ class _Writing:
         self._copy("definitions(shard, pool, folded, name, chunk, file)", rows)
 
     def _copy_vectors(self, ids: NDArray[np.int32], chunks: Ids, files_of: Ids) -> None:
-        """Store the static vectors, whose whole numbers a halfvec has exactly. Rows are of one length: numpy writes them."""
+        """Store the static vectors. A halfvec represents their integers exactly.
+
+        All rows have the same length, so numpy makes the binary COPY.
+        """
         row = np.dtype(
             [("fields", ">i2")]
             + [(name, ">i4") for name in ("l1", "shard", "l2", "pool", "l3", "chunk", "l4", "file", "l5")]
@@ -242,7 +240,6 @@ class _Writing:
             copy.write(b"\xff\xff")
 
     def _put_segment(self, columns: SegmentColumns, ids: NDArray[np.int32], new_files: Sequence[int]) -> None:
-        """Store the columns of the new chunks, and the inverted lists."""
         files = np.zeros(max(self.file_ids, default=0) + 1, np.int32)
         files[list(new_files)] = [self.file_ids[file] for file in new_files]
 
@@ -272,15 +269,16 @@ def _put_snapshot(
     files: NDArray[np.int32],
     parts: Mapping[str, bytes],
 ) -> int:
-    """Store which files the revision has, and let the ref name it. A snapshot of the same commit is replaced, under a new id."""
+    """Store a snapshot under a new id, in place of an older one of the commit, and let the ref name it."""
     row = connection.execute(
         """INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, facts, files)
            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-           ON CONFLICT (repository, commit, version)
-           DO UPDATE SET id = DEFAULT, facts = excluded.facts, files = excluded.files, indexed_at = now() RETURNING id""",
+           ON CONFLICT (repository, commit, version) DO UPDATE
+           SET id = DEFAULT, facts = excluded.facts, files = excluded.files, indexed_at = now()
+           RETURNING id""",
         (
-            home.repository, home.pool, home.shard, revision.commit, revision.committed_at, SCHEMA_VERSION,
-            json.dumps(facts), files.tobytes(),
+            home.repository, home.pool, home.shard, revision.commit, revision.committed_at,
+            SCHEMA_VERSION, json.dumps(facts), files.tobytes(),
         ),
     ).fetchone()  # fmt: skip
     assert row is not None
@@ -301,7 +299,7 @@ def _put_snapshot(
 
 
 def point_ref(connection: Connection[TupleRow], repository: int, ref: str, snapshot: int) -> None:
-    """Let the ref name the snapshot, and note the time for snapshots that no ref names any more."""
+    """Let the ref name the snapshot, and note the time for snapshots that no ref names any longer."""
     with connection.transaction():
         connection.execute(
             """INSERT INTO cairn.refs(repository, ref, snapshot) VALUES (%s, %s, %s)
@@ -312,7 +310,7 @@ def point_ref(connection: Connection[TupleRow], repository: int, ref: str, snaps
 
 
 def note_unnamed(connection: Connection[TupleRow], repository: int) -> None:
-    """Note since when no ref names a snapshot of the repository, and forget it of those that one names."""
+    """Set `unnamed_since` of the repository's snapshots that no ref names, and clear it of the others."""
     named = "EXISTS (SELECT FROM cairn.refs WHERE refs.snapshot = snapshots.id)"
     connection.execute(
         sql.SQL(

@@ -1,4 +1,4 @@
-"""Reads a snapshot in a team's database, as one role sees it."""
+"""The reader of a snapshot in a team's database, with the rights of one role."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from cairn.index.postgres.chunk_queries import ChunkQueries
 from cairn.index.postgres.definition_queries import DefinitionQueries
 from cairn.index.postgres.snapshot_reader import check
-from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.postgres.vectors import VectorCache
 from cairn.index.postgres.word_queries import WordQueries
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import MAX_NEIGHBOURS
@@ -23,12 +23,12 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 
 _COMPARED = 50_000
-"""Chunks of a pool up to which all vectors are compared; with more, the graph of vectors is asked."""
-_VECTORS = KeptVectors()
+"""Chunks of a snapshot up to which the database compares all vectors; above, it searches the HNSW index."""
+_VECTORS = VectorCache()
 
 
 class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
-    """Reads the snapshot of `memory`; row security decides what of it the role of `reads` sees."""
+    """Reads the snapshot of `memory`. Row security decides which rows the role of `reads` sees."""
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
@@ -41,17 +41,17 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
             return list(map(Hit, ids.tolist(), scores.tolist()))
         if only:
             return self._nearest_among(vector, limit, only)
-        asked = limit
+        requested = limit
         while True:
-            rows = self._nearest(vector, asked)
-            hits = self._kept([Hit(chunk, _cosine(distance)) for chunk, distance in rows], only, limit)
-            if len(hits) >= limit or len(rows) < asked:
+            rows = self._nearest(vector, requested)
+            hits = self._filtered([Hit(chunk, _cosine(distance)) for chunk, distance in rows], only, limit)
+            if len(hits) >= limit or len(rows) < requested:
                 return hits
-            asked *= 4  # other revisions had some of them
+            requested *= 4  # Some of them belong to other revisions.
 
     def _nearest(self, vector: NDArray[np.int8], limit: int) -> list[tuple[int, float]]:
         key = self.memory.key
-        # Without a bare distance in the order the graph is not asked, and all are compared.
+        # PostgreSQL uses the HNSW index only where ORDER BY has a bare distance.
         distance = (
             "vector <-> %s::halfvec" if self.memory.chunks > _COMPARED else "(vector <-> %s::halfvec) + 0"
         )
@@ -73,7 +73,7 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         allowed = np.flatnonzero(mask)
         hits = [Hit(chunk, cosine) for chunk, cosine in self._compared(allowed.tolist(), vector)]
         hits.sort(key=lambda hit: (-hit.score, hit.chunk_id))
-        return self._kept(hits, only, limit)
+        return self._filtered(hits, only, limit)
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         kept = _VECTORS.of(self.memory, self.reads)
@@ -82,13 +82,12 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         return dict(self._compared(self._present(ids), vector))
 
     def _compared(self, ids: Sequence[int], vector: NDArray[np.int8]) -> list[tuple[int, float]]:
+        if not ids:
+            return []
         key, text = self.memory.key, _halfvec(vector)
-        sql = "SELECT chunk, vector <-> %s::halfvec FROM cairn.vectors WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"
-        rows = (
-            self._ask(lambda db: db.execute(sql, (text, key.shard, key.pool, list(ids))).fetchall())
-            if ids
-            else []
-        )
+        sql = """SELECT chunk, vector <-> %s::halfvec FROM cairn.vectors
+            WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"""
+        rows = self._ask(lambda db: db.execute(sql, (text, key.shard, key.pool, list(ids))).fetchall())
         return [(chunk, _cosine(distance)) for chunk, distance in rows]
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
@@ -96,7 +95,8 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
         if (kept := _VECTORS.of(self.memory, self.reads)) is not None:
             there, vectors = kept.vectors(wanted)
             return there, vectors if len(there) else np.empty((0, 0), np.int8)
-        sql = "SELECT chunk, vector::real[] FROM cairn.vectors WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"
+        sql = """SELECT chunk, vector::real[] FROM cairn.vectors
+            WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"""
 
         def ask(db: Connection[TupleRow]) -> list[tuple[int, list[float]]]:
             cursor = db.cursor(binary=True)
@@ -116,5 +116,5 @@ def _halfvec(vector: NDArray[np.int8]) -> str:
 
 
 def _cosine(distance: float) -> float:
-    """Of two static vectors, from their distance."""
+    """Return the cosine of two static vectors with this distance."""
     return 1.0 - distance * distance / (2.0 * STATIC_LENGTH**2)

@@ -1,4 +1,4 @@
-"""The repositories of a team store, and where their rows are."""
+"""The repositories of a team store and the places of their rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cairn.index.postgres.publishing import Home
 from cairn.index.postgres.shards import add_shard, known_server
 
 _FULL = 200_000
-"""Chunks of a shard from which new pools get another one."""
+"""Chunks of a full shard, which gets no new pools."""
 
 
 def find_home(
     connection: Connection[TupleRow], name: str, url: str, pool: int | None = None, server: str = ""
 ) -> Home:
-    """Where the repository `name` is; a new one is given a place, in `pool` where it is a fork of what lies there.
+    """Return the place of the repository `name`. Register a new one: a fork in `pool`, others in a new pool.
 
-    `server` is the other server on which a new pool is to lie, by name; "" is the store's own. Raises InvalidRequestError for
-    one that the store does not have.
+    `server` names the other server for a new pool; "" is the store's own. Raise InvalidRequestError for an
+    unknown server.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('cairn.repositories', 0))")
@@ -42,7 +42,7 @@ def find_home(
 
 
 def _new_pool(connection: Connection[TupleRow], server: str) -> int:
-    """A pool in the fullest shard of the server that has room, or in a new one."""
+    """Create a pool in the server's fullest shard that has room, or in a new shard."""
     row = connection.execute(
         """SELECT id FROM cairn.shards WHERE server IS NOT DISTINCT FROM %s AND chunks < %s
            ORDER BY chunks DESC, id LIMIT 1""",

@@ -1,14 +1,14 @@
-"""Roles of the database cluster: one for each reader, and the two groups they work through.
+"""Roles of the database cluster: one for each reader, and the groups of readers and of servers.
 
-Roles belong to the cluster, not to a database: two stores in one cluster share the role `cairn:alice`, but each has
-its own grants. Roles are therefore never dropped here; one without grants sees nothing.
+Roles belong to the cluster, not to a database: two stores in one cluster share the role `cairn:alice`, but
+each has its own grants. Cairn therefore never drops a role; one without grants sees nothing.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from contextlib import suppress
 
 from psycopg import Connection, errors, sql
 from psycopg.rows import TupleRow
@@ -22,7 +22,7 @@ _TRIES = 8
 
 
 def role_name(reader: str) -> str:
-    """The role of a reader in the database. Raises `InvalidRequestError` for a name that cannot be one."""
+    """Return the database role of a reader. Raise `InvalidRequestError` for an invalid name."""
     if not _NAME.fullmatch(reader):
         raise InvalidRequestError(
             "reader",
@@ -32,18 +32,17 @@ def role_name(reader: str) -> str:
 
 
 def reader_name(role: str) -> str:
-    """The reader whose role this is."""
     return role.removeprefix(PREFIX)
 
 
 def make_groups(connection: Connection[TupleRow]) -> None:
-    """Make the groups of readers and of servers where the cluster has none yet."""
+    """Create the groups of readers and of servers where the cluster lacks them."""
     _make_role(connection, READERS)
     _make_role(connection, SERVERS)
 
 
 def make_reader(connection: Connection[TupleRow], reader: str) -> str:
-    """Make the role of a reader, which servers may become, and return its name. It may exist already."""
+    """Create the role of a reader where it is missing, let servers become it, and return its name."""
     role = role_name(reader)
     _make_role(connection, role)
     _make_member(connection, READERS, role, inherit=True)
@@ -52,18 +51,16 @@ def make_reader(connection: Connection[TupleRow], reader: str) -> str:
 
 
 def admit_server(connection: Connection[TupleRow], login: str) -> None:
-    """Let a login become any reader. Raises `InvalidRequestError` where row security would not bind the login."""
+    """Let a login become any reader. Raise `InvalidRequestError` for one that row security does not bind."""
     found = connection.execute(
         "SELECT rolcanlogin, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", (login,)
     ).fetchone()
     if found is None or not found[0]:
-        raise InvalidRequestError(
-            "login", f"{login} is not a role that can log in; make it with CREATE ROLE … LOGIN"
-        )
+        problem = f"{login} is not a role that can log in; make it with CREATE ROLE … LOGIN"
+        raise InvalidRequestError("login", problem)
     if found[1]:
-        raise InvalidRequestError(
-            "login", f"{login} is a superuser or has BYPASSRLS; use a role without either"
-        )
+        problem = f"{login} is a superuser or has BYPASSRLS; use a role without either"
+        raise InvalidRequestError("login", problem)
     _make_member(connection, SERVERS, login, inherit=True)
 
 
@@ -71,17 +68,12 @@ def _make_role(connection: Connection[TupleRow], role: str) -> None:
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         return
 
-    def create() -> None:
-        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
-
-    try:
-        _in_race(connection, create)
-    except (errors.DuplicateObject, errors.UniqueViolation):
-        return  # Another session made it in the meantime.
+    with suppress(errors.DuplicateObject, errors.UniqueViolation):  # Another session may create it now.
+        _change(connection, sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
 
 
 def _make_member(connection: Connection[TupleRow], group: str, member: str, *, inherit: bool) -> None:
-    """Make a role a member of a group, able to become it, with the group's rights or without."""
+    """Let a role become a group, and with `inherit` give it the group's rights."""
     joined = connection.execute(
         "SELECT count(*) = 1 AND bool_and(inherit_option = %s AND set_option)"
         " FROM pg_auth_members WHERE roleid = to_regrole(%s) AND member = to_regrole(%s)",
@@ -90,30 +82,26 @@ def _make_member(connection: Connection[TupleRow], group: str, member: str, *, i
     if joined and joined[0]:
         return
 
-    def join() -> None:
-        connection.execute(
-            sql.SQL("GRANT {} TO {} WITH INHERIT {}, SET TRUE").format(
-                sql.Identifier(group), sql.Identifier(member), sql.SQL(str(inherit).upper())
-            )
-        )
-
-    _in_race(connection, join)
+    names = (sql.Identifier(group), sql.Identifier(member))
+    inherits = sql.SQL(str(inherit).upper())
+    _change(connection, sql.SQL("GRANT {} TO {} WITH INHERIT {}, SET TRUE").format(*names, inherits))
 
 
-def _in_race(connection: Connection[TupleRow], change: Callable[[], None]) -> None:
-    """Run a change of roles in a savepoint, again while another session changes the same roles.
+def _change(connection: Connection[TupleRow], statement: sql.Composed) -> None:
+    """Run a change of roles in a savepoint. Retry while another session changes the same roles.
 
     PostgreSQL reports the race as an internal error ("tuple concurrently updated") without a code of its own.
     """
     for attempt in range(_TRIES):
         try:
             with connection.transaction():
-                change()
+                connection.execute(statement)
             return
         except errors.InsufficientPrivilege:
             raise StoreUnavailableError(
-                "The login may not manage the roles of Cairn's readers. Use the login that prepared the store, with"
-                " CREATEROLE; where another login made cairn_reader and cairn_server, let it grant them WITH ADMIN OPTION."
+                "The login may not manage the roles of Cairn's readers. Use the login that prepared the"
+                " store, with CREATEROLE; where another login made cairn_reader and cairn_server,"
+                " let it grant them WITH ADMIN OPTION."
             ) from None
         except errors.InternalError_:
             if attempt == _TRIES - 1:

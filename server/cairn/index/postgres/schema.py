@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this version of Cairn, and says whether it has it."""
+"""Create or migrate the schema of a team's database, and check its version."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _CONNECT_SECONDS = 10
 
 
 def prepare(url: str) -> int:
-    """Bring an empty database, or one of an older Cairn, to this schema and return its version.
+    """Create the schema in an empty database, or migrate that of an older Cairn. Return its version.
 
-    One transaction under a lock, so several processes may do it at once. `url` is of the store's owner, who may make
-    roles. Raises `StoreUnavailableError` for a database that is too old, lacks pgvector or has a newer schema.
+    It is one transaction under a lock, so several processes may call it at once. `url` is that of the store's
+    owner, who may create roles. Raise `StoreUnavailableError` for an unsuitable server or a newer schema.
     """
     with explained(place(url)), psycopg.connect(url, connect_timeout=_CONNECT_SECONDS) as connection:
         if connection.info.server_version < _OLDEST_POSTGRES:
             version = connection.info.server_version // 10000
             raise StoreUnavailableError(
-                f"{place(url)} runs PostgreSQL {version}; Cairn needs 16 or newer. Upgrade it, or use another server."
+                f"{place(url)} runs PostgreSQL {version}; Cairn needs 16 or newer."
+                " Upgrade it, or use another server."
             )
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_LOCK_KEY,))
         connection.execute("CREATE SCHEMA IF NOT EXISTS cairn")
@@ -42,21 +43,23 @@ def prepare(url: str) -> int:
         for step in STEPS[done:]:
             step(connection)
         connection.execute(
-            "INSERT INTO cairn.meta VALUES ('schema', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            """INSERT INTO cairn.meta VALUES ('schema', %s)
+               ON CONFLICT (key) DO UPDATE SET value = excluded.value""",
             (str(VERSION),),
         )
     return VERSION
 
 
 def check_version(connection: Connection[TupleRow]) -> None:
-    """Raise `StoreUnavailableError` where the database lacks the schema of this version of Cairn."""
+    """Raise `StoreUnavailableError` where the database has another version of the schema than this Cairn."""
     try:
         found = _version(connection)
     except (errors.UndefinedTable, errors.InvalidSchemaName):
         found = 0
     except errors.InsufficientPrivilege:
         raise StoreUnavailableError(
-            "The store does not admit this login. Let the store's owner admit it as a server (GRANT cairn_server)."
+            "The store does not admit this login."
+            " Let the store's owner admit it as a server (GRANT cairn_server)."
         ) from None
     if found > VERSION:
         raise _newer(found)
@@ -68,13 +71,14 @@ def check_version(connection: Connection[TupleRow]) -> None:
 
 
 def use_vectors(connection: Connection[TupleRow]) -> None:
-    """Make pgvector's types known to the transaction, and install the extension where the database lacks it."""
+    """Put pgvector's types on the transaction's search path. Install the extension if it is missing."""
     try:
         with connection.transaction():
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     except (errors.FeatureNotSupported, errors.UndefinedFile):
         raise StoreUnavailableError(
-            "The PostgreSQL server has no pgvector. Install it there (a package such as postgresql-18-pgvector)."
+            "The PostgreSQL server has no pgvector."
+            " Install it there (a package such as postgresql-18-pgvector)."
         ) from None
     except errors.InsufficientPrivilege:
         raise StoreUnavailableError(
@@ -91,11 +95,10 @@ def use_vectors(connection: Connection[TupleRow]) -> None:
 
 
 def check_pgvector(version: str) -> None:
-    """Raise `StoreUnavailableError` for a version of pgvector that is too old."""
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_PGVECTOR:
         raise StoreUnavailableError(
-            f"The database has pgvector {version}; Cairn needs 0.8 or newer. Install a newer one on the server and run"
-            " ALTER EXTENSION vector UPDATE in the database."
+            f"The database has pgvector {version}; Cairn needs 0.8 or newer."
+            " Install a newer one on the server and run ALTER EXTENSION vector UPDATE in the database."
         )
 
 
@@ -113,17 +116,13 @@ def _newer(found: int) -> StoreUnavailableError:
 
 def _first(connection: Connection[TupleRow]) -> None:
     make_groups(connection)
-    connection.execute(CATALOGUE)
-    connection.execute(BULK)
-    connection.execute(GRANTS)
-    connection.execute(TRIGGERS)
-    connection.execute(TOKENS)
-    connection.execute(RIGHTS)
-    # Anyone may make temporary tables in a new database; readers may make nothing.
+    for statements in (CATALOGUE, BULK, GRANTS, TRIGGERS, TOKENS, RIGHTS):
+        connection.execute(statements)
+    # Every role may create temporary tables in a new database; readers may create nothing.
     database = sql.Identifier(connection.info.dbname)
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
 
 
 STEPS: tuple[Callable[[Connection[TupleRow]], None], ...] = (_first,)
-"""Step n brings a database of version n to n + 1. Steps that were released are never changed."""
+"""Migrations: step n takes a database from version n to n + 1. Released steps never change."""
 VERSION = len(STEPS)

@@ -1,6 +1,6 @@
-"""What a team's database stores of the files that were indexed together, read from the index file that they were indexed into.
+"""The rows of an index file, as a team's database stores them.
 
-Files are chunked, counted and compared as on any machine, into an index file. Its rows, under new ids, are what is stored.
+A run indexes files into an index file as on any machine. The team's database stores its rows under new ids.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ WORDS, OPERATORS, NAMES = 1, 2, 3
 _VOCABULARIES = {OPERATORS: "operators", NAMES: "names"}
 _VECTORS_AT_ONCE = 20_000
 _ROWS_AT_ONCE = 1_000_000
-"""Places of terms that are read at once: a text of 8 MB, and some arrays of as much."""
+"""Occurrences of terms that are read at once: a text of 8 MB, and arrays of about the same size."""
 
 
 @frozen
-class NewFile:
-    """A file as the index file has it."""
+class FileFacts:
+    """The facts of a file that imports, copies and history are counted from."""
 
-    id: int
     path: str
     size: int
     content_hash: bytes
@@ -51,14 +50,21 @@ class NewFile:
     chunks: int
     imports: str
     sketch: bytes
+
+
+@frozen
+class NewFile(FileFacts):
+    """A row of the index file's table `files`."""
+
+    id: int
     symbols: bytes | None
 
 
 class Segment:
-    """The index file in `folder`, which nobody writes meanwhile. Close it."""
+    """The index file in `folder`, which must not change meanwhile. Close it after use."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises IndexUnavailableError where there is none of this version."""
+        """Open the index file. Raise IndexUnavailableError where there is none of this version."""
         db = open_reader(folder / DATABASE_NAME)
         if db is None:
             raise IndexUnavailableError(f"There is no index in {folder}. Index the files first.")
@@ -71,65 +77,67 @@ class Segment:
             db.execute(f"CREATE VIRTUAL TABLE temp.{table}_terms USING fts5vocab('main', '{table}', 'row')")
 
     def close(self) -> None:
-        """Close the index file."""
         self._db.close()
 
     def meta(self) -> dict[str, Any]:
-        """The rows of `meta`: facts, and what vectors are made with."""
+        """Return the rows of `meta`: facts, and the recipe of the vectors."""
         return dict(self._db.execute("SELECT key, value FROM meta"))
 
     def files(self) -> list[NewFile]:
-        """All files, by path."""
         rows = self._db.execute(
-            """SELECT f.id, path, size, f.content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch, s.packed
+            """SELECT path, size, f.content_hash, is_text, kind, collection, indexed_at, chunks, imports,
+                      sketch, f.id, s.packed
                FROM files f LEFT JOIN symbols s ON s.id = f.symbols_id ORDER BY path"""
         )
         return [NewFile(*cast(Any, row)) for row in rows]
 
     def highest_chunk(self) -> int:
-        """The highest id of a chunk."""
+        """Return the highest id of a chunk, or 0."""
         return int(self._db.execute("SELECT max(id) FROM chunks").get or 0)
 
     def chunk_places(self) -> tuple[Ids, Ids]:
-        """int64[n] and int64[n]: the id of each chunk, ascending, and that of its file."""
+        """Return int64[n] and int64[n]: the ids of all chunks, ascending, and those of their files."""
         ((ids, files),) = self._db.execute(
             "SELECT group_concat(id), group_concat(file_id) FROM (SELECT id, file_id FROM chunks ORDER BY id)"
         )
         return numbers(ids), numbers(files)
 
     def chunk_rows(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Id, file and these columns of each chunk, by id."""
+        """Yield id, file and these columns of each chunk, by id."""
         return cast(
             "Iterator[tuple[Any, ...]]",
             self._db.execute(f"SELECT id, file_id, {', '.join(columns)} FROM chunks ORDER BY id"),
         )
 
     def definitions(self) -> Iterator[tuple[str, int]]:
-        """The names that chunks define, with the chunk's id."""
+        """Yield each name that a chunk defines, with the chunk's id."""
         return cast("Iterator[tuple[str, int]]", self._db.execute("SELECT name, chunk_id FROM definitions"))
 
     def vectors(self, ids: Ids) -> Iterator[tuple[Ids, NDArray[np.int8]]]:
-        """The static vectors of these chunks, some at a time: int64[n] and int8[n, dimension]."""
+        """Yield ids and static vectors of these chunks in batches: int64[n] and int8[n, dimension]."""
         for start in range(0, len(ids), _VECTORS_AT_ONCE):
             yield self.reader.static_vectors(ids[start : start + _VECTORS_AT_ONCE].tolist())
 
     def tokens(self, ids: Ids) -> NDArray[np.uint16]:
-        """uint16[n]: the lengths of these chunks in the keyword index."""
+        """Return uint16[n]: the lengths of these chunks in the keyword index."""
         return self.reader.columns().tokens[ids]
 
     def terms(self, kind: int) -> Iterator[TermBatch]:
-        """The terms of a kind in ascending order; a document is a chunk, and for names a file."""
+        """Yield the terms of a kind in ascending order. A document is a chunk, or for NAMES a file."""
         return self._words() if kind == WORDS else self._marks(_VOCABULARIES[kind], kind)
 
     def _words(self) -> Iterator[TermBatch]:
         rows = self._db.execute("SELECT term, doc, cnt FROM words")
         for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
             marked_places = self._read_places("doc * 2 + (col = 'symbol_words')", "occurrences", run)
-            # More is not counted of a frequent word when a question asks the index file, either.
+            # An index file counts no more of a frequent word when it is queried, either.
             yield counted(run, marked_places >> 1, (marked_places & 1).astype(np.bool_), COUNTED)
 
     def _marks(self, table: str, kind: int) -> Iterator[TermBatch]:
-        """Terms of a table without places; `names` finds symbol tables, which several files may share."""
+        """Yield terms without counts.
+
+        A document of the table `names` is a symbol table, which files may share.
+        """
         rows = self._db.execute(f"SELECT term, doc, doc FROM temp.{table}_terms")
         sharing = self._files_of_symbols() if kind == NAMES else None
         for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
@@ -144,29 +152,28 @@ class Segment:
             yield marked([each.term for each in run], places, documents)
 
     def _read_places(self, column: str, table: str, run: Sequence[Frequency]) -> Ids:
-        """int64[rows]: the column of the table of places, in whose order a run's terms and their documents are."""
+        """Return int64[rows]: a column of the table of occurrences for the terms of a run, in their order."""
         sql = f"SELECT group_concat({column}) FROM {table} WHERE term >= ? AND term <= ?"
         return numbers(self._db.execute(sql, (run[0].term, run[-1].term)).get)
 
     def _files_of_symbols(self) -> tuple[Ids, Ids, Ids]:
-        """The files with symbol tables, by these; and by the id of a table, where its files begin and how many they are."""
+        """Return the files with symbol tables, by table, and each table's first index and count there."""
         ((tables, files),) = self._db.execute(
             """SELECT group_concat(symbols_id), group_concat(id)
                FROM (SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY symbols_id, id)"""
         )
-        # Tables that no file has any more may still be in the vocabulary.
+        # The vocabulary may still contain tables that no file has any longer.
         highest = int(self._db.execute("SELECT max(rowid) FROM names").get or 0)
         of_tables = numbers(tables)
         many = np.bincount(of_tables, minlength=highest + 1)
         return numbers(files), np.cumsum(many) - many, many
 
     def parts(self) -> dict[str, bytes]:
-        """What is known of files together, by name: who imports whom, copies and git history."""
         return parts_of(self._db)
 
 
 def parts_of(db: apsw.Connection) -> dict[str, bytes]:
-    """What is known together of the files of an index, by name: who imports whom, copies and git history."""
+    """Return imports, copies and git history of the files of an index, each packed, by name."""
     commits = dict(stored_commits(db))
     histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
     subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
@@ -183,17 +190,15 @@ def parts_of(db: apsw.Connection) -> dict[str, bytes]:
 
 
 def packed_part(rows: object) -> bytes:
-    """Rows as they are stored of a snapshot."""
     return zlib.compress(json.dumps(rows).encode())
 
 
 def unpacked_part(packed: bytes) -> list[Any]:
-    """The rows of a part of a snapshot."""
     return cast("list[Any]", json.loads(zlib.decompress(packed)))
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes that a part has as text."""
+    """Return the bytes that a part contains as text."""
     return base64.b85decode(text)
 
 
@@ -202,7 +207,7 @@ def _text(data: object) -> str:
 
 
 def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
-    """The postings under other ids, int32[old ids], in their order; those of id 0 are left out."""
+    """Return the postings in the order of their new ids, int32[old ids]. Drop those with the new id 0."""
     new = ids[postings.ids]
     order = np.flatnonzero(new)
     if len(order) > 1 and (np.diff(new[order]) < 0).any():
@@ -211,7 +216,7 @@ def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
 
 
 def merged(every: Sequence[Postings]) -> Postings:
-    """Postings of several segments, whose documents differ, as one."""
+    """Merge the postings of several segments, which have no documents in common."""
     if len(every) == 1:
         return every[0]
     ids = np.concatenate([each.ids for each in every])
@@ -222,6 +227,6 @@ def merged(every: Sequence[Postings]) -> Postings:
 
 
 def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows of `meta` as a snapshot has them: nothing waits, and there are no vectors of the larger model."""
+    """Return the rows of `meta` for a snapshot, which has no queue and no vectors of the larger model."""
     fixed = {"model_id": 0, "embedded": 0, "queued": 0, "writing": 0, "paused": 0, "scanned": 1}
     return {key: value for key, value in meta.items() if not isinstance(value, bytes)} | fixed

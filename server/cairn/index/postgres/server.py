@@ -1,4 +1,4 @@
-"""One PostgreSQL server of the team store: a pool of connections to it, and whether it answers."""
+"""One PostgreSQL server of the team store: its connection pool and its state."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import check_version
 
-# A question moves on from a server that accepts no connections within 5 s.
+# These limits together make a request try the next server within 5 s.
 CONNECT_SECONDS = 2
-"""How long a server may take to accept a connection; the client library allows no less."""
+"""Timeout of a connection, the shortest that the client library allows."""
 _BUSY_SECONDS = 2.0
-"""How long a question waits for a free connection."""
+"""Timeout of a request for a free connection."""
 _DOWN_SECONDS = 5.0
-"""How long a server that did not answer is asked only after the others."""
+"""How long a server that did not answer is tried last."""
 _SILENT_SECONDS = 1.5
-"""How long a statement waits before somebody looks whether the server still accepts connections: a stopped process, a full
-disk behind it or a machine that is overloaded for good keeps its connections open, and says nothing."""
+"""How long a statement waits before it tests whether the server still accepts connections. A stopped process,
+a full disk or an overloaded machine keeps its connections open and never answers."""
 _SHARED_SECONDS = 3.0
-"""How long an attempt to connect that got no answer counts for others, so that they need not wait for another one."""
+"""How long other threads use the result of a connection attempt that timed out."""
 _IDLE_SECONDS = 300.0
 NETWORK_OPTIONS: Mapping[str, int] = {
     "connect_timeout": CONNECT_SECONDS,
@@ -38,55 +38,53 @@ NETWORK_OPTIONS: Mapping[str, int] = {
     "keepalives_interval": 1,
     "keepalives_count": 2,
 }
-"""Options of connections. One to a machine that vanished fails within 4 s, not after minutes (`tcp_user_timeout` in ms)."""
+"""Options of connections: one to a machine that vanished fails within 4 s (`tcp_user_timeout` in ms)."""
 _DEFAULTS: Mapping[str, str | int] = {"application_name": "cairn", **NETWORK_OPTIONS}
 
 R = TypeVar("R")
 
-
-# A replica that has played back all that it received is not behind, however long ago the last change was.
+# A replica that has replayed all that it received is not behind, however old the last change is.
 _SELECT_LAG = """
-    SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+    SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL
+        WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
         ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::float8"""
 
 
 @attrs.frozen
 class ServerState:
-    """What is known of a server just now."""
-
     where: str
     """Host, port and database."""
     answers: bool
     primary: bool | None
-    """Whether it takes writes; None where that is not known."""
+    """Whether it accepts writes; None where that is unknown."""
     behind_seconds: float | None = None
-    """How old what a replica shows is; None for the primary, and where that is not known."""
+    """The lag of a replica; None for the primary, and where it is unknown."""
     problem: str = ""
     """Why it does not answer, and what to do."""
 
 
 class _Watched(Connection[TupleRow]):
-    """A connection whose statements end with an error where the server has fallen silent."""
+    """A connection whose statements fail when the server stops answering."""
 
     is_silent: Callable[[], bool] = staticmethod(lambda: False)
-    """Whether the server accepts no connections; asked where a statement takes long."""
+    """Tests whether the server accepts no connections. A statement that takes long calls it."""
 
     def wait(self, gen: Generator[Any, Any, R], *given: Any, **more: Any) -> R:
-        """As of any connection. Raises OperationalError, and closes the connection, where the server is silent."""
-        return super().wait(self._looking(gen), *given, **more)
+        """Wait as any connection. Close it and raise OperationalError where the server is silent."""
+        return super().wait(self._watching(gen), *given, **more)
 
-    def _looking(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
+    def _watching(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
         try:
             state = next(gen)
             while True:
-                looks = time.monotonic() + _SILENT_SECONDS
-                # Whoever waits comes back empty-handed ten times a second.
+                next_test = time.monotonic() + _SILENT_SECONDS
+                # psycopg sends an empty value ten times a second while nothing is ready.
                 while not (ready := (yield state)):
-                    if time.monotonic() >= looks:
+                    if time.monotonic() >= next_test:
                         if self.is_silent():
                             self.pgconn.finish()
                             raise psycopg.OperationalError("timed out")
-                        looks = time.monotonic() + _SILENT_SECONDS
+                        next_test = time.monotonic() + _SILENT_SECONDS
                 state = gen.send(ready)
         except StopIteration as end:
             found: R = end.value
@@ -95,22 +93,22 @@ class _Watched(Connection[TupleRow]):
 
 @attrs.define(eq=False)
 class Server:
-    """A pool of connections to one server. It is opened by the first use, and any thread may use it."""
+    """A pool of connections to one server, which the first use opens. Any thread may use it."""
 
     url: str = attrs.field(repr=False)
     connections: int
-    """Connections to the server at most."""
+    """The limit of connections to the server."""
     where: str = attrs.field(init=False)
     """Host, port and database, for messages."""
     primary: bool | None = attrs.field(init=False, default=None)
-    """Whether it takes writes; None before the first connection."""
+    """Whether it accepts writes; None before the first connection."""
     _pool: ConnectionPool[Connection[TupleRow]] = attrs.field(init=False, repr=False)
     _ready: bool = attrs.field(init=False, default=False)
-    _down_until: float = attrs.field(init=False, default=0.0)
+    _retry_at: float = attrs.field(init=False, default=0.0)
     _failure: tuple[float, StoreUnavailableError] | None = attrs.field(init=False, default=None)
-    """When the last attempt to connect failed, and why."""
+    """The time and the error of the last failed attempt to connect."""
     _silent: bool = attrs.field(init=False, default=False)
-    """Whether it failed because nobody answered."""
+    """Whether that attempt timed out."""
     _lock: threading.Lock = attrs.field(init=False, repr=False, factory=threading.Lock)
 
     def __attrs_post_init__(self) -> None:
@@ -122,7 +120,7 @@ class Server:
             self.url,
             connection_class=_Watched,
             configure=self._watch,
-            min_size=0,  # So that no thread keeps trying to reach a server that is gone.
+            min_size=0,  # With more, a thread of the pool would keep trying to reach a server that is gone.
             max_size=self.connections,
             max_idle=_IDLE_SECONDS,
             reconnect_timeout=CONNECT_SECONDS,
@@ -132,26 +130,27 @@ class Server:
 
     @property
     def down(self) -> bool:
-        """Whether the server did not answer just now."""
-        return time.monotonic() < self._down_until
+        """Whether the server did not answer in the last seconds."""
+        return time.monotonic() < self._retry_at
 
     def take(self, *, read_only: bool) -> Connection[TupleRow]:
-        """A connection without a transaction, to be given back. Raises `StoreUnavailableError`."""
+        """Take a connection out of the pool, without a transaction. Raise `StoreUnavailableError`."""
         self._make_ready()
         try:
             connection = self._pool.getconn()
         except PoolTimeout:
             self._ready = False
-            self._make_ready()  # Raises what is wrong with the server; else its connections are all in use.
+            self._make_ready()  # Raises where the server fails. Otherwise its connections are all in use.
             raise StoreUnavailableError(
-                f"All {self.connections} connections to {self.where} are in use. Try again, or allow more of them."
+                f"All {self.connections} connections to {self.where} are in use."
+                " Try again, or allow more of them."
             ) from None
         except PoolClosed:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
         connection.read_only = read_only
-        # A question sees one moment: rows that a revocation or a publication takes away between two statements would be missing
-        # from what is kept for others. What changes grants must see what was committed meanwhile.
+        # Reads need one snapshot of the database: rows that a revocation or a publication removes between two
+        # statements would be missing from shared caches. Changes of grants must see others' commits.
         connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
         return connection
 
@@ -165,16 +164,16 @@ class Server:
         broken = connection.closed
         self._pool.putconn(connection)
         if broken and not self._pool.closed:
-            # The others are most likely broken too; the next question finds out whether the server answers.
+            # The other connections are most likely broken too. The next request tests the server.
             self._ready = False
             self._pool.drain()
 
-    def look_again(self) -> None:
-        """Have the next question check the version of the schema."""
+    def recheck_schema(self) -> None:
+        """Make the next request check the version of the schema."""
         self._ready = False
 
     def state(self) -> ServerState:
-        """Whether it answers; asks it, which takes some seconds where it does not."""
+        """Connect to the server and return its state. This takes some seconds where it does not answer."""
         try:
             connection = self.take(read_only=True)
             try:
@@ -187,12 +186,11 @@ class Server:
         return ServerState(self.where, True, self.primary, row[0] if row else None)
 
     def mark_down(self) -> None:
-        """Ask this server only after the others for a while."""
+        """Try this server last for a while."""
         self._ready = False
-        self._down_until = time.monotonic() + _DOWN_SECONDS
+        self._retry_at = time.monotonic() + _DOWN_SECONDS
 
     def close(self) -> None:
-        """Close all connections."""
         self._pool.close()
 
     def _watch(self, connection: Connection[TupleRow]) -> None:
@@ -200,7 +198,7 @@ class Server:
         connection.is_silent = self._is_silent
 
     def _is_silent(self) -> bool:
-        """Whether the server accepts no connections. Others then need not find out by themselves."""
+        """Whether the server accepts no connections. Other threads use the result as well."""
         self._ready = False
         try:
             self._make_ready()
@@ -211,16 +209,16 @@ class Server:
         return False
 
     def _make_ready(self) -> None:
-        """Connect once outside the pool, whose errors do not say what is wrong, and check the schema's version.
+        """Connect once outside the pool, whose errors are vague, and check the schema's version.
 
-        Threads that waited for another one's attempt share its failure, instead of waiting one after the other.
+        Threads that waited for another thread's attempt share its failure.
         """
-        asked = time.monotonic()
+        began = time.monotonic()
         with self._lock:
             if self._ready:
                 return
             shared = _SHARED_SECONDS if self._silent else 0.0
-            if self._failure is not None and self._failure[0] >= asked - shared:
+            if self._failure is not None and self._failure[0] >= began - shared:
                 raise StoreUnavailableError(str(self._failure[1]), lost=self._failure[1].lost)
             try:
                 with explained(self.where), self._connected() as connection:
@@ -231,7 +229,7 @@ class Server:
                 raise
             if self._pool.closed:
                 self._pool.open()
-            self._ready, self._down_until = True, 0.0
+            self._ready, self._retry_at = True, 0.0
 
     def _connected(self) -> Connection[TupleRow]:
         self._silent = False
@@ -243,5 +241,5 @@ class Server:
 
 
 def _is_primary(connection: Connection[TupleRow]) -> bool:
-    """Whether the server of a connection takes writes, as it said when connecting."""
+    """Whether the server of a connection accepts writes, by the status that it sent when connecting."""
     return connection.info.parameter_status("in_hot_standby") != "on"

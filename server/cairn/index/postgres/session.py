@@ -1,4 +1,4 @@
-"""Reads in the team store as one reader: each in a transaction of its own, or all of one question in the same."""
+"""Reads as one reader: each in a transaction of its own, or all of one request in the same."""
 
 from __future__ import annotations
 
@@ -24,30 +24,23 @@ class Reads(ABC):
 
     @abstractmethod
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        """What `ask` returns. When the connection breaks, `ask` is called once again, most likely on another server."""
+        """Return what `ask` returns. Retry once when the connection breaks, most likely on another server."""
 
     @property
     @abstractmethod
-    def apart(self) -> SingleReads:
-        """Reads as the same reader that may outlive the question."""
+    def detached(self) -> SingleReads:
+        """Reads as the same reader that may outlive the request."""
 
 
 class SingleReads(Reads):
-    """Each read has a transaction of its own."""
-
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        try:
-            return self._read(ask)
-        except StoreUnavailableError as problem:
-            if not problem.lost:
-                raise
-        return self._read(ask)
+        return _retried(self._read, ask)
 
     @property
-    def apart(self) -> SingleReads:
+    def detached(self) -> SingleReads:
         return self
 
     def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
@@ -59,42 +52,48 @@ class SingleReads(Reads):
             server.give_back(connection)
 
 
-class Session(Reads):
-    """One question: its threads read one after the other, in one transaction.
+def _retried(
+    read: Callable[[Callable[[Connection[TupleRow]], T]], T], ask: Callable[[Connection[TupleRow]], T]
+) -> T:
+    try:
+        return read(ask)
+    except StoreUnavailableError as problem:
+        if not problem.lost:
+            raise
+    return read(ask)
 
-    The first read begins the transaction, and `end` ends it. A read that fails ends it too, since PostgreSQL refuses all
-    further statements in it; the next read begins another. A thread that the question no longer waits for may still read
-    after the end, in a transaction of its own.
+
+class Session(Reads):
+    """The reads of one request: its threads read one after the other, in one transaction.
+
+    The first read begins the transaction, and `end` ends it. A failed read ends it too, since PostgreSQL
+    refuses all further statements in it; the next read begins another. A thread that the request no longer
+    waits for may still read after the end, in a transaction of its own.
     """
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self._begin = begin
-        self._apart = SingleReads(begin)
+        self._detached = SingleReads(begin)
         self._begun: Begun | None = None
         self._ended = False
         self._lock = threading.Lock()
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         if self._ended:
-            return self._apart.read(ask)
+            return self._detached.read(ask)
         try:
             with self._lock:
-                try:
-                    return self._read(ask)
-                except StoreUnavailableError as problem:
-                    if not problem.lost:
-                        raise
-                return self._read(ask)
+                return _retried(self._read, ask)
         finally:
             if self._ended:
                 self._give_back()
 
     @property
-    def apart(self) -> SingleReads:
-        return self._apart
+    def detached(self) -> SingleReads:
+        return self._detached
 
     def end(self) -> None:
-        """End the transaction. Where another thread reads just now, that one ends it afterwards."""
+        """End the transaction, or let a thread that is reading now end it afterwards."""
         self._ended = True
         self._give_back()
 
@@ -109,7 +108,7 @@ class Session(Reads):
             raise
 
     def _give_back(self) -> None:
-        # Whoever has the lock comes here after releasing it, and then sees that the session has ended.
+        # A thread that has the lock calls this after releasing it, and then sees that the session has ended.
         if self._lock.acquire(blocking=False):
             try:
                 begun, self._begun = self._begun, None

@@ -1,7 +1,7 @@
-"""Shards: making the partitions of the bulk tables, here or on another server, and the index of a shard's vectors.
+"""Shards: the partitions of the bulk tables, here or on another server, and the index of a shard's vectors.
 
-All functions need a connection of the store's owner. Shards can be added while the store is in use: a partition is
-made as a table of its own and then attached, which blocks neither readers nor writers.
+All functions need a connection of the store's owner. Shards can be added while the store is in use: a
+partition is created as a table of its own and then attached, which blocks neither readers nor writers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from cairn.index.postgres.server import NETWORK_OPTIONS
 from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 
 _BUILD_MEMORY = "1GB"
-"""Memory for building a graph of vectors; one that does not fit is built several times slower."""
-_OF_FOREIGN_TABLES: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
-"""Options of another server besides those of connections. Of the default, 100 rows at once, there would be ten times as many round trips."""
+"""Memory for building an HNSW index. One that does not fit takes several times longer."""
+_FOREIGN_TABLE_OPTIONS: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
+"""Further options of another server. The default fetch size of 100 rows makes ten times the round trips."""
 
 _ALWAYS_HERE = frozenset({"holdings"})
-"""Row security looks at it with every question. PostgreSQL connects to the servers of all foreign tables that a question names, used
-or not: with holdings elsewhere, one server that is gone would take the answers about all repositories with it."""
+"""Tables that row security reads with every query. PostgreSQL connects to the servers of all foreign tables
+in a query: with `holdings` elsewhere, one missing server would stop queries about all repositories."""
 
 
 @attrs.frozen
@@ -36,11 +36,11 @@ class ShardServer:
 
     name: str
     url: str = attrs.field(repr=False)
-    """How this machine and the store's own server both reach it. Its user owns the tables there."""
+    """The URL for this machine and for the store's own server. Its user owns the tables there."""
 
 
 def add_shard(connection: Connection[TupleRow], server: ShardServer | None = None) -> int:
-    """Add a shard with its partitions, here or on another server, and return its id."""
+    """Add a shard with its partitions, here or on another server. Return its id."""
     with connection.transaction():
         use_vectors(connection)
         found = connection.execute(
@@ -65,43 +65,27 @@ def add_shard(connection: Connection[TupleRow], server: ShardServer | None = Non
 
 
 def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | None:
-    """The other server that the store has by this name; None for "", its own. Raises InvalidRequestError for an unknown one."""
+    """Return the store's other server with this name; None for "". Raise InvalidRequestError."""
     if not name:
         return None
     row = connection.execute(
-        """SELECT s.srvoptions || m.umoptions FROM pg_foreign_server s JOIN pg_user_mappings m ON m.srvid = s.oid
+        """SELECT s.srvoptions || m.umoptions
+           FROM pg_foreign_server s JOIN pg_user_mappings m ON m.srvid = s.oid
            WHERE s.srvname = %s AND EXISTS (SELECT FROM cairn.shards WHERE server = s.srvname)""",
         (name,),
     ).fetchone()
     if row is None:
-        raise InvalidRequestError(
-            "server", f"{name!r} is not a server of the store; `cairn team add-server` adds one"
-        )
+        problem = f"{name!r} is not a server of the store; `cairn team add-server` adds one"
+        raise InvalidRequestError("server", problem)
     options = dict(option.split("=", 1) for option in row[0])
-    connecting = {name: value for name, value in options.items() if name not in _OF_FOREIGN_TABLES}
+    connecting = {name: value for name, value in options.items() if name not in _FOREIGN_TABLE_OPTIONS}
     return ShardServer(name, make_conninfo(**connecting))
 
 
-def drop_shard(connection: Connection[TupleRow], shard: int) -> None:
-    """Drop an empty shard's partitions. Raises `InvalidRequestError` while a pool lies on it.
-
-    The tables of a shard on another server stay there. Waits for readers of the bulk tables and blocks them briefly.
-    """
-    with connection.transaction():
-        if connection.execute("SELECT 1 FROM cairn.pools WHERE shard = %s", (shard,)).fetchone():
-            raise InvalidRequestError("shard", f"{shard} has pools; move or delete them first")
-        foreign = _server_of(connection, shard) is not None
-        for table in BULK_TABLES:
-            is_here = not foreign or table.name in _ALWAYS_HERE
-            kind = sql.SQL("TABLE" if is_here else "FOREIGN TABLE")
-            connection.execute(sql.SQL("DROP {} {}").format(kind, _partition(table, shard)))
-        connection.execute("DELETE FROM cairn.shards WHERE id = %s", (shard,))
-
-
 def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardServer | None = None) -> None:
-    """Build the HNSW index of a shard's vectors, for shards too large to compare all. Writers to it wait meanwhile.
+    """Build the HNSW index of a large shard. It blocks the shard's writers. An existing index stays.
 
-    `server` is needed for a shard on another server. An index that is there already stays.
+    A shard on another server needs `server`.
     """
     if server is None and _server_of(connection, shard) is not None:
         raise InvalidRequestError("server", f"shard {shard} lies on another server, which must be given")
@@ -110,13 +94,6 @@ def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardSer
             _build_index(elsewhere, shard)
         return
     _build_index(connection, shard)
-
-
-def drop_vector_index(connection: Connection[TupleRow], shard: int) -> None:
-    """Drop the HNSW index of a shard that lies here, as before loading many vectors."""
-    connection.execute(
-        sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier("cairn", f"vectors_{shard}_hnsw"))
-    )
 
 
 def _build_index(connection: Connection[TupleRow], shard: int) -> None:
@@ -140,7 +117,7 @@ def _make_here(connection: Connection[TupleRow], table: BulkTable, shard: int) -
 
 
 def _make_elsewhere(server: ShardServer, shard: int) -> None:
-    """Make the tables of a shard on its server. Tables that an interrupted attempt left are used."""
+    """Create the tables of a shard on its server. Tables from an interrupted attempt are used."""
     with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
         elsewhere.execute("CREATE SCHEMA IF NOT EXISTS cairn")
         use_vectors(elsewhere)
@@ -148,15 +125,14 @@ def _make_elsewhere(server: ShardServer, shard: int) -> None:
             if table.name in _ALWAYS_HERE:
                 continue
             partition = _partition(table, shard)
-            if elsewhere.execute("SELECT to_regclass(%s)", (partition.as_string(elsewhere),)).fetchone() == (
-                None,
-            ):
-                elsewhere.execute(sql.SQL("CREATE TABLE {} ({})").format(partition, _columns(table)))
+            exists = "SELECT 1 WHERE to_regclass(%s) IS NOT NULL"
+            if elsewhere.execute(exists, (partition.as_string(elsewhere),)).fetchone() is None:
+                elsewhere.execute(sql.SQL("CREATE TABLE {} ({})").format(partition, sql.SQL(table.columns)))
                 _finish(elsewhere, table, shard)
 
 
 def _finish(connection: Connection[TupleRow], table: BulkTable, shard: int) -> None:
-    """Give a partition its keys and indexes, its storage, and the condition that its rows are of one shard."""
+    """Add a partition's keys and indexes, its storage, and the check that its rows belong to one shard."""
     partition = _partition(table, shard)
     for kind, columns in (("PRIMARY KEY", table.key), ("UNIQUE", table.unique)):
         if columns:
@@ -176,7 +152,7 @@ def _make_foreign(
     connection.execute(
         sql.SQL("CREATE FOREIGN TABLE {} ({}) SERVER {} OPTIONS (schema_name 'cairn', table_name {})").format(
             _partition(table, shard),
-            _columns(table),
+            sql.SQL(table.columns),
             sql.Identifier(server.name),
             sql.Literal(table.partition(shard)),
         )
@@ -184,9 +160,9 @@ def _make_foreign(
 
 
 def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> None:
-    """Register another server with the database, for all roles: row security is applied here, not there.
+    """Register another server with the database, for all roles: row security applies here, not there.
 
-    PostgreSQL shows the password of the mapping to the owner of the store and to superusers only.
+    PostgreSQL shows the password of the mapping only to the owner of the store and to superusers.
     """
     connection.execute("CREATE EXTENSION IF NOT EXISTS postgres_fdw")
     if connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", (server.name,)).fetchone():
@@ -195,17 +171,13 @@ def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> No
     login = {str(option): str(value) for option, value in parts.items() if option in ("user", "password")}
     given = {option: value for option, value in parts.items() if option not in login}
     options = {str(option): str(value) for option, value in {**NETWORK_OPTIONS, **given}.items()}
-    options |= _OF_FOREIGN_TABLES
-    connection.execute(
-        sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({})").format(
-            sql.Identifier(server.name), _options(options)
-        )
-    )
-    connection.execute(
-        sql.SQL("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})").format(
-            sql.Identifier(server.name), _options(login)
-        )
-    )
+    options |= _FOREIGN_TABLE_OPTIONS
+    for statement, values in (
+        ("CREATE SERVER {} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({})", options),
+        ("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})", login),
+    ):
+        name = sql.Identifier(server.name)
+        connection.execute(sql.SQL(statement).format(name, _options(values)))
 
 
 def _options(options: Mapping[str, str]) -> sql.Composed:
@@ -220,10 +192,6 @@ def _server_of(connection: Connection[TupleRow], shard: int) -> str | None:
         raise InvalidRequestError("shard", f"{shard} is not a shard of the store")
     server: str | None = found[0]
     return server
-
-
-def _columns(table: BulkTable) -> sql.SQL:
-    return sql.SQL(table.columns)
 
 
 def _parent(table: BulkTable) -> sql.Identifier:

@@ -1,4 +1,4 @@
-"""What the questions to a snapshot have in common: the database, the files, and which chunks may be found."""
+"""The common base of a snapshot's queries: the database, the files, and the filter of chunks."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
 
 @define(eq=False, slots=False)
 class SnapshotReader(CatalogueReader):
-    """Reads the snapshot of `memory`; row security decides what of it the role of `reads` sees."""
+    """Reads the snapshot of `memory`. Row security decides which rows the role of `reads` sees."""
 
     memory: SnapshotMemory = field(kw_only=True)
     reads: Reads = field(kw_only=True)
 
     @classmethod
     def of(cls, store: Store, role: str | None, memory: SnapshotMemory, root: str = "") -> Self:
-        """The reader of a snapshot for a role, each of whose reads has a transaction of its own."""
+        """Return the reader of a snapshot for a role. Each read has a transaction of its own."""
         return cls.within(store.single_reads(role), memory, root)
 
     @classmethod
     def within(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> Self:
-        """The reader of a snapshot for one question, by `reads` of `Store.session`, whose role may see the snapshot.
+        """Return the reader of a snapshot for one request, whose `reads` may see the snapshot.
 
-        It is made anew for each question, which costs nothing: what is kept of the snapshot is in `memory`.
+        Make a new one for each request: it is cheap, since `memory` has all cached data.
         """
         return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, reads=reads)
 
@@ -61,7 +61,7 @@ class SnapshotReader(CatalogueReader):
         return self.reads.read(self.memory.watched(ask))
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query about the pool, whose first two values are its shard and itself."""
+        """Return the rows of a query whose first two parameters are the shard and the pool."""
         key = self.memory.key
         return self._ask(lambda db: db.execute(sql, (key.shard, key.pool, *values)).fetchall())
 
@@ -69,7 +69,7 @@ class SnapshotReader(CatalogueReader):
         return self.memory.files.get(number)
 
     def _file_ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """The ids of those of these files that are in the snapshot, in their order."""
+        """Return the ids of those files that are in the snapshot, in the order of `paths`."""
         sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
         return dict(self.select(sql, (json.dumps(list(paths)),)))
 
@@ -78,13 +78,12 @@ class SnapshotReader(CatalogueReader):
         return _WORDS.setdefault(self.memory, SnapshotWords(ref(self.memory)))
 
     def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
-        """Where each of these terms stands in the snapshot."""
         return self._words.postings(self._ask, terms, kind)
 
     # --- which chunks may be found ----------------------------------------------------------------------
 
     def _mask(self, only: ChunkFilter) -> NDArray[np.bool_] | None:
-        """bool[ids]: which chunks pass, hidden ones included; None where all do."""
+        """Return bool[ids]: which chunks pass, hidden ones included. Return None where all do."""
         if not only:
             return None
         file_of = self.columns().file_of
@@ -101,12 +100,11 @@ class SnapshotReader(CatalogueReader):
         return mask
 
     def _present(self, ids: Iterable[int]) -> list[int]:
-        """Those of these chunks that are in the snapshot."""
         every = np.array(list(ids), np.int64)
         return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
 
     def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
-        """bool[n]: which of these chunks are in the snapshot and may be found."""
+        """Return bool[n]: which of these chunks are in the snapshot and pass."""
         passing = present_chunks(self.memory, ids)
         mask = self._mask(only)
         if mask is not None:
@@ -116,19 +114,19 @@ class SnapshotReader(CatalogueReader):
             passing[passing] = ~np.isin(self.columns().file_of[ids[passing]], np.array(hidden, np.int32))
         return passing
 
-    def _kept(self, hits: Sequence[Hit], only: ChunkFilter, limit: int) -> list[Hit]:
+    def _filtered(self, hits: Sequence[Hit], only: ChunkFilter, limit: int) -> list[Hit]:
         passing = self._passing(np.array([hit.chunk_id for hit in hits], np.int64), only)
         return [hit for hit, passes in zip(hits, passing.tolist(), strict=True) if passes][:limit]
 
 
 def check(cancelled: Cancelled) -> None:
-    """Raise what an index file does where a query is broken off; PostgreSQL's are short, and looked after beforehand."""
+    """Raise the error of a cancelled query, or of one past its deadline."""
     if cancelled():
         raise interruption(cancelled)
 
 
 def storable(text: str) -> str:
-    """The text without what PostgreSQL has in none, so that nothing is found by it."""
+    """Replace characters that PostgreSQL cannot store, so that they match nothing."""
     return well_formed(text).replace("\0", "\ufffd")
 
 

@@ -1,4 +1,4 @@
-"""Which snapshots a reader may see, and what a process keeps of those that were asked."""
+"""The snapshots that a reader may see, and a cache of their catalogues."""
 
 from __future__ import annotations
 
@@ -25,38 +25,44 @@ from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
 
 _MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
-"""Snapshots, and chunks of all of them, whose catalogues are kept: 50 MB for a million chunks, and 1 MB for each thousand files."""
+"""Limits of the cache: snapshots, and their chunks. A million chunks take 50 MB, a thousand files 1 MB."""
 
 _SELECT_VISIBLE = """
     SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
-    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
-    WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s) AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
-    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
+    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot
+    JOIN cairn.repositories r ON r.id = f.repository
+    WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s)
+        AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
+    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
+        s.committed_at DESC, f.ref"""
 
-# The sizes are read from where a value lies elsewhere: the lists of files themselves are not.
+# PostgreSQL knows the length of `files` without reading its value.
 _SELECT_REPOSITORIES = """
-    SELECT DISTINCT ON (r.name) r.name, f.ref, s.commit, s.committed_at, s.indexed_at, octet_length(s.files) / 4,
-        coalesce((s.facts->>'chunks')::int, 0), s.shard, count(*) OVER named,
+    SELECT DISTINCT ON (r.name) r.name, f.ref, s.commit, s.committed_at, s.indexed_at,
+        octet_length(s.files) / 4, coalesce((s.facts->>'chunks')::int, 0), s.shard, count(*) OVER named,
         first_value(f.ref) OVER (named ORDER BY s.committed_at DESC, f.ref), max(s.committed_at) OVER named
-    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
+    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot
+    JOIN cairn.repositories r ON r.id = f.repository
     WINDOW named AS (PARTITION BY r.id)
-    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
+    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
+        s.committed_at DESC, f.ref"""
 
-# Snapshots get other ids when their lists are made anew; the old lists are there for a while.
+# Compaction gives snapshots new, higher ids. The old lists stay for a while.
 _SELECT_MISSING = """
     SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
-    WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id) LIMIT 1"""
-_REPLACED = "A newer index took the place of this one just now. Ask again."
+    WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id)
+    LIMIT 1"""
+_REPLACED = "A newer index replaced this one just now. Try again."
 T = TypeVar("T")
 
 
 @frozen
 class StoredSnapshot:
-    """A repository as one of its refs had it when that was indexed."""
+    """A snapshot of a repository, with the ref that names it."""
 
     key: SnapshotKey
     repository: str
-    """Its name."""
+    """The repository's name."""
     ref: str
     commit: str
     committed_at: datetime.datetime
@@ -66,21 +72,20 @@ class StoredSnapshot:
 def visible_snapshots(
     reads: Reads, repository: str | None = None, ref: str | None = None
 ) -> list[StoredSnapshot]:
-    """One snapshot of each repository that the reader of `reads` may see, or of the named one: of `ref`, else of its main branch."""
+    """Return a snapshot of each visible repository, or of the named one: of `ref`, or of its main branch."""
     if any(name is not None and not _is_text(name) for name in (repository, ref)):
         return []
     given = {"repository": repository, "ref": ref}
     rows = reads.read(lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
     found: dict[str, StoredSnapshot] = {}
-    for number, repository_id, pool, shard, name, *rest in rows:
-        key = SnapshotKey(number, repository_id, pool, shard)
-        found.setdefault(name, StoredSnapshot(key, name, *rest))
+    for row in rows:
+        found.setdefault(row[4], StoredSnapshot(SnapshotKey(*row[:4]), *row[4:]))
     return list(found.values())
 
 
 @frozen
 class VisibleRepository:
-    """What is in a store of one repository, by the ref that is searched where none is named."""
+    """A repository of the store, with the ref that requests search by default."""
 
     name: str
     ref: str
@@ -91,40 +96,40 @@ class VisibleRepository:
     chunks: int
     shard: int
     refs: int
-    """How many of its branches and tags are indexed."""
+    """The number of its indexed branches and tags."""
     newest_ref: str
-    """The one whose commit is the newest."""
+    """The ref with the newest commit."""
     newest_at: datetime.datetime
-    """When that commit was made."""
+    """The time of that commit."""
 
 
 def visible_repositories(reads: Reads) -> list[VisibleRepository]:
-    """All repositories that the reader of `reads` may see, by name; nothing of a snapshot itself is read."""
+    """Return all repositories that the reader may see, by name, without reading snapshots."""
     rows = reads.read(lambda db: db.execute(_SELECT_REPOSITORIES).fetchall())
     return list(starmap(VisibleRepository, rows))
 
 
 def _is_text(name: str) -> bool:
-    """Whether PostgreSQL can store it: no name has a zero or half of a character."""
+    """Whether PostgreSQL can store the name: no name has a zero or a lone surrogate."""
     return "\0" not in name and well_formed(name) == name
 
 
-class QuestionReads(Session):
-    """All that one question of a reader reads, in one transaction that sees one moment of the database.
+class RequestReads(Session):
+    """The reads of one request in one transaction, which sees one state of the database.
 
-    What is read of a snapshot is kept for all who may see it, so nothing may be missing in it: not because the repository was
-    taken from the reader since the question began, and not because a replica has not received the snapshot yet. So where
-    a connection broke and the question goes on in another transaction, that one must show the same snapshots.
+    Data of a snapshot is cached for all its readers, so it must be complete, even if the reader loses the
+    repository during the request or a replica lacks the snapshot. After a broken connection, the request
+    therefore continues only in a transaction that shows the same snapshots.
     """
 
     def __init__(self, store: Store, reader: str | None) -> None:
         self._required: list[SnapshotKey] = []
-        super().__init__(partial(_begun_with, store.beginning(reader), self._required))
+        super().__init__(partial(_begin, store.beginning(reader), self._required))
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
-        """Why the question cannot be answered: what it tries next fails at once, instead of waiting for the same server again."""
+        """The error of a failed read, which later reads of the request raise at once."""
 
     def require(self, keys: Iterable[SnapshotKey]) -> None:
-        """These snapshots were seen: the question reads of no others, and of them as a whole or not at all."""
+        """Require these snapshots, the only ones that the request reads, in each further transaction."""
         self._required += keys
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
@@ -137,8 +142,8 @@ class QuestionReads(Session):
             raise
 
 
-def _begun_with(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
-    """A transaction in which the required snapshots are seen. Raises StoreUnavailableError where one is not."""
+def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
+    """Begin a transaction. Raise StoreUnavailableError where it does not show all required snapshots."""
     server, connection = begin()
     if not required:
         return server, connection
@@ -155,8 +160,8 @@ def _begun_with(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> 
 
 
 @define(eq=False)
-class SnapshotMemories:
-    """The memories of the snapshots that were asked last. Methods may be called from several threads at once."""
+class SnapshotCache:
+    """A thread-safe cache of the catalogues of recently used snapshots."""
 
     _known: OrderedDict[int, SnapshotMemory] = field(factory=OrderedDict, init=False)
     _in_use: WeakValueDictionary[int, SnapshotMemory] = field(factory=WeakValueDictionary, init=False)
@@ -164,7 +169,7 @@ class SnapshotMemories:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, reads: Reads, key: SnapshotKey) -> SnapshotMemory:
-        """The memory of a snapshot that the reader of `reads` sees, read by the first who asks. Raises StoreUnavailableError where it is gone."""
+        """Return the memory of a visible snapshot. Raise StoreUnavailableError where it is gone."""
         if (known := self._used(key)) is not None:
             return known
         with self._lock:
@@ -203,14 +208,12 @@ _SELECT_NEAREST = """
     JOIN cairn.snapshots s ON s.commit = c.commit AND s.version = %s
     JOIN cairn.repositories r ON r.id = s.repository JOIN cairn.refs f ON f.snapshot = s.id
     ORDER BY c.place, r.id, f.ref LIMIT 1"""
-_SELECT_ONE = """
-    SELECT s.id, s.repository, s.pool, s.shard FROM cairn.snapshots s WHERE s.id = %s"""
 
 
 def nearest_snapshot(reads: Reads, commits: Sequence[str]) -> StoredSnapshot | None:
-    """The snapshot of the first of `commits` that has one which the reader may see.
+    """Return the visible snapshot of the first of `commits` that has one.
 
-    Raises PartUnavailableError where it lies on a server that does not answer: whoever asks has another way to answer.
+    Raise PartUnavailableError where its server does not answer, so that the caller can answer in another way.
     """
     given = (list(commits), SCHEMA_VERSION)
     row = reads.read(lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
@@ -228,6 +231,7 @@ def _reach(connection: Connection[TupleRow], key: SnapshotKey) -> None:
 
 
 def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
-    """Where the snapshot is; None where there is none that the reader may see."""
-    row = reads.read(lambda db: db.execute(_SELECT_ONE, (snapshot,)).fetchone())
+    """Return the key of a snapshot, or None where the reader sees no such snapshot."""
+    sql = "SELECT id, repository, pool, shard FROM cairn.snapshots WHERE id = %s"
+    row = reads.read(lambda db: db.execute(sql, (snapshot,)).fetchone())
     return None if row is None else SnapshotKey(*row)

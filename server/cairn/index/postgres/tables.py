@@ -1,12 +1,12 @@
 """The tables of the team store, as SQL.
 
-A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools that
-lies on one server. The bulk tables are partitioned by shard, so that a question about one repository reads one
-partition, and a partition can lie on another server.
+A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools
+that lies on one server. The bulk tables are partitioned by shard, so that a question about one repository
+reads one partition, and a partition can lie on another server.
 
-The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a parent
-without unique indexes. Each partition has them instead. Statements with `ON CONFLICT (column, …)` therefore name the
-partition (`cairn.files_3`); `ON CONFLICT DO NOTHING` works through the parent as well.
+The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a
+parent without unique indexes. Each partition has them instead. Statements with `ON CONFLICT (column, …)`
+therefore name the partition (`cairn.files_3`); `ON CONFLICT DO NOTHING` works through the parent as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import attrs
 
 DIMENSIONS = 256
-"""Numbers in a vector: those of the default embedding model."""
+"""Dimensions of a vector of the default embedding model."""
 
 
 @attrs.frozen
@@ -24,21 +24,21 @@ class BulkTable:
     name: str
     columns: str
     key: str = ""
-    """Columns of the primary key of a partition; empty for a table without one."""
+    """Columns of a partition's primary key; empty for a table without one."""
     unique: str = ""
-    """Columns that are unique together besides the key."""
+    """Columns of a partition's further unique key."""
     indexes: tuple[str, ...] = ()
     """Lists of columns with an ordinary index."""
     external: tuple[str, ...] = ()
-    """Columns whose values are compressed by Cairn. PostgreSQL stores them as they are."""
+    """Columns whose values Cairn compresses. PostgreSQL stores them unchanged."""
 
     def partition(self, shard: int) -> str:
-        """Name of the partition of a shard, without the schema."""
+        """Return the name of a shard's partition, without the schema."""
         return f"{self.name}_{shard}"
 
 
-# Blocks of 2 to 16 kB that Cairn has packed: EXTERNAL takes 11% above their own size, MAIN (kept in the row while it
-# fits a page) 16%; 300 of 4,000 blocks were read in 4.8 ms and 4.6 ms (PostgreSQL 18).
+# Packed blocks of 2 to 16 kB take 11 % more than their own size with EXTERNAL storage, and 16 % with MAIN (in
+# the row while it fits a page). Reading 300 of 4,000 blocks took 4.8 ms and 4.6 ms (PostgreSQL 18).
 BULK_TABLES = (
     BulkTable(
         "files",
@@ -47,7 +47,7 @@ BULK_TABLES = (
         kind text NOT NULL, collection text NOT NULL, indexed_at text NOT NULL, chunks int NOT NULL,
         imports text NOT NULL, sketch bytea NOT NULL, symbols bytea""",
         key="shard, pool, id",
-        # Texts that differ only in bytes that are not kept, such as binary files, differ by their blob.
+        # Files whose indexed texts are equal, such as binary files, differ by their blob.
         unique="shard, pool, path, blob, content_hash, collection, version",
         external=("sketch", "symbols"),
     ),
@@ -81,7 +81,8 @@ BULK_TABLES = (
     ),
     BulkTable(
         "segments",
-        "shard int NOT NULL, repository int NOT NULL, id int NOT NULL, pool int NOT NULL, columns bytea NOT NULL",
+        """shard int NOT NULL, repository int NOT NULL, id int NOT NULL, pool int NOT NULL,
+        columns bytea NOT NULL""",
         key="shard, repository, id",
         external=("columns",),
     ),
@@ -94,14 +95,15 @@ BULK_TABLES = (
     ),
 )
 
-# `pools.unswept` is set when a repository leaves its pool: files that only it had may still be there. Until whoever
-# deletes them clears the mark, no role sees the pool as a whole.
+# `pools.unswept` is set when a repository leaves its pool, which may still contain files that only it had. No
+# role sees the pool as a whole until garbage collection deletes these and clears the mark.
 #
-# `repositories.roots` are the commits without parents that its history begins with: a fork is known by them.
-# `repositories.project` names files that no manifest gives a project; a fork takes it over, so that its files are alike.
+# `repositories.roots` are the root commits of its history, by which a fork is recognised.
+# `repositories.project` is the project of files that no manifest assigns to one; a fork copies it, so that
+# shared files are equal.
 #
-# Servers keep what they read of a snapshot by its id, so a snapshot that changes, or whose inverted lists do, gets
-# another id. `retired_lists` are those that questions which already run may still read.
+# Servers cache data of a snapshot by its id, so a snapshot gets a new id when it or its inverted lists
+# change. `retired_lists` are old lists that running requests may still read.
 CATALOGUE = """
 CREATE TABLE cairn.shards(
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-"""Neighbouring terms of an index with all places where they stand, in arrays: a few calls of numpy for thousands of terms."""
+"""Batches of neighbouring terms with their postings in arrays: a few numpy calls for thousands of terms."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ _TERMS_AT_ONCE = 2_000
 
 @frozen
 class Frequency:
-    """A term of an index file."""
+    """A term of an index file, with the numbers of its documents and of its occurrences."""
 
     term: str
     documents: int
     rows: int
-    """Rows that its table of places has of it."""
 
 
 def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequency]]:
-    """Neighbouring terms with so many rows together at most, one term at least."""
+    """Yield runs of neighbouring terms with at most `most_rows` rows together, or a single term."""
     run: list[Frequency] = []
     rows = 0
     for each in terms:
@@ -41,9 +40,10 @@ def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequen
 
 
 def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], most: int) -> TermBatch:
-    """The terms of a run, given the document of each row, int64[rows], ascending for each term, and whether it is one of a name.
+    """Count the terms of a run in each document.
 
-    Of a term in more than `most` documents it is not counted how often it stands in each.
+    `documents` is int64[rows], ascending for each term; `named` is bool[rows]: whether the row is an
+    occurrence in a name. A term in more than `most` documents has a count of 1 in each.
     """
     places = np.repeat(np.arange(len(run)), [each.rows for each in run])
     firsts = np.flatnonzero(np.diff(places << 32 | documents, prepend=-1))
@@ -59,7 +59,7 @@ def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], 
 
 
 def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
-    """The terms, given pairs of a term's place among them and a document; a pair may come twice."""
+    """Return postings with counts of 1 from pairs of an index in `terms` and a document, which may repeat."""
     pairs = np.unique(places << 32 | documents)
     ends = np.searchsorted(pairs >> 32, np.arange(len(terms)), side="right")
     ids = (pairs & 0xFFFFFFFF).astype(np.int32)
@@ -67,7 +67,7 @@ def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
 
 
 def renumbered(batch: TermBatch, ids: NDArray[np.int32]) -> TermBatch:
-    """The batch under other ids, int32[old ids], in their order; those of id 0 are left out."""
+    """Return the batch in the order of its new ids, int32[old ids]. Drop those with the new id 0."""
     new, places = ids[batch.ids], batch.places
     order = np.flatnonzero(new)
     keys = places[order] << 32 | new[order]
@@ -77,8 +77,7 @@ def renumbered(batch: TermBatch, ids: NDArray[np.int32]) -> TermBatch:
     return TermBatch(batch.terms, ends, new[order], batch.counts[order], batch.names[order])
 
 
-def together(terms: Iterable[TermPostings]) -> Iterator[TermBatch]:
-    """The same terms in batches."""
+def batched(terms: Iterable[TermPostings]) -> Iterator[TermBatch]:
     waiting = iter(terms)
     while run := list(islice(waiting, _TERMS_AT_ONCE)):
         postings = [each.postings for each in run]

@@ -1,4 +1,4 @@
-"""Where the URLs of the team store come from: the environment, or a file that only its owner can read."""
+"""The URLs of the team store, from the environment or from a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ VARIABLE = "CAIRN_STORE_URL"
 
 
 def store_urls(file: Path | None = None) -> tuple[str, ...]:
-    """URLs of the store's servers: the lines of a file, or without one those of the environment.
+    """Return the URLs of the store's servers: the lines of a file, or without one those of the environment.
 
-    They contain passwords, so the file must not be readable by others (mode 0600). Lines that begin with # are left
-    out. Raises `StoreUnavailableError` where there are none.
+    They contain passwords, so others must not be able to read the file (mode 0600). Lines that begin with #
+    are comments. Raise `StoreUnavailableError` where there are no URLs.
     """
-    urls = tuple(os.environ.get(VARIABLE, "").split()) if file is None else ()
-    if file is not None:
-        urls = tuple(
-            line.strip() for line in _secret(file).splitlines() if line.strip() and line.strip()[0] != "#"
-        )
+    if file is None:
+        urls = os.environ.get(VARIABLE, "").split()
+    else:
+        lines = map(str.strip, _secret(file).splitlines())
+        urls = [line for line in lines if line and not line.startswith("#")]
     if not urls:
         raise StoreUnavailableError(
             f"The URL of the team store is missing. Set {VARIABLE}, or write it to a file."
         )
-    return urls
+    return tuple(urls)
 
 
 def _secret(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Where words and texts stand in a snapshot."""
+"""Queries for words and texts in a snapshot."""
 
 from __future__ import annotations
 
@@ -12,29 +12,23 @@ import numpy as np
 from cairn.errors import OutOfTimeError
 from cairn.index.postgres.exact import find
 from cairn.index.postgres.snapshot_reader import SnapshotReader, check, storable
-from cairn.index.postgres.words import stems, together_at
+from cairn.index.postgres.words import intersection, stems
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import NOWHERE, Postings
-from cairn.index.reader.records import (
-    ColumnWeights,
-    Hit,
-    KeywordCounts,
-)
+from cairn.index.reader.records import ColumnWeights, Hit, KeywordCounts
 from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.keyword_columns import compound_parts
-from cairn.index.store.prepared import symbol_words
+from cairn.index.store.prepared_rows import symbol_words
 from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import quoted_word
 from cairn.index.text.word_list import WordList
 
 _MOST_CHECKED = 300
-"""Chunks in which it is looked whether the words of a phrase stand beside each other; of more it is taken for granted."""
+"""Limit of chunks whose texts are searched for a phrase. Above it, all chunks with its words count."""
 
 
 class WordQueries(SnapshotReader):
-    """Questions about words and texts."""
-
     def _stems(self, text: str) -> list[str]:
         with self.reading() as db:
             return stems(db, text)
@@ -44,7 +38,7 @@ class WordQueries(SnapshotReader):
         counts = self._words.counts(self._ask, (term for every in terms.values() for term in every))
         matching = {text: min((counts[term] for term in found), default=0) for text, found in terms.items()}
         phrases = {text: found for text, found in terms.items() if len(found) > 1 and matching[text]}
-        matching |= {text: len(found.ids) for text, found in self._standing(phrases).items()}
+        matching |= {text: len(found.ids) for text, found in self._postings_of(phrases).items()}
         return KeywordCounts(
             self.memory.chunks, {text: min(bound, count) for text, count in matching.items()}
         )
@@ -55,25 +49,22 @@ class WordQueries(SnapshotReader):
             check(cancelled)
         except OutOfTimeError:
             return {}
-        found = self._standing(terms).items()
+        found = self._postings_of(terms).items()
         return {text: _once(each) if len(terms[text]) > 1 else each for text, each in found}
 
-    def _standing(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
-        """Where words and phrases stand, given with their stems, and how often."""
+    def _postings_of(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
+        """Return the postings of words and phrases, given with their stems."""
         found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
 
-        def standing(every: Sequence[str]) -> Postings:
+        def postings(every: Sequence[str]) -> Postings:
             if len(every) < 2:
                 return found[every[0]] if every else NOWHERE
-            return self._words.phrase(
-                every, lambda: self._beside_each_other(every, [found[term] for term in every])
-            )
+            return self._words.phrase(every, lambda: self._adjacent(every, [found[term] for term in every]))
 
-        return {text: standing(every) for text, every in terms.items()}
+        return {text: postings(every) for text, every in terms.items()}
 
-    def _beside_each_other(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
-        """Where the terms stand so."""
-        near = together_at(every)
+    def _adjacent(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
+        near = intersection(every)
         if not 0 < len(near.ids) <= _MOST_CHECKED:
             return near
         counts, names = np.zeros(len(near.ids), np.uint8), np.zeros(len(near.ids), np.uint8)
@@ -90,7 +81,6 @@ class WordQueries(SnapshotReader):
         return Postings(near.ids[there], counts[there], names[there])
 
     def word_list(self) -> WordList:
-        """All words of the repository's chunks."""
         return self._words.all(self._ask)
 
     def keywords(
@@ -103,7 +93,7 @@ class WordQueries(SnapshotReader):
     ) -> list[Hit]:
         check(cancelled)
         terms = {word: self._stems(word) for word in words}
-        found = [each for each in self._standing(terms).values() if len(each.ids)]
+        found = [each for each in self._postings_of(terms).values() if len(each.ids)]
         if not found:
             return []
         ids = np.unique(np.concatenate([each.ids for each in found])).astype(np.int64)
@@ -156,7 +146,6 @@ class WordQueries(SnapshotReader):
         return find(self, literal, limit, lambda ids: self._passing(ids, only), deadline, first)
 
     def texts(self, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-        """Id, first line and text of each of these chunks."""
         rows = self._rows(
             "SELECT id, start_line, text FROM cairn.chunks WHERE shard = %s AND pool = %s AND id = ANY(%s)",
             list(ids),
@@ -168,7 +157,7 @@ class WordQueries(SnapshotReader):
 
 
 def _times(db: apsw.Connection, wanted: str, text: str) -> int:
-    """How often the stems of a text have those of `wanted` in a row, which spaces part and surround."""
+    """Count how often the stems of a text contain `wanted`, stems between and within spaces."""
     stemmed, found, place = f" {' '.join(stems(db, text))} ", 0, -1
     while (place := stemmed.find(wanted, place + 1)) >= 0:
         found += 1
@@ -176,5 +165,5 @@ def _times(db: apsw.Connection, wanted: str, text: str) -> int:
 
 
 def _once(postings: Postings) -> Postings:
-    """The postings of a phrase, which counts once in each chunk, as in an index file."""
+    """Return the postings of a phrase with a count of 1 in each chunk, as in an index file."""
     return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))

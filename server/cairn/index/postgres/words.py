@@ -1,4 +1,4 @@
-"""Where words stand in a snapshot: the inverted lists of its repository, as far as questions asked for them."""
+"""A cache of the inverted lists of a snapshot's repository."""
 
 from __future__ import annotations
 
@@ -26,67 +26,63 @@ from cairn.index.text.word_list import WordList, Words
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
-"""Has a transaction of the reader ask something."""
+"""Runs a function in a transaction of the reader."""
 _Block = tuple[Dictionary, bytes | None]
 """The dictionary of a block of terms, and its lists where they were read."""
 
 _PHRASES = -1
-"""Stands for a kind of terms where what is kept are terms beside each other."""
+"""The kind under which phrases are cached beside terms."""
 _MOST_BYTES = 28_000_000
-"""All kept lists may take so much; the terms asked for longest ago go first."""
+"""Size limit of all cached lists. The least recently used terms are evicted."""
 _MOST_COUNTED = 50_000
-"""Terms of which it is kept how many chunks contain them."""
+"""Limit of cached document frequencies."""
 _READ_WITH_COUNTS = 8_192
-"""Bytes of lists that are read with the dictionary that counts a term: nearly every block has fewer, and most terms that a question
-counts it then looks up."""
+"""Size up to which a block's lists are read with its dictionary. Nearly all blocks are smaller, and queries
+look up most terms that they count."""
 _MOST_WAITING = 256
-"""Terms that were counted, whose lists wait to be unpacked: 2 MB at most."""
+"""Limit of counted terms whose lists wait to be unpacked, 2 MB."""
 _MOST_BLOCKS = 60
-"""Blocks of terms that begin alike which are looked through; more would take too long, and tell little."""
+"""Limit of blocks that are searched for a prefix. A prefix of more blocks takes too long."""
 
 
 @define(eq=False)
 class SnapshotWords:
-    """The terms of one snapshot that questions asked for; for all threads of the process.
-
-    Whoever asks has the snapshot's memory. What is kept here beside it does not keep it alive.
-    """
+    """A thread-safe cache of the terms of one snapshot. It does not keep the snapshot's memory alive."""
 
     _memory: ref[SnapshotMemory]
     _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
     _bytes: int = field(default=0, init=False)
     _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
     _waiting: OrderedDict[tuple[int, str], list[_Block]] = field(factory=OrderedDict, init=False)
-    """The blocks of terms that were counted."""
+    """The blocks of counted terms."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _reading_all: threading.Lock = field(factory=threading.Lock, init=False)
 
     @property
     def memory(self) -> SnapshotMemory:
-        """That of the snapshot."""
+        """The memory of the snapshot, which a caller keeps alive."""
         memory = self._memory()
         assert memory is not None
         return memory
 
     def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
-        """In how many documents of the snapshot each term stands."""
+        """Count the snapshot's documents that contain each term."""
         totals = self._totals(ask, terms, kind)
         if not self.memory.has_others:
             return totals
-        # The lists alone tell the documents of other revisions apart.
+        # Only the lists show which documents belong to other revisions.
         lists = self.postings(ask, [term for term, total in totals.items() if total], kind)
         return {term: len(lists[term].ids) if term in lists else 0 for term in totals}
 
     def _totals(self, ask: Ask, terms: Iterable[str], kind: int) -> dict[str, int]:
-        """In how many documents of the repository each term stands, those of other revisions included."""
+        """Count the repository's documents that contain each term, including those of other revisions."""
         wanted = list(dict.fromkeys(terms))
         # Another thread may clear all counts at any moment.
         known = {term: count for term in wanted if (count := self._counts.get((kind, term))) is not None}
         missing = [term for term in wanted if term not in known]
         if missing:
-            blocks = self._blocks(
-                ask, missing, kind, f"CASE WHEN octet_length(b.lists) <= {_READ_WITH_COUNTS} THEN b.lists END"
-            )
+            small_lists = f"CASE WHEN octet_length(b.lists) <= {_READ_WITH_COUNTS} THEN b.lists END"
+            blocks = self._blocks(ask, missing, kind, small_lists)
             found = {term: sum(words.count(term) for words, _ in blocks.get(term, ())) for term in missing}
             with self._lock:
                 if len(self._counts) > _MOST_COUNTED:
@@ -101,7 +97,6 @@ class SnapshotWords:
         return known
 
     def postings(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
-        """Where each term stands in the snapshot."""
         wanted = list(dict.fromkeys(terms))
         found: dict[str, Postings] = {}
         with self._lock:
@@ -129,7 +124,7 @@ class SnapshotWords:
         return found
 
     def phrase(self, terms: Sequence[str], find: Callable[[], Postings]) -> Postings:
-        """Where the terms stand beside each other, as `find` says unless it is known."""
+        """Return the postings of a phrase, from the cache or from `find`."""
         key = (_PHRASES, " ".join(terms))
         with self._lock:
             if (known := self._lists.get(key)) is not None:
@@ -140,8 +135,8 @@ class SnapshotWords:
         return found
 
     def all(self, ask: Ask) -> WordList:
-        """All words of the repository, one list for each segment, kept for a while. Those of a million chunks take 1 s to read."""
-        with self._reading_all:  # by one thread: several at once take three times as long
+        """Return all words of the repository, cached for a while. A million chunks take 1 s to read."""
+        with self._reading_all:  # Several threads at once take three times as long.
             known = self.memory.words
             if not known.lists:
                 known = WordList(tuple(self._read_all(ask)))
@@ -151,7 +146,8 @@ class SnapshotWords:
     def _read_all(self, ask: Ask) -> Iterator[Words]:
         key = self.memory.key
         sql = f"""SELECT segment, dictionary FROM cairn.terms
-            WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s) ORDER BY segment, first"""
+            WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s)
+            ORDER BY segment, first"""
         values = (key.shard, key.repository, list(self.memory.segments))
         rows = ask(lambda db: db.execute(sql, values).fetchall())
         for _, blocks in groupby(rows, itemgetter(0)):
@@ -159,13 +155,13 @@ class SnapshotWords:
             yield Words(self.memory.columns.upto, b"\n".join([b"", *texts, b""]))
 
     def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """In how many chunks of the snapshot each term that begins so stands; none where that would take too long."""
-        if deadline():  # afterwards the number of blocks is bounded, whatever the round trip took
+        """Count the chunks with each term of this prefix. Return nothing where that takes too long."""
+        if deadline():  # After the query, the number of blocks bounds the time.
             return {}
         key = self.memory.key
         lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
-        # Each segment has a limit of its own, so that PostgreSQL looks into the index for each instead of joining all blocks.
+        # Each segment has its own limit, so that PostgreSQL searches the index instead of joining all blocks.
         sql = f"""SELECT b.dictionary, b.lists FROM unnest(%s::int[]) AS s(id)
             CROSS JOIN LATERAL (
                 SELECT max(t.first) AS first FROM cairn.terms t WHERE {of_segment} AND t.first <= %s) AS low
@@ -193,12 +189,13 @@ class SnapshotWords:
         return dict(found)
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
-        """For each term the block of each segment that has it, if any has; `lists` says what is read of their lists."""
+        """Read the blocks that may contain each term. `lists` is the SQL of their lists."""
         key = self.memory.key
         sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
             CROSS JOIN unnest(%s::int[]) AS s(id) CROSS JOIN LATERAL (
                 SELECT dictionary, lists FROM cairn.terms t
-                WHERE t.shard = %s AND t.repository = %s AND t.kind = %s AND t.segment = s.id AND t.first <= w.term
+                WHERE t.shard = %s AND t.repository = %s AND t.kind = %s AND t.segment = s.id
+                    AND t.first <= w.term
                 ORDER BY t.first DESC LIMIT 1) AS b"""
         values = (list(terms), list(self.memory.segments), key.shard, key.repository, kind)
         rows = ask(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
@@ -228,7 +225,7 @@ class SnapshotWords:
 
 @cache
 def _tokenizing() -> apsw.Connection:
-    """A connection that tokenizes texts which belong to no snapshot; guarded by a lock, as threads share it."""
+    """Return a connection that tokenizes texts. Threads share it under `_TOKENIZING`."""
     return apsw.Connection(":memory:")
 
 
@@ -236,18 +233,17 @@ _TOKENIZING = threading.Lock()
 
 
 def query_stems(text: str) -> list[str]:
-    """The terms of a text, as `stems` has them, for those who have no catalogue."""
     with _TOKENIZING:
         return stems(_tokenizing(), text)
 
 
 def stems(db: apsw.Connection, text: str) -> list[str]:
-    """The terms of a text, as the keyword index has them."""
+    """Return the terms of a text as the keyword index has them."""
     return _tokens(db, "porter", ["unicode61"], text)
 
 
 def tokens(db: apsw.Connection, text: str) -> list[str]:
-    """The words of a text as the keyword index tells them apart, before they are stemmed."""
+    """Return the words of a text before stemming, as the keyword index separates them."""
     return _tokens(db, "unicode61", [], text)
 
 
@@ -259,8 +255,8 @@ def _tokens(db: apsw.Connection, name: str, arguments: list[str], text: str) -> 
     return [str(token[0]) for token in found]
 
 
-def together_at(every: Sequence[Postings]) -> Postings:
-    """The documents that have all of them; each counts as often as the rarest of them stands there."""
+def intersection(every: Sequence[Postings]) -> Postings:
+    """Return the documents that all postings have, each with the lowest of their counts."""
     ids = every[0].ids
     for each in every[1:]:
         ids = np.intersect1d(ids, each.ids, assume_unique=True)

@@ -1,4 +1,1 @@
-"""Questions to a reader that one question of a person is made of: words, files, names and how they belong together.
-
-All of them see unsaved text where the reader does.
-"""
+"""Queries of an index: words, files, names and their relations. They include a reader's unsaved text."""

@@ -1,4 +1,4 @@
-"""What git history says of one file, as far as it is kept."""
+"""The git history of one file, as far as the index keeps it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ from cairn.workspace.history import Commit
 
 @frozen
 class Touch:
-    """A commit that touched a file."""
-
     commit: Commit
     files: int
-    """How many files of the folder it touched."""
+    """The number of files of the folder that it touched."""
 
 
 @frozen
 class TouchedFile:
-    """The commits of one file. Those that touched more than 60 files are left out."""
+    """The commits of one file, without those that touched more than 60 files."""
 
     touches: Sequence[Touch] = ()
-    """The latest, newest first; none where the index keeps no commits, as a team's catalogue."""
+    """The latest commits, newest first; empty where the index keeps none, as a team's catalogue."""
     count: int = 0
     last_time: int = 0
-    """Unix seconds of the newest; 0 where none is known."""
+    """Unix seconds of the newest commit; 0 where none is known."""
 
 
 def commits_of(reader: IndexReader, path: str, limit: int) -> TouchedFile:
-    """The history of the file at `path`, with its `limit` latest commits: 1 ms for each block of commits that they lie in."""
+    """Return the history of the file with its `limit` latest commits, in 1 ms for each block of commits."""
     rows = reader.select("SELECT touches, count, last_time FROM file_history WHERE path = ?", (path,))
     if not rows:
         return TouchedFile()
@@ -44,7 +42,6 @@ def commits_of(reader: IndexReader, path: str, limit: int) -> TouchedFile:
 
 
 def _commits(reader: IndexReader, numbers: Iterable[int]) -> dict[int, Commit]:
-    """The commits with these ids, without those that are not kept any more."""
     found: dict[int, Commit] = {}
     for number in numbers:
         if number not in found:
@@ -55,6 +52,5 @@ def _commits(reader: IndexReader, numbers: Iterable[int]) -> dict[int, Commit]:
 
 
 def copies_of(reader: IndexReader, path: str) -> list[str]:
-    """The files that are copies of the one at `path`."""
     rows = reader.select("SELECT path FROM copies WHERE original = ? ORDER BY path", (path,))
     return [copy for (copy,) in rows]

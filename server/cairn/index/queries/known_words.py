@@ -1,7 +1,8 @@
-"""The words of an index: which occur, and which are spelled almost like a given one.
+"""The words of an index, and those spelled almost like a given one.
 
-The keyword index is its own list of words, so nothing is kept that could fall behind: a look-up reads the few ranges of
-its terms where a near one can stand. Its terms are stems, which are given the endings of English words to be compared and shown.
+The keyword index is its own list of words, so no copy of it can become stale: a lookup reads the few ranges
+of terms that may contain a similar one. Terms are stems, and get the endings of English words to be compared
+and shown.
 """
 
 from __future__ import annotations
@@ -26,37 +27,34 @@ from cairn.index.store.generation_cache import GenerationCache
 from cairn.text.unicode import without_accents
 
 _SHORTEST = 3
-"""Letters of a stem that is compared."""
+"""Letters that a stem needs to be compared."""
 _MAX_FOUND = 5
-"""Words of which it is asked whether something is called so."""
+"""Words to look up among the names of definitions."""
 _MAX_ALIKE = 20
-"""Stems of one length that are given endings."""
+"""Stems of one length that get endings."""
 _FEWEST = 2
-"""A word that one chunk alone contains may be a typing error itself, unless something is called so."""
+"""A word in a single chunk may be a typing error itself, unless a name contains it."""
 _MAX_KEPT = 500
-"""Answers kept for each index while it stays as it is."""
+"""Results to cache for each index while it does not change."""
 
 _LONGEST_MS = 10.0
-"""Reading a range of terms is given up after this: "con…" takes 33 ms in 107,000 chunks, as the chunks of each
-are counted."""
+"""The time limit for reading a range of terms. "con…" takes 33 ms to count in 107,000 chunks."""
 
 _ENDINGS = (
-    "", "s", "e", "es", "ed", "ing", "er", "ers", "or", "ors", "ion", "ions", "ation", "ations", "y", "ity", "ities", "ly",
-    "al", "ally", "able", "ability", "ible", "ibility", "ment", "ments", "ive", "ance", "ence", "ant", "ent", "ency", "ness",
-    "ate", "ates", "ated", "ating", "ator", "ators", "ize", "izes", "ized", "izing", "izer", "ization", "alize", "alized",
-    "alizing", "alizer", "alization", "ic", "ical", "ous", "ful", "est", "ings", "ements", "ication", "ications", "ified",
+    "", "s", "e", "es", "ed", "ing", "er", "ers", "or", "ors", "ion", "ions", "ation", "ations", "y", "ity",
+    "ities", "ly", "al", "ally", "able", "ability", "ible", "ibility", "ment", "ments", "ive", "ance", "ence",
+    "ant", "ent", "ency", "ness", "ate", "ates", "ated", "ating", "ator", "ators", "ize", "izes", "ized",
+    "izing", "izer", "ization", "alize", "alized", "alizing", "alizer", "alization", "ic", "ical", "ous",
+    "ful", "est", "ings", "ements", "ication", "ications", "ified",
 )  # fmt: skip
 _porter = Stemmer.Stemmer("porter")
-"""Stems as FTS5's tokenizer does."""
 
 
 @frozen
 class KnownWord:
-    """A word of the index as it is spelled there."""
-
     text: str
     documents: int
-    """Chunks and paths that contain it in any inflection."""
+    """The number of chunks and paths that contain it in any inflection."""
     named: bool
     """Whether a definition, a title or a path contains it."""
     stem: str = ""
@@ -64,22 +62,22 @@ class KnownWord:
 
 @frozen
 class IndexVocabulary:
-    """The words of the given indexes together. One that cannot be read has none, and claims every word to be known."""
+    """The words of several indexes together. Where one cannot be read, every word counts as known."""
 
     readers: Sequence[IndexReader]
 
     def unknown(self, words: Sequence[str]) -> Collection[str]:
-        """Those of the lower-case `words` that occur nowhere: in no inflection, and in no identifier."""
+        """Return those of the lower-case `words` that occur nowhere, in no inflection and no identifier."""
         left = list(dict.fromkeys(words))
         try:
             for source in chain.from_iterable(reader.sources for reader in self.readers):
                 left = source.absent(left)
-        except CairnError:  # the search itself will say so
+        except CairnError:  # the search itself reports the error
             return ()
         return frozenset(left)
 
     def documents(self, words: Collection[str]) -> Mapping[str, int]:
-        """For each of the lower-case `words` how many chunks contain it in any inflection."""
+        """Return how many chunks contain each of the lower-case `words` in any inflection."""
         counted: Counter[str] = Counter(dict.fromkeys(words, 0))
         for reader in self.readers:
             with suppress(CairnError):
@@ -87,7 +85,6 @@ class IndexVocabulary:
         return counted
 
     def chunks(self) -> int:
-        """How many chunks there are."""
         found = 0
         for reader in self.readers:
             with suppress(CairnError):
@@ -96,7 +93,7 @@ class IndexVocabulary:
 
     @property
     def main_collection(self) -> str:
-        """The collection of a file at the root of the first index that has one there; "" for none."""
+        """The collection of a top-level file of the first index that has one; "" for none."""
         for reader in self.readers:
             with suppress(CairnError):
                 for (collection,) in reader.select(_SELECT_MAIN):
@@ -104,7 +101,7 @@ class IndexVocabulary:
         return ""
 
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
-        """Words at most about `errors` letters away from the lower-case `word`, best first within an index."""
+        """Return words about `errors` letters away from the lower-case `word`, best first within an index."""
         found: list[KnownWord] = []
         for reader in self.readers:
             with suppress(CairnError):
@@ -115,17 +112,17 @@ class IndexVocabulary:
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-_Kept = WeakKeyDictionary[IndexReader, GenerationCache[K, V]]
-_near_words: _Kept[tuple[str, int], list[KnownWord]] = WeakKeyDictionary()
-_counted: _Kept[str, int] = WeakKeyDictionary()
-"""How many chunks contain a word: a count reads all places where the word stands."""
+_Caches = WeakKeyDictionary[IndexReader, GenerationCache[K, V]]
+_near_words: _Caches[tuple[str, int], list[KnownWord]] = WeakKeyDictionary()
+_counted: _Caches[str, int] = WeakKeyDictionary()
+"""Chunk counts of words. Counting reads all places of a word."""
 
 
 def _known(
-    kept: _Kept[K, V], reader: IndexReader, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
+    caches: _Caches[K, V], reader: IndexReader, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
 ) -> dict[K, V]:
-    cache = kept.setdefault(reader, GenerationCache(_MAX_KEPT))
-    # Only the generation tells of changes of unsaved text.
+    cache = caches.setdefault(reader, GenerationCache(_MAX_KEPT))
+    # Only the generation changes with unsaved text.
     return cache.get(reader.generation() if reader.has_unsaved else reader.version(), keys, read)
 
 
@@ -138,9 +135,9 @@ def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
 
 
 def _read_near(
-    reader: IndexReader, asked: Sequence[tuple[str, int]]
+    reader: IndexReader, wanted: Sequence[tuple[str, int]]
 ) -> dict[tuple[str, int], list[KnownWord]]:
-    return {each: [near for source in reader.sources for near in _near(source, *each)] for each in asked}
+    return {each: [near for source in reader.sources for near in _near(source, *each)] for each in wanted}
 
 
 _SELECT_MAIN = "SELECT collection FROM files WHERE instr(path, '/') = 0 ORDER BY path LIMIT 1"
@@ -153,9 +150,9 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
     documents = Counter(source.documents(list(undone)))
     documents.update(dict(source.select(_SELECT_IN_PATHS, (json.dumps(list(undone)),))))
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
-    starting = _terms_starting(source, word[: _shared(word)])
+    starting = _terms_starting(source, word[: _prefix_length(word)])
     for term in _alike(word, starting, errors):
-        if len(term) > _SHORTEST and word in _inflections(term):  # "extractor" beside "extract" is a word
+        if len(term) > _SHORTEST and word in _inflections(term):  # `extractor` is a word if `extract` is one
             return []
         inflections = [text for text in _inflections(term) if unlikeness(word, text)[0] <= errors]
         spelled.setdefault(term, []).extend(text for text in inflections if _stem(text) == term)
@@ -168,17 +165,14 @@ def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
 
 
 def unlikeness(word: str, meant: str) -> tuple[int, bool, int]:
-    """By how much `word` differs from what was meant; the lower, the likelier is the error.
-
-    Swapped letters are the most usual one, then letters left out.
-    """
-    from rapidfuzz.distance import OSA  # takes 20 ms to load, and is for typing errors alone
+    """Return how unlikely `word` is a slip for `meant`. Swapped letters are likeliest, then missing ones."""
+    from rapidfuzz.distance import OSA  # loading it takes 20 ms, and only typing errors need it
 
     return OSA.distance(word, meant), sorted(word) != sorted(meant), -len(meant)
 
 
-def _shared(word: str) -> int:
-    """How many letters the terms of a word's range share; what shares few takes long to read."""
+def _prefix_length(word: str) -> int:
+    """Return the length of the prefix that all candidates share. A short one is slow to read."""
     return min(4, max(2, len(word) - 3))
 
 
@@ -187,9 +181,9 @@ def _stem(word: str) -> str:
 
 
 def _early_errors_undone(word: str) -> set[str]:
-    """The word with one error undone among the letters that a range of terms shares, the first one left alone."""
+    """Return the corrections of one error within the shared prefix. The first letter counts as correct."""
     spelled = {word[1] + word[0] + word[2:]}
-    for place in range(1, _shared(word) + 1):
+    for place in range(1, _prefix_length(word) + 1):
         before, here, after = word[:place], word[place], word[place + 1 :]
         spelled |= {before + after, before + after[:1] + here + after[1:]}
         for letter in ascii_lowercase:
@@ -198,7 +192,7 @@ def _early_errors_undone(word: str) -> set[str]:
 
 
 def _terms_starting(source: IndexReader, prefix: str) -> dict[str, int]:
-    """How many chunks and paths contain each of the terms; none where reading them takes too long."""
+    """Return the chunk and path counts of the terms; empty where reading them takes too long."""
     deadline = Deadline(never, _LONGEST_MS)
     found = Counter(source.stems_starting(prefix, deadline))
     if found or not deadline.is_over:
@@ -211,7 +205,7 @@ _SELECT_IN_PATHS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN path_wor
 
 
 def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
-    """Those of the stems `terms` that `word` may begin with."""
+    """Yield those of the stems `terms` that `word` may begin with."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -220,7 +214,7 @@ def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
         if _SHORTEST <= len(term) <= len(word) + errors:
             by_length[len(term)].append(term)
     for length, same in by_length.items():
-        # Where a letter is missing or too many, the last one is another, too.
+        # A missing or superfluous letter also changes the last letter of the prefix.
         matches = process.extract(
             word[:length], same, scorer=OSA.distance, score_cutoff=errors + 1, limit=_MAX_ALIKE
         )
@@ -228,11 +222,10 @@ def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
 
 
 def _inflections(term: str) -> Iterator[str]:
-    """Words that may have this stem."""
     if not term.endswith("i"):
         yield from (term + ending for ending in _ENDINGS)
         yield from (term + term[-1] + ending for ending in ("ed", "er", "ers", "ing"))
-    else:  # was a "y"
+    else:  # the stemmer replaced a "y"
         yield from (term[:-1] + ending for ending in ("y", "ies", "ied"))
 
 

@@ -1,4 +1,4 @@
-"""How files and chunks belong together: by stored vectors, names, imports and commits."""
+"""Relations between files and chunks: by stored vectors, names, imports and commits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from cairn.errors import CairnError
 from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.content_cache import MANY_CHUNKS, due_again
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.kept import MANY_CHUNKS, due_again
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.workspace.imports import ImportGraph
 
 logger = logging.getLogger(__name__)
 
 _SMALL_COMMIT = 9
-"""Files that a commit touched at most, to say that they belong together."""
+"""The highest number of files in a commit that shows a relation between them."""
 
 
 # --- vectors -------------------------------------------------------------------------------------
@@ -32,18 +32,18 @@ _SMALL_COMMIT = 9
 
 @frozen
 class PassageVector:
-    """The mean of the stored vectors of some chunks, of either kind where they have it."""
+    """The mean of some chunks' stored vectors, of each kind that the chunks have."""
 
     model: str = ""
     vector: NDArray[np.float32] | None = None
-    """float32[dimension] of the model `model`, of length 1."""
+    """float32[dimension], a unit vector of the model `model`."""
     static_table: str = ""
     static: NDArray[np.int8] | None = None
-    """int8[dimension] of the static table `static_table`, as long as all of them are."""
+    """int8[dimension] of the static table `static_table`, with the common length of all its vectors."""
 
 
 def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
-    """The vector of these chunks together. A text typed just now has a static one alone."""
+    """Return the mean vector of these chunks. Text typed just now only has a static one."""
     keys: list[str] = []
     rows: list[NDArray[np.int8]] = []
     for source, _, wanted in reader.by_source(ids):
@@ -58,7 +58,7 @@ def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
 
 
 def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
-    """That of texts which are in no index, from theirs, int8[n, dimension], of the static table `table`."""
+    """Return the mean vector of texts outside the index from `rows`, int8[n, dimension] of `table`."""
     return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
 
 
@@ -68,7 +68,7 @@ def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
 
 
 def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
-    """float32[dimension] of length 1; None for no rows, and where they have no direction in common."""
+    """Return float32[dimension] of length 1; None for no rows, and for rows that cancel each other out."""
     if not rows:
         return None
     total = np.sum(np.stack(rows).astype(np.float32), axis=0)
@@ -80,7 +80,7 @@ def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
 
 
 def spread_ids(reader: IndexReader, count: int) -> list[int]:
-    """At most so many ids of chunks from all parts of the index, always the same; some may be of none."""
+    """Return up to `count` ids from all parts of the index, always the same; some may have no chunk."""
     last = reader.columns().upto
     return list(range(1, last + 1, max(1, last // count)))[:count]
 
@@ -89,18 +89,18 @@ def spread_ids(reader: IndexReader, count: int) -> list[int]:
 
 
 def same_stem(reader: IndexReader, path: str) -> list[str]:
-    """The other files that are called alike but for the ending or being a test: `foo.c`, `foo.h`, `test_foo.c`."""
+    """Return other files that differ only by suffix or by being a test: `foo.c`, `foo.h`, `test_foo.c`."""
     stem = file_stem(path)
     if not stem:
         return []
-    # `_` and `%` in a stem let too much pass, which the comparison takes back.
+    # `_` and `%` in a stem match too many paths, which the comparison below excludes.
     rows = reader.select("SELECT path FROM files WHERE path LIKE ?", (f"%{stem}%",))
     paths = {path for (path,) in rows}.union(reader.hidden)
     return sorted(other for other in paths if other != path and file_stem(other) == stem)
 
 
 def file_stem(path: str) -> str:
-    """What a file is called after: `src/foo.module.css` and `tests/test_foo.py` after `foo`; "" for `index.ts`."""
+    """Return the name behind a file: `foo` for `foo.module.css` and `test_foo.py`, "" for `index.ts`."""
     stem = path.rpartition("/")[2].lower().lstrip(".").partition(".")[0]
     for mark in ("test_", "spec_"):
         stem = stem.removeprefix(mark)
@@ -110,55 +110,52 @@ def file_stem(path: str) -> str:
 
 
 _NAMED_BY_FOLDER = frozenset(
-    "__init__ __main__ index main mod lib readme license changelog conftest setup cmakelists makefile dockerfile".split()
+    "__init__ __main__ index main mod lib readme license changelog conftest setup".split()
+    + "cmakelists makefile dockerfile".split()
 )
-"""Such files are called alike everywhere."""
+"""File names that are common to all projects."""
 
 
 def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The files that the one at `path` imports, unsaved text included, and those that import it, as indexed."""
-    sql = "SELECT imports FROM files WHERE path = ?"
-    specs = [row for source in reader.sources for row in source.select(sql, (path,))]
-    with _making_graphs:
+    """Return the files that the one at `path` imports, unsaved text included, and its indexed importers."""
+    specs = reader.select_all("SELECT imports FROM files WHERE path = ?", (path,))
+    with _graphs_lock:
         graph = _import_graph(reader)
         return graph.imported(path, json.loads(specs[-1][0]) if specs else ()), graph.importers(path)
 
 
 def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
-    """The files that import the one at `path`, as indexed."""
-    with _making_graphs:
+    with _graphs_lock:
         return _import_graph(reader).importers(path)
 
 
 def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
-    """What finds the files that a spec of an import means, given the path of the file with the import and the spec."""
-    with _making_graphs:
+    """Return a function from a path and an import spec in that file to the files that the spec means."""
+    with _graphs_lock:
         return _import_graph(reader).resolve
 
 
 @define
 class _KnownGraph:
-    """A graph, and the state of the index that it is of."""
+    """An import graph, and the state of the index from which it was made."""
 
     index: object
     paths: int
     links: int
     imports: dict[str, str]
-    """As they are stored, by path."""
     graph: ImportGraph
     due: float
-    """When to make it anew, where the index is large."""
+    """When to refresh the graph of a large index."""
 
 
 _graphs: WeakKeyDictionary[IndexMemory, _KnownGraph] = WeakKeyDictionary()
-_making_graphs = threading.Lock()
+_graphs_lock = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph:
-    """The graph of the whole index: 0.1 s for 13,000 files where files came or went, else what changed alone.
-
-    That of a large index takes seconds, so it is of a moment ago while a thread makes it anew.
-    """
+    """Return the graph of the whole index. It takes 0.1 s for 13,000 files after files came or went;
+    otherwise only changed files are updated. For a large index it takes seconds, so a thread refreshes it,
+    and the last one is returned meanwhile."""
     facts, index = reader.facts(), reader.identity()
     known = _graphs.get(reader.memory)
     if known is not None and known.index == index:
@@ -169,7 +166,7 @@ def _import_graph(reader: IndexReader) -> ImportGraph:
             if time.monotonic() >= known.due:
                 known.due = math.inf
                 threading.Thread(
-                    target=_make_graph_behind, args=(reader, known), name="cairn-imports", daemon=True
+                    target=_refresh_graph, args=(reader, known), name="cairn-imports", daemon=True
                 ).start()
             return known.graph
         imports: dict[str, str] = dict(reader.select(_SELECT_IMPORTS))
@@ -193,21 +190,19 @@ def _make_graph(reader: IndexReader) -> ImportGraph:
     return graph
 
 
-def _make_graph_behind(reader: IndexReader, before: _KnownGraph) -> None:
+def _refresh_graph(reader: IndexReader, before: _KnownGraph) -> None:
     began = time.monotonic()
     try:
         _make_graph(reader)
     except CairnError as problem:
-        logger.warning("imports could not be read: %s", problem)
+        logger.warning("Imports could not be read: %s", problem)
     before.due = due_again(began)
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
-    """How often other files changed in the same commits of at most nine files, 0 to 1.
-
-    The cosine of the two files' commits: 1 where neither ever changed without the other. A single commit in common
-    is no evidence, and left out.
-    """
+    """Return how often other files changed in the same commits of at most nine files, 0 to 1. The value is
+    the cosine of the two files' commits: 1 where neither ever changed without the other. A single common
+    commit proves nothing, so files with only one are left out."""
     histories = reader.select("SELECT path, touches FROM file_history WHERE count > 1")
     paths: list[str] = [each for each, _ in histories]
     if path not in paths:

@@ -1,4 +1,4 @@
-"""Finds definitions by their names, as they are written or nearly so."""
+"""Finds definitions by their exact or approximate names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from cairn.index.reader.records import FoundName
 from cairn.index.store.deadline import Cancelled
 
 _ENOUGH = 200
-"""As many names that begin as asked leave no room for others."""
+"""If this many names begin with the letters, no other matches are needed."""
 _MOST_PLACES, _MOST_OF_EACH = 300, 60
 _MOST_DEFINITIONS = 12
-"""A name that more chunks define tells nothing; without a bound, `get` would be looked up thousands of times."""
+"""A name that more chunks define is not distinctive. `get` would cause thousands of lookups."""
 _FEWEST_SCATTERED = 4
-"""Fewer letters are scattered over very many names, of which the first 3,000 would be an arbitrary choice."""
+"""Fewer letters match very many names when scattered, and the first 3,000 would be an arbitrary choice."""
 _MEMBERS = ("method", "field", "variable", "constant")
 
 
 def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[str]:
-    """Names that begin with `letters`, contain them, or contain each of them in this order, whatever the case; the shortest.
-
-    `letters` without what parts words in names. Where many names begin with them, no others are looked for.
-    """
+    """Return the shortest names that begin with `letters`, contain them, or contain each letter in this
+    order. The case does not matter. `letters` must not contain the separators of words in names. Where many
+    names begin with `letters`, no others are searched for."""
     found: dict[str, None] = {}
     for source in reader.sources if letters else ():
         names = source.names_matching(letters, "", cancelled)
@@ -37,13 +36,12 @@ def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[
 
 
 def defining(reader: IndexReader, names: Sequence[str], cancelled: Cancelled) -> list[FoundName]:
-    """The chunks that define these names in any case, at most 300 and 60 of a name, those of the
-    first names first."""
+    """Return up to 300 chunks that define these names in any case, in their order; up to 60 for one name."""
     return reader.definitions(names, _MOST_PLACES, _MOST_OF_EACH, cancelled)
 
 
 def important_names(reader: IndexReader, most: int, cancelled: Cancelled) -> list[FoundName]:
-    """What the most imported source files define, at most so many names."""
+    """Return what the most imported source files define, at most `most` names."""
     imported: dict[str, int] = {}
     for source in reader.sources:
         imported = dict(source.select(_SELECT_IMPORTANT, (), cancelled)) | imported
@@ -62,5 +60,5 @@ _SELECT_IMPORTANT = """
 def definitions_of(
     reader: IndexReader, names: Iterable[str], most: int = _MOST_DEFINITIONS
 ) -> list[FoundName]:
-    """Where these very names are defined; names that more than `most` chunks define are left out."""
+    """Return the definitions of these exact names, without names that more than `most` chunks define."""
     return reader.definitions_of(names, most)

@@ -1,8 +1,8 @@
-"""The words of a question in an index: where each stands, and what every chunk is worth by them.
+"""The words of a query in an index: their postings, and the BM25 score of every chunk.
 
-All chunks are scored alike, whichever leg found them. FTS5's own bm25 gives the same numbers for what it matches, but for words
-that stand in more chunks than are counted in full (`index/sqlite/postings.py`), and for words that count as one, whose frequencies are
-added up here.
+All chunks are scored alike, whichever leg found them. FTS5's own bm25 gives the same numbers, except for
+words in more chunks than are counted in full (`index/sqlite/postings.py`), and for words that count as one:
+their frequencies are added up here.
 """
 
 from __future__ import annotations
@@ -23,54 +23,49 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.postings import Postings, together
 from cairn.index.store.deadline import Cancelled
+from cairn.index.text.bm25 import K1, B
 
 Floats = NDArray[np.float64]
 
-_K1, _B = 1.2, 0.75
-"""As in FTS5's bm25."""
 _SEVERAL = 2
-"""Times as many chunks as are wanted that a word stands in by which it is told what those are worth at least."""
+"""A word in this many times the requested chunks yields a lower bound for the best scores."""
 _MOST_WEIGHTED = 48
-"""Words of a report that are looked for: those that tell most."""
+"""Words of a report to search for: those of the highest weighted idf."""
 _FEW = 50_000
-"""Chunks that are scored one by one where no others may be found; of more, all are scored."""
+"""Up to this many admitted chunks are scored one by one; beyond, all chunks of the index are scored."""
 
 
 @frozen(eq=False)
 class FoundWord:
-    """A word of a question with what counts as it, and the chunks that hold any of these."""
+    """A word of a query, together with the words that count as it, and their postings."""
 
     place: int
-    """Which of the asked words it is."""
     idf: float
-    """Its inverse document frequency times its weight, above 0."""
-    held: Postings
+    """The inverse document frequency times `weight`, above 0."""
+    postings: Postings
     weight: float = 1.0
-    """What the word counts in the question."""
 
 
 @frozen(eq=False)
 class FoundWords:
-    """The words of a question in one index."""
+    """The words of a query in one index."""
 
     words: Sequence[FoundWord] = ()
-    """Rarest first; those that are too frequent to tell anything are left out."""
-    every: int = 0
-    """Chunks of the index."""
+    chunk_count: int = 0
+    """The number of chunks in the index."""
     columns: ChunkColumns = NO_CHUNKS
     hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
-    """Chunks that are not found."""
 
     def best(self, limit: int, allowed: Ids | None = None) -> Ids:
-        """int64[n]: the `limit` chunks worth most, best first; of equal ones the lower id comes first.
+        """Return the `limit` best chunks, int64[n], best first; equal ones are ordered by id.
 
-        `allowed` are the only ones that may be found, ascending; None for all.
+        `allowed` are the only chunks that may be found, ascending; None allows all.
         """
         if allowed is not None and len(allowed) <= _FEW:
             ids, worth = allowed, self.scores(allowed)
         else:
             ids, worth = self._everywhere(limit, allowed)
-        is_found = worth > 0  # to part many equal numbers takes long
+        is_found = worth > 0  # partitioning many equal numbers takes long
         ids, worth = ids[is_found], worth[is_found]
         if len(ids) > limit:
             least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
@@ -78,43 +73,45 @@ class FoundWords:
         return ids[np.lexsort((ids, -worth))[:limit]]
 
     def scores(self, chunks: Ids) -> Floats:
-        """float64[n]: BM25 of these chunks."""
+        """Return the BM25 scores of these chunks, float64[n]."""
         return self._summed(chunks, Postings.weights)
 
     def scores_by_names(self, chunks: Ids) -> Floats:
-        """float64[n]: BM25 of these chunks by the names alone that they define."""
+        """Return the BM25 scores of these chunks by the names that they define, float64[n]."""
         return self._summed(chunks, Postings.names_at)
 
     def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
-        """float64[n]: BM25 of these chunks where `times` says how often a word stands at each place of its postings."""
+        """Return BM25 scores, float64[n]; `times` gives a word's occurrences at places of its postings."""
         worth, damping = np.zeros(len(chunks)), self._damping(chunks)
-        for word in self._standing:
-            places, there = word.held.at(chunks)
+        for word in self._occurring:
+            places, there = word.postings.at(chunks)
             if there.any():
-                worth[there] += _worth(word.idf, times(word.held, places[there]), damping[there])
+                worth[there] += _worth(word.idf, times(word.postings, places[there]), damping[there])
         return worth
 
     @cached_property
-    def _standing(self) -> Sequence[FoundWord]:
-        """The words that stand somewhere; most spellings do not."""
-        return [word for word in self.words if len(word.held.ids)]
+    def _occurring(self) -> Sequence[FoundWord]:
+        """The words that occur; most spellings do not."""
+        return [word for word in self.words if len(word.postings.ids)]
 
     def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
-        """The chunks with any of the words, and what they are worth: all that may be among the `limit` best."""
-        found = self._standing
+        """Return the candidates for the `limit` best chunks, and their scores."""
+        found = self._occurring
         if not found:
             return np.empty(0, np.int64), np.empty(0)
-        lowest = min(int(word.held.ids[0]) for word in found)
-        highest = max(int(word.held.ids[-1]) for word in found)
+        lowest = min(int(word.postings.ids[0]) for word in found)
+        highest = max(int(word.postings.ids[-1]) for word in found)
         worth = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
-            held = word.held.ids
-            worth[held - lowest] += _worth(word.idf, word.held.weights(), self._damping(held))
+            chunks = word.postings.ids
+            worth[chunks - lowest] += _worth(word.idf, word.postings.weights(), self._damping(chunks))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         worth[hidden - lowest] = 0.0
         if allowed is None:
-            # As many chunks of one word are worth so much at least, and so are the best of all: that leaves most out.
-            some = next((word.held.ids for word in found if len(word.held.ids) > _SEVERAL * limit), None)
+            # The `limit` best chunks of one word give a lower bound, which excludes most other chunks.
+            some = next(
+                (word.postings.ids for word in found if len(word.postings.ids) > _SEVERAL * limit), None
+            )
             least = 0.0
             if some is not None and limit:
                 least = np.partition(worth[some - lowest], len(some) - limit)[len(some) - limit]
@@ -124,17 +121,16 @@ class FoundWords:
         return ids, worth[ids - lowest]
 
     def _damping(self, chunks: Ids | NDArray[np.int32]) -> NDArray[np.float32]:
-        """float32[n]: what a chunk's length takes from how often a word stands in it."""
         damping = self.columns.tokens_of(chunks).astype(np.float32)
-        damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
-        damping += np.float32(_K1 * (1 - _B))
+        damping *= np.float32(K1 * B / self.columns.mean_tokens)
+        damping += np.float32(K1 * (1 - B))
         return damping
 
 
 def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDArray[np.float32]:
     worth = times.astype(np.float32)
     worth /= worth + damping
-    worth *= np.float32(idf * (_K1 + 1))
+    worth *= np.float32(idf * (K1 + 1))
     return worth
 
 
@@ -145,16 +141,14 @@ def find_words(
     cancelled: Cancelled,
     weights: Sequence[float] = (),
 ) -> FoundWords:
-    """Where the words of a question stand, each given with what counts as it.
+    """Return the postings of a query's words, each given with the words that count as it.
 
-    The rarest come first, and as many as stand in no more than `most` chunks together, one that occurs at least: what stands in more tells
-    next to nothing beside those. With `weights`, one for each word, the words that tell most come first, their idf is multiplied by
-    their weight, and as many are looked for as a question may have.
+    The rarest words come first, up to `most` chunks together but at least one that occurs. With `weights`,
+    one for each word, they are ordered by weighted idf, and up to _MOST_WEIGHTED are searched for.
     """
-    asked = dict.fromkeys(text for word in words for text in word)
-    counts = reader.word_counts(asked, most + 1, cancelled)
+    counts = reader.word_counts(dict.fromkeys(text for word in words for text in word), most + 1, cancelled)
     rows = [sum(counts.matching[text] for text in word) for word in words]
-    chosen = _most_telling(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
+    chosen = _most_distinctive(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
     postings = reader.postings({text: counts.matching[text] for text in texts}, cancelled)
     found = []
@@ -167,23 +161,21 @@ def find_words(
 
 
 def with_one_idf(found: Sequence[FoundWords]) -> list[FoundWords]:
-    """The words of one question in several indexes, each with its idf in all of them together.
-
-    By the idf of its own index a word would count most where it is rarest: in the indexes that are not about it.
-    """
-    every = sum(each.every for each in found)
+    """Return the words of one query in several indexes with their idf in all of them together. By its own
+    index's idf, a word would weigh most where it is rarest: in the indexes of other topics."""
+    total = sum(each.chunk_count for each in found)
     holding = Counter[int]()
     for each in found:
-        holding.update({word.place: len(word.held.ids) for word in each.words})
+        holding.update({word.place: len(word.postings.ids) for word in each.words})
 
     def shared(word: FoundWord) -> FoundWord:
-        return evolve(word, idf=word.weight * _idf(min(holding[word.place], every), every))
+        return evolve(word, idf=word.weight * _idf(min(holding[word.place], total), total))
 
     return [evolve(each, words=[shared(word) for word in each.words]) for each in found]
 
 
 def _rarest(rows: Sequence[int], most: int) -> list[int]:
-    """The places of the rarest words that stand in no more than `most` chunks together, one that occurs at least."""
+    """Return the positions of the rarest words with `most` chunks together, including one that occurs."""
     chosen: list[int] = []
     so_far = 0
     for place in sorted(range(len(rows)), key=rows.__getitem__):
@@ -194,12 +186,12 @@ def _rarest(rows: Sequence[int], most: int) -> list[int]:
     return chosen
 
 
-def _most_telling(rows: Sequence[int], every: int, weights: Sequence[float], most: int) -> list[int]:
-    """The places of the words of the highest weight times idf, and of all words that stand nowhere."""
-    telling = [weight * _idf(min(held, every), every) for held, weight in zip(rows, weights, strict=True)]
-    chosen = [place for place, held in enumerate(rows) if not held]
+def _most_distinctive(rows: Sequence[int], every: int, weights: Sequence[float], most: int) -> list[int]:
+    """Return the positions of the words of the highest weighted idf, and of all words that do not occur."""
+    idfs = [weight * _idf(min(count, every), every) for count, weight in zip(rows, weights, strict=True)]
+    chosen = [place for place, count in enumerate(rows) if not count]
     absent, so_far = len(chosen), 0
-    for place in sorted(range(len(rows)), key=lambda place: -telling[place]):
+    for place in sorted(range(len(rows)), key=lambda place: -idfs[place]):
         if not rows[place] or (so_far and so_far + rows[place] > most):
             continue
         if len(chosen) - absent == _MOST_WEIGHTED:
@@ -214,6 +206,6 @@ def _idf(holding: int, every: int) -> float:
 
 
 def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-    """int64[n], ascending: the chunks that pass; None where all do but hidden ones."""
+    """Return the chunks that pass, int64[n], ascending; None where all but hidden ones pass."""
     found = reader.admitted(only, cancelled)
     return None if found is None else found[~np.isin(found, reader.saved.chunks_in(reader.hidden))]

@@ -1,1 +1,1 @@
-"""One index as it is read: connections of threads, filters, and every question about its chunks and vectors."""
+"""The interface for reading one index from many threads: connections, filters, chunks and vectors."""

@@ -1,4 +1,4 @@
-"""What the readers of a team's snapshots have in common: its catalogue is a small database in memory, and its vectors are static."""
+"""The common part of both readers of a team's snapshots: the catalogue in memory, and static vectors only."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from cairn.index.text.bm25 import register
 
 @define(eq=False)
 class CatalogueMemory(IndexMemory):
-    """What a process keeps of one snapshot: its catalogue, its chunks' columns, and what its readers keep of any index."""
+    """The memory of a process for one snapshot."""
 
     snapshot: int = field(kw_only=True)
-    """Its number."""
     database: apsw.Connection = field(kw_only=True)
     """The connection that keeps the catalogue alive."""
     name: str = field(kw_only=True)
-    """By which other connections of the process open it."""
+    """The name under which other connections of the process open the database."""
     columns: ChunkColumns = field(kw_only=True)
 
     def connect(self) -> apsw.Connection:
-        """Another connection to the catalogue, for a thread of its own."""
+        """Return a further connection to the catalogue, for one thread."""
         connection = apsw.Connection(f"/{self.name}", vfs="memdb")
         register(connection)
         return connection
@@ -39,7 +38,7 @@ class CatalogueMemory(IndexMemory):
 
 @define(eq=False, slots=False)
 class CatalogueReader(IndexReader):
-    """Reads what the catalogue has, and knows of no vectors of the larger model: those are not made at the pace of the index."""
+    """Reads the catalogue. It has no vectors of the larger model, which takes too long for a shared index."""
 
     memory: CatalogueMemory = field(kw_only=True)
 

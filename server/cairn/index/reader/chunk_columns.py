@@ -1,4 +1,4 @@
-"""By each chunk's id its file and its length, in memory."""
+"""The file and the length of each chunk, in memory by chunk id."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from numpy.typing import NDArray
 from cairn.index.reader.arrays import Ids
 
 LONGEST = np.iinfo(np.uint16).max
-"""Tokens of a chunk that are counted at most."""
+"""The highest number of tokens that is stored for a chunk."""
 
 
 @frozen(eq=False)
 class ChunkColumns:
-    """What is known of each chunk by its id. Of a chunk that is gone it stays: ids are never used again."""
+    """Columns by chunk id. Deleted chunks keep their values, as ids are never reused."""
 
     file_of: NDArray[np.int32]
-    """int32[ids]: the id of the chunk's file; 0 where there is no chunk."""
+    """int32[ids], the id of each chunk's file; 0 for unknown ids."""
     tokens: NDArray[np.uint16]
-    """uint16[ids]: its length in the keyword index."""
+    """uint16[ids], the length of each chunk in the keyword index."""
     upto: int = 0
-    """The highest id that is known; the arrays have room beyond it."""
+    """The highest known id; the arrays have room beyond it."""
     mean_tokens: float = 1.0
     unsaved: ChunkColumns | None = None
-    """The columns of unsaved text, whose chunks have negative ids; their files' ids are their own."""
+    """The columns of unsaved text. Its chunks have negative ids here, and its files have ids of their own."""
 
     def tokens_of(self, chunks: Ids | NDArray[np.int32]) -> NDArray[Any]:
-        """number[n]: how long each is; of the usual length where that is not known."""
+        """Return the length of each chunk, number[n]; unknown chunks get the mean length."""
         return self._of(chunks, "tokens", self.mean_tokens)
 
     def files_of(self, chunks: Ids) -> Ids:
-        """int64[n]: the id of each chunk's file, negative for unsaved ones; 0 where it is not known."""
+        """Return the id of each chunk's file, int64[n]: negative for unsaved files, 0 for unknown chunks."""
         return self._of(chunks, "file_of", 0.0).astype(np.int64)
 
     def _of(self, chunks: Ids | NDArray[np.int32], name: str, missing: float) -> NDArray[Any]:

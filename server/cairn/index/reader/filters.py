@@ -1,4 +1,4 @@
-"""Which chunks a question may find."""
+"""Filters that restrict which chunks a query may find."""
 
 from __future__ import annotations
 
@@ -10,38 +10,36 @@ from attrs import frozen
 
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.store.meta import read_facts
-from cairn.workspace.ignore_patterns import Selection, place_of_pattern
+from cairn.workspace.ignore_patterns import Selection, folder_of_pattern
 
 EVERY_FILE = "**"
-"""The pattern that names all files."""
 
 
 @frozen
 class ChunkFilter:
-    """Which chunks may be found. An empty field lets all pass; several values mean any of them."""
+    """Conditions for chunks. An empty field admits all; several values admit chunks with any of them."""
 
     types: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Gitignore-style patterns."""
     folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Instead of `paths`, where they differ by folder: the patterns of each, by its real path. Without any, nothing of it passes."""
+    """Patterns by the real path of a folder, instead of `paths`. No chunk of other folders passes."""
     collections: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """Paths of files whose chunks are not found; they use up nothing of a limit."""
+    """Paths of files whose chunks are not found and do not count towards a limit."""
 
     def __bool__(self) -> bool:
-        """Whether anything but hidden files is kept out."""
+        """Whether the filter excludes anything but hidden files."""
         return bool(self.types or self.languages or self.paths or self.folders or self.collections)
 
     def paths_in(self, root: str) -> tuple[str, ...] | None:
-        """The patterns of paths in the folder with this real path; None where any path passes."""
+        """Return the path patterns for the folder with this real path; None where any path passes."""
         patterns = dict(self.folders).get(root, ()) if self.folders else self.paths or None
         return None if patterns and patterns[-1] == EVERY_FILE else patterns
 
 
 def files_named(reader: ConnectedReader, patterns: Sequence[str]) -> str:
-    """The ids of the files that gitignore-style patterns name, as JSON. It is kept until files come or go."""
+    """Return the ids of the files that gitignore-style patterns name, as JSON; cached until files change."""
     with reader.reading() as db:
         identity = reader.memory.local.identity
         if identity is None:  # the few files of unsaved text
@@ -51,8 +49,8 @@ def files_named(reader: ConnectedReader, patterns: Sequence[str]) -> str:
 
 
 def _read_named(db: apsw.Connection, patterns: Sequence[str]) -> str:
-    selection, places = Selection(patterns), {place_of_pattern(pattern) for pattern in patterns}
-    places.discard(None)  # what only leaves out
+    selection, places = Selection(patterns), {folder_of_pattern(pattern) for pattern in patterns}
+    places.discard(None)  # patterns that only exclude files
     if "" in places:
         found: Iterable[tuple[int, str]] = db.execute("SELECT id, path FROM files ORDER BY path")
     else:

@@ -1,8 +1,9 @@
-"""What retrieval reads of one index, whatever keeps it: an index file, a team's database, either with unsaved text over it.
+"""The interface for reading one index: an index file or a team's database, either with unsaved text over it.
 
-A reader has a catalogue and a store. The catalogue is what is known of files: their paths and collections, the words of their
-paths and commits, imports, history and copies. It is small, and always a SQLite connection, which `select` asks. The store
-is what is known of chunks: texts, words, vectors, definitions and symbols. Each kind of index has its own, behind the abstract methods.
+A reader has a catalogue and a store. The catalogue describes files: paths, collections, the words of paths
+and commits, imports, history and copies. It is small and always a SQLite connection, which `select` queries.
+The store describes chunks: texts, words, vectors, definitions and symbols. Each kind of index implements the
+abstract methods for its own.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field
 
-from cairn.index.reader.connection import ConnectedReader
+from cairn.index.reader.connection import ConnectedReader, Row
+from cairn.index.reader.content_cache import ContentCache
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.kept import Kept
 from cairn.index.reader.records import (
     CollectionStats,
     ColumnWeights,
@@ -35,7 +36,7 @@ from cairn.index.store.meta import Facts, read_facts
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 
-# numpy and what needs it are imported where vectors are compared: opening a workspace needs neither.
+# Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -48,30 +49,30 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NEIGHBOURS = 200
-"""Neighbours in meaning that a question may ask for. sqlite-vec's cost grows with the square of their number (docs/design.md)."""
+"""Neighbours that a query may request at most. sqlite-vec's cost is quadratic in it (docs/design.md)."""
 
 
 @define(eq=False, slots=False)
 class IndexReader(ConnectedReader, ABC):
-    """Reads one index. While there is none, every answer is empty. Safe from many threads at once."""
+    """Reads one index from any thread. Every result is empty while there is no index."""
 
-    _counts: Kept[IndexStats] = field(factory=Kept, init=False)
+    _counts: ContentCache[IndexStats] = field(factory=ContentCache, init=False)
 
     @property
     def key(self) -> Hashable:
-        """What answers may be kept by, beside the generation: readers of equal keys answer alike."""
+        """The cache key of results, beside the generation: readers of equal keys return equal results."""
         return self
 
     # --- unsaved text -------------------------------------------------------------------------------
 
     @property
     def saved(self) -> IndexReader:
-        """The reader of what is indexed alone, without unsaved text."""
+        """The reader of the index alone, without unsaved text."""
         return self
 
     @property
     def sources(self) -> Sequence[IndexReader]:
-        """The readers whose answers together are this one's: that of what is saved and, where there is any, that of unsaved text."""
+        """The readers that make up this one: that of the index, and that of unsaved text if there is any."""
         return (self,)
 
     @property
@@ -81,11 +82,11 @@ class IndexReader(ConnectedReader, ABC):
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether there is unsaved text, which changes with every key."""
+        """Whether there is unsaved text, which changes with every keystroke."""
         return len(self.sources) > 1
 
     def by_source(self, ids: Iterable[int]) -> Iterator[tuple[IndexReader, int, list[int]]]:
-        """Each source that has some of the chunks `ids`, the sign that its ids have here, and those ids as it has them."""
+        """Yield each source with some of the chunks `ids`, the sign of its ids here, and its own ids."""
         every, saved = list(ids), self.saved
         for source in self.sources:
             sign = 1 if source is saved else -1
@@ -97,15 +98,15 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        """In how many chunks each word or phrase stands, counted up to `bound`."""
+        """Return the number of chunks that contain each word or phrase, counted up to `bound`."""
 
     @abstractmethod
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        """Where each word or phrase stands, given with how many chunks have it. Those that were read before the time was over."""
+        """Return the postings of each word or phrase read in time; `texts` gives their chunk counts."""
 
     @abstractmethod
     def columns(self) -> ChunkColumns:
-        """The file and the length of each chunk."""
+        """Return the file and the length of each chunk."""
 
     @abstractmethod
     def keywords(
@@ -116,23 +117,23 @@ class IndexReader(ConnectedReader, ABC):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        """The best chunks with any of `words`, each a word or phrase, by BM25, best first."""
+        """Return the best chunks by BM25 that contain any of `words` (words or phrases), best first."""
 
     @abstractmethod
     def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        """What BM25 needs to know of the whole index for these words."""
+        """Return the figures of the whole index that BM25 needs for these words."""
 
     @abstractmethod
     def absent(self, words: Sequence[str]) -> list[str]:
-        """Those of the lower-case words that no chunk and no path contains."""
+        """Return those of the lower-case words that no chunk and no path contains."""
 
     @abstractmethod
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each of these stems stands; one that is nowhere is left out."""
+        """Return the number of chunks for each of these stems that occurs."""
 
     @abstractmethod
     def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """The stems that begin so, and in how many chunks each stands; none where reading them takes too long."""
+        """Return the stems with this prefix and their chunk counts; empty where the deadline passes."""
 
     @abstractmethod
     def is_named(self, word: str) -> bool:
@@ -144,59 +145,57 @@ class IndexReader(ConnectedReader, ABC):
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        """Chunks whose text contains `literal` as it is written, `limit` at most besides those of `first`.
-
-        `first` are chunks that pass `only` and are looked at before any other. When the time is over, it answers
-        with what it has; where it is cancelled, it raises QueryCancelledError.
-        """
+        """Return up to `limit` chunks that contain `literal` verbatim, and all such chunks of `first`.
+        `first` must pass `only`; they are searched first. A passed deadline makes the result incomplete, and
+        cancellation raises QueryCancelledError."""
 
     # --- chunks -------------------------------------------------------------------------------------
 
     @abstractmethod
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
-        """int64[n], ascending: the chunks that pass, hidden ones included; None where all do."""
+        """Return the chunks that pass, hidden ones included, int64[n], ascending; None where all pass."""
 
     @abstractmethod
     def chunks_in(self, paths: Sequence[str]) -> Ids:
-        """int64[n]: the chunks of these files."""
+        """Return the chunks of these files, int64[n]."""
 
     @abstractmethod
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
-        """The chunks with these ids; one that is gone is left out."""
+        """Return the chunks with these ids that still exist."""
 
     @abstractmethod
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
-        """The outlines of the chunks with these ids; one that is gone is left out."""
+        """Return the outlines of the chunks with these ids that still exist."""
 
     @abstractmethod
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
-        """Of each of these files up to `per_file` chunks that define something, or else its first ones."""
+        """Return up to `per_file` chunks of each file: those with definitions, or else the first ones."""
 
     @abstractmethod
     def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
-        """The saved chunks that begin within the first `lines` of these files, file after file."""
+        """Return the saved chunks that begin within the first `lines` of these files, file by file."""
 
     @abstractmethod
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
-        """The chunks of each of these files that has any, in file order."""
+        """Return the chunks of each of these files, in file order, without files that have none."""
 
     @abstractmethod
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
-        """For each of `places`, path and position of a chunk, up to `window` chunks on each side of it, in file order."""
+        """Return up to `window` chunks on each side of each place (path, position), in file order."""
 
     @abstractmethod
     def page(self, path: str) -> list[StoredChunk]:
-        """All chunks of a file in order; empty for a path that is not indexed."""
+        """Return all chunks of a file in order; empty for a path that is not indexed."""
 
     @abstractmethod
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
-        """The chunks of a file that hold some of its lines `[first, last)`, in order."""
+        """Return the chunks of a file that overlap its lines `[first, last)`, in order."""
 
     @abstractmethod
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        """Paths of the files that have a chunk of this content hash; with `path`, that one alone."""
+        """Return the files with a chunk of this content hash; with `path`, that file at most."""
 
     @abstractmethod
     def has_language(self, language: str) -> bool:
@@ -206,37 +205,39 @@ class IndexReader(ConnectedReader, ABC):
 
     @abstractmethod
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
+        """Return chunks that define one of `names`, with score 1, or 0.9 where the case differs."""
 
     @abstractmethod
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Chunks that define one of `names` as a member of `owner`, a type or a module; 1 for the very spelling, 0.9 for another case."""
+        """Return chunks that define one of `names` in `owner`, a type or module, scored like `defining`."""
 
     @abstractmethod
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        """The chunks that define these names in any case, at most so many in all and of each name, those of the first names first."""
+        """Return up to `most` definitions in any case, `of_each` for one name, in the order of `names`."""
 
     @abstractmethod
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
-        """Where these very names are defined; names that more than `most` chunks define are left out."""
+        """Return the definitions of these exact names, without names that more than `most` chunks define."""
 
     @abstractmethod
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        """Names that begin with `first` and match the LIKE pattern, whatever the case, the shortest of some thousands first."""
+        """Return the shortest names with this beginning that match the LIKE pattern in any case."""
 
     @abstractmethod
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
-        """Where these chunks are and what they mainly define; one that is gone is left out."""
+        """Return the places and main definitions of those of these chunks that still exist."""
 
     @abstractmethod
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        """The ids of symbol tables that name all the words, each with the path of its file."""
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
+        """Return the ids and file paths of symbol tables that contain all these words."""
 
     @abstractmethod
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        """The symbol tables with these ids."""
+        """Return those of the symbol tables with these ids that still exist."""
 
     # --- vectors ------------------------------------------------------------------------------------
 
@@ -244,46 +245,46 @@ class IndexReader(ConnectedReader, ABC):
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
+        """Return the chunks whose vectors are nearest to `vector`, float32[dimension], by cosine."""
 
     @abstractmethod
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
     ) -> tuple[list[int], NDArray[np.float32]]:
-        """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
+        """Return the chunks that have a vector of the model, and the unit vectors, float32[n, dimension]."""
 
     @abstractmethod
     def model_in_use(self) -> tuple[str, int]:
-        """The name of the model whose vectors are compared, "" for none, and its dimension."""
+        """Return the name ("" for none) and the dimension of the model whose vectors are compared."""
 
     @abstractmethod
     def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        """The vectors, float32[dimension] of unit length, of the texts with these embedding keys that have one."""
+        """Return the unit vectors, float32[dimension], of the texts with these embedding keys."""
 
     @abstractmethod
     def lacking_vectors(self, keys: Sequence[str]) -> int:
-        """How many of the texts with these embedding keys have no vector of the model in use."""
+        """Return how many texts with these embedding keys have no vector of the model in use."""
 
     @abstractmethod
     def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        """The keys, in hexadecimal, under which the vectors of these chunks' texts are kept."""
+        """Return the hexadecimal keys under which the index stores the vectors of these chunks' texts."""
 
     @abstractmethod
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
+        """Return the chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine."""
 
     @abstractmethod
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+        """Return the cosine similarity of these chunks' static vectors to `vector`."""
 
     @abstractmethod
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """int64[n], those of these chunks that have a static vector, and int8[n, dimension]; int8[0, 0] where none has."""
+        """Return the chunks with a static vector, int64[n], and the vectors, int8[n, dimension]."""
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
-        """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
+        """Return the cosine similarity of these chunks' vectors of the model to `vector`."""
         from cairn.index.vectors.model_vectors import of_unit_length
 
         found, vectors = self.vectors(ids, vector.size, model)
@@ -291,61 +292,66 @@ class IndexReader(ConnectedReader, ABC):
 
     # --- files and facts ----------------------------------------------------------------------------
 
+    def select_all(
+        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
+    ) -> list[Row]:
+        """Return the rows of one query in all sources, unsaved text last."""
+        return [row for source in self.sources for row in source.select(sql, values, cancelled)]
+
     def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        """The id of the symbol table of each of these files that has one, with the file's path."""
+        """Return the id of the symbol table and the path of each of these files that has one."""
         sql = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
             WHERE f.symbols_id IS NOT NULL"""
         return [(number, path) for number, path in self.select(sql, (json.dumps(list(paths)),))]
 
     def static_table(self) -> str:
-        """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
+        """Return the static table that made the vectors, "" for none. Vectors of two tables never compare."""
         sql = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
         meta: dict[str, object] = dict(self.select(sql))
         return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """The content hash and the collection of those of `paths` that are indexed."""
+        """Return the content hash and the collection of those of `paths` that are indexed."""
         named = "path IN (SELECT value FROM json_each(?))"
         sql = f"SELECT path, lower(hex(content_hash)), collection FROM files WHERE {named}"
         rows = self.select(sql, (json.dumps(list(paths)),))
         return {path: (content_hash, collection) for path, content_hash, collection in rows}
 
     def facts(self) -> Facts:
-        """The facts about the index as they are now; all zero while there is none."""
         with self.reading() as db:
             return read_facts(db)
 
     def generation(self) -> int:
-        """Rises with every change of the index; 0 while there is none."""
+        """Return a number that rises with every change of the index; 0 while there is none."""
         return self.facts().generation
 
     def version(self) -> object:
-        """Differs once what was made of the saved index is to be made anew, as `Kept` says."""
-        return self.remembered("version", object)
+        """Return an object that changes when values derived from the saved index must be refreshed."""
+        return self.cached("version", object)
 
-    def remembered(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` makes of the saved index, kept under this name as `Kept` says."""
+    def cached(self, name: str, make: Callable[[], T]) -> T:
+        """Return the result of `make`, cached under this name in a ContentCache of the saved index."""
         with self.reading() as db:
             facts = read_facts(db)
-        kept: Kept[T] = self.memory.made.setdefault(name, Kept())
-        return kept.get(self.memory.local.identity, facts, make)
+        cache: ContentCache[T] = self.memory.derived.setdefault(name, ContentCache())
+        return cache.get(self.memory.local.identity, facts, make)
 
     def has_requests(self) -> bool:
-        """Whether something that was asked of the writing process still waits."""
+        """Whether a request to the writing process is still pending."""
         return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
-        """The facts as they are now, with counts that are kept as `Kept` says."""
+        """Return the current facts, with counts from a ContentCache."""
         facts = self.facts()
         return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
 
     def languages(self) -> tuple[LanguageStats, ...]:
-        """Files and chunks of what is saved, by collection and language, kept as `Kept` says."""
-        return self.remembered("languages", self._counted_languages)
+        """Return files and chunks of the saved index by collection and language, from a ContentCache."""
+        return self.cached("languages", self._counted_languages)
 
     @abstractmethod
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """What `languages` keeps, counted now."""
+        """Count what `languages` caches."""
 
     def _counted(self) -> IndexStats:
         collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))

@@ -1,4 +1,4 @@
-"""Where words of questions stand: the chunks that contain each, and how often."""
+"""Postings: the chunks that contain a word, and how often."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ from numpy.typing import NDArray
 from cairn.index.reader.arrays import Ids
 
 NAMES_WEIGHT = 2.5
-"""How often a word counts in the names that a chunk defines (docs/ranking.md)."""
+"""Weight of an occurrence in the names that a chunk defines (docs/ranking.md)."""
 
 
 @frozen(eq=False)
 class Postings:
-    """The chunks that contain a word or phrase, and how often."""
-
     ids: NDArray[np.int32]
-    """int32[n], ascending; there are never more than 2³¹ chunks."""
+    """int32[n], ascending. An index has never more than 2³¹ chunks."""
     counts: NDArray[np.uint8]
-    """uint8[n]: in the text, and in the parts of compound identifiers."""
+    """uint8[n], occurrences in the text and in the parts of compound identifiers."""
     names: NDArray[np.uint8]
-    """uint8[n]: in the names that the chunk defines."""
+    """uint8[n], occurrences in the names that the chunk defines."""
     _last: tuple[Ids, NDArray[np.intp], NDArray[np.bool_]] | None = field(default=None, init=False)
-    """What was looked for last, and what `at` found of it: ranking asks for the same chunks several times, one signal after another."""
+    """The last chunks and the result of `at` for them: ranking signals repeat the same lookup."""
 
     def weights(self, places: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float32]:
-        """float32[m]: how often it stands in the chunks at `places`, names counting more."""
+        """Return how often the word occurs in the chunks at `places`, float32[m]; names count more."""
         return self.counts[places] + np.float32(NAMES_WEIGHT) * self.names[places]
 
     def names_at(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """uint8[m]: how often it stands in the names that the chunks at `places` define."""
+        """Return the occurrences in the names that the chunks at `places` define, uint8[m]."""
         return self.names[places]
 
     def at(self, chunks: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """intp[m] and bool[m]: where each of `chunks` stands, and whether it does."""
+        """Return the place of each of `chunks`, intp[m], and whether it contains the word, bool[m]."""
         if not len(self.ids):
             return np.zeros(len(chunks), np.intp), np.zeros(len(chunks), np.bool_)
         last = self._last
         if last is not None and np.array_equal(last[0], chunks):
             return last[1], last[2]
-        wanted = chunks.astype(np.int32)  # or all ids would become as wide for each search
+        wanted = chunks.astype(np.int32)  # otherwise every search would widen all ids
         places = np.searchsorted(self.ids, wanted)
         np.minimum(places, len(self.ids) - 1, out=places)
         there = np.equal(self.ids[places], wanted)
@@ -48,7 +46,7 @@ class Postings:
         return places, there
 
     def shares(self, chunks: Ids) -> NDArray[np.float64]:
-        """float64[m]: for each of `chunks` 1 where it defines a name with the word, ½ where it just contains it."""
+        """Return 1 for each chunk that defines a name with the word, ½ where it contains it, float64[m]."""
         places, there = self.at(chunks)
         if not there.any():
             return np.zeros(len(chunks))
@@ -56,11 +54,11 @@ class Postings:
         return found
 
     def contain(self, chunks: Ids) -> NDArray[np.bool_]:
-        """bool[m]: which of `chunks` contain the word."""
+        """Return which of `chunks` contain the word, bool[m]."""
         return self.at(chunks)[1]
 
     def with_unsaved(self, unsaved: Postings) -> Postings:
-        """These and those of unsaved text, whose ids become negative."""
+        """Return these postings merged with those of unsaved text, whose ids become negative."""
         if not len(unsaved.ids):
             return self
         return Postings(
@@ -71,7 +69,7 @@ class Postings:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return self.ids.nbytes + self.counts.nbytes + self.names.nbytes
 
 
@@ -79,7 +77,7 @@ NOWHERE = Postings(np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.
 
 
 def together(postings: list[Postings]) -> Postings:
-    """The chunks of any of them; of several words that count as one, each counts."""
+    """Return the postings of several words that count as one word, with their occurrences added up."""
     every = [each for each in postings if len(each.ids)]
     if len(every) < 2:
         return every[0] if every else NOWHERE
@@ -92,5 +90,5 @@ def together(postings: list[Postings]) -> Postings:
 
 
 def capped(counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The counts as bytes, which end at 255."""
+    """Return the counts as bytes, at most 255."""
     return np.minimum(counts, 255).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""What readers answer with: chunks, their outlines, hits and counts."""
+"""Records that readers return: chunks, their outlines, hits and counts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from cairn.protocol.chunk_type import ChunkType
 
 @frozen
 class StoredChunk:
-    """A chunk with where it is stored."""
-
     id: int
     path: str
     kind: str
@@ -32,13 +30,12 @@ STORED_COLUMNS = f"""c.id, f.path, f.kind, f.collection, lower(hex(c.content_has
 
 
 def stored_chunk(row: Sequence[Any]) -> StoredChunk:
-    """The chunk of a row of STORED_COLUMNS."""
     chunk_id, path, kind, collection, content_hash, *columns = row
     return StoredChunk(chunk_id, path, kind, collection, chunk_from_row(columns), content_hash)
 
 
 class Outline(NamedTuple):
-    """All that ranking needs of a chunk, which excludes its text. A question reads hundreds: a tuple is made in a fifth of the time."""
+    """The properties that ranking reads of a chunk. A tuple is created much faster than an attrs class."""
 
     id: int
     path: str
@@ -48,32 +45,28 @@ class Outline(NamedTuple):
     symbol: str
     symbol_kind: str
     names: str
-    """The names that it defines, as a JSON list."""
+    """The names that the chunk defines, as a JSON list."""
 
     @property
     def defines(self) -> tuple[str, ...]:
-        """Every name defined in the chunk."""
         return tuple(json.loads(self.names))
 
     @property
     def is_preamble(self) -> bool:
-        """Whether it is code that defines nothing: a licence, imports."""
+        """Whether the chunk is code that defines nothing, such as a licence or imports."""
         return self.type == ChunkType.CODE and not self.symbol and self.names == "[]"
 
 
 def outline(stored: StoredChunk) -> Outline:
-    """The outline of a whole chunk."""
     chunk = stored.chunk
     return Outline(
-        stored.id, stored.path, stored.kind, chunk.position, chunk.type.value, chunk.symbol, chunk.symbol_kind,
-        json.dumps(chunk.defines),
+        stored.id, stored.path, stored.kind, chunk.position, chunk.type.value, chunk.symbol,
+        chunk.symbol_kind, json.dumps(chunk.defines),
     )  # fmt: skip
 
 
 @frozen
 class CollectionStats:
-    """One collection of the index."""
-
     name: str
     kind: str
     files: int
@@ -84,20 +77,18 @@ class CollectionStats:
 
 @frozen
 class LanguageStats:
-    """What one collection has in one language, as a filter by language finds it."""
+    """The size of one language within a collection, as a filter by language finds it."""
 
     collection: str
     language: str
-    """Empty for text in no language that is known."""
+    """Empty for text in an unknown language."""
     files: int
-    """Files with a chunk in the language: a page of documentation counts for that of its examples, too."""
+    """Files with a chunk in the language: a documentation page counts for its examples' language, too."""
     chunks: int
 
 
 @frozen
 class IndexStats:
-    """What the index contains at one generation."""
-
     facts: Facts = field(factory=Facts)
     files_indexed: int = 0
     collections: tuple[CollectionStats, ...] = ()
@@ -105,7 +96,7 @@ class IndexStats:
 
 @frozen
 class ColumnWeights:
-    """How much a keyword counts in each column of the index."""
+    """The weights of a keyword in each column of the index."""
 
     text: float = 1.0
     identifiers: float = 1.0
@@ -113,13 +104,12 @@ class ColumnWeights:
 
     @property
     def sql(self) -> str:
-        """The arguments of FTS5's bm25."""
         return f"{self.text}, {self.identifiers}, {self.symbol}"
 
 
 @frozen
 class Hit:
-    """A chunk that one leg found. Higher scores are better; they are comparable within the leg."""
+    """A chunk that one leg found. Higher scores are better and are comparable within the leg."""
 
     chunk_id: int
     score: float
@@ -127,7 +117,7 @@ class Hit:
 
 @frozen
 class FoundName:
-    """A name that a chunk defines; the same name may be defined by several."""
+    """A name and a chunk that defines it. Several chunks may define the same name."""
 
     chunk_id: int
     path: str
@@ -136,7 +126,7 @@ class FoundName:
 
 @frozen
 class DefinitionPlace:
-    """What tells how much a chunk's definitions matter."""
+    """The properties of a chunk that decide how important its definitions are."""
 
     chunk_id: int
     path: str
@@ -147,15 +137,12 @@ class DefinitionPlace:
     parent: str
     has_signature: bool
     position: int
-    """Of the chunk in its file."""
     in_degree: int
-    """How many files import its file."""
+    """The number of files that import the chunk's file."""
 
 
 @frozen
 class KeywordCounts:
-    """The counts of one keyword table."""
-
     rows: int = 0
     matching: Mapping[str, int] = field(factory=dict)
-    """For each word, or FTS5 expression, the number of rows that match, up to a bound."""
+    """For each word or FTS5 expression the number of rows that match, up to a bound."""

@@ -1,1 +1,1 @@
-"""Who calls what: symbol tables of all files, and what their names refer to."""
+"""Call graph of a folder: the symbol tables of all files, and the definitions that their names refer to."""

@@ -1,4 +1,4 @@
-"""What a name may mean, and what an expression may be."""
+"""Possible meanings of names and values of expressions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cairn.index.references.tables import Symbol
 
 TYPES = (CONTAINERS - {"module", "impl", "extension"}) | {"type"}
 MOST_SHARED = 12
-"""A name that more definitions share is told of the nearest alone."""
+"""Definitions of one name to consider at most; the nearest ones win."""
 
 SURE, LIKELY = 0.95, 0.9
 
 
 @frozen
 class Meaning:
-    """What a reference may mean."""
+    """A definition that a reference may mean."""
 
     symbol: Symbol
     confidence: float
@@ -28,47 +28,41 @@ class Meaning:
     via: str
 
 
-class Is(Enum):
-    """What kind of thing an expression is."""
-
+class ValueKind(Enum):
     INSTANCE = auto()
     TYPE = auto()
     MODULE = auto()
     FUNCTION = auto()
     ELSEWHERE = auto()
-    """Not in the workspace."""
+    """A thing outside the workspace."""
     UNKNOWN = auto()
 
 
 @frozen
 class Value:
-    """What an expression is."""
-
-    what: Is
+    kind: ValueKind
     symbols: tuple[Symbol, ...] = ()
-    """The types of an instance, the types or functions themselves."""
+    """The types of an instance, or the types or functions themselves."""
     paths: tuple[str, ...] = ()
-    """The files of a module."""
     is_collection: bool = False
     confidence: float = SURE
 
 
-UNKNOWN_VALUE = Value(Is.UNKNOWN)
-ELSEWHERE = Value(Is.ELSEWHERE)
+UNKNOWN_VALUE = Value(ValueKind.UNKNOWN)
+ELSEWHERE = Value(ValueKind.ELSEWHERE)
 
 
 def parent_of(symbol: Symbol) -> int:
-    """The definition around a definition; `TOP_LEVEL` where there is none."""
+    """Return the number of the enclosing definition; `TOP_LEVEL` where there is none."""
     return symbol.table.parent(symbol.number)
 
 
 def meanings(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Meaning]:
-    """All of the symbols, equally sure and for the same reason."""
     return [Meaning(each, confidence, via) for each in symbols]
 
 
-def shared(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
-    """Several that are meant equally well: each has its share. Declarations and definitions of one thing are one."""
+def ambiguous(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
+    """Return equally likely symbols, which share the confidence. Declarations of one thing count as one."""
     owners = {
         (each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path)
         for each in symbols
@@ -84,7 +78,7 @@ def shared(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meani
 
 
 def nearest(path: str, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """The symbols, those first whose files share most folders with `path`."""
+    """Sort symbols by how many folders their files share with `path`, most first."""
     here = path.split("/")
 
     def distance(symbol: Symbol) -> tuple[int, str]:
@@ -94,8 +88,8 @@ def nearest(path: str, symbols: Sequence[Symbol]) -> list[Symbol]:
     return sorted(symbols, key=distance)
 
 
-def once(found: Sequence[Meaning]) -> list[Meaning]:
-    """Each symbol once, as it is meant most surely; the likeliest first."""
+def distinct(found: Sequence[Meaning]) -> list[Meaning]:
+    """Return each symbol once, at its highest confidence, the likeliest first."""
     best: dict[Symbol, Meaning] = {}
     for each in found:
         if each.symbol not in best or best[each.symbol].confidence < each.confidence:

@@ -1,4 +1,4 @@
-"""What imports make known, and which files are the modules that they name."""
+"""Names that imports define, and the files that are the imported modules."""
 
 from __future__ import annotations
 
@@ -10,38 +10,46 @@ from attrs import define, field
 from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import TOP_LEVEL, Import
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import ELSEWHERE, LIKELY, SURE, Is, Meaning, Value, meanings, parent_of
-from cairn.index.references.scoping import family_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.meaning import (
+    ELSEWHERE,
+    LIKELY,
+    SURE,
+    Meaning,
+    Value,
+    ValueKind,
+    meanings,
+    parent_of,
+)
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 
 _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
-"""The tags of specs that name a namespace and no file."""
+"""Tags of import specs that name a namespace instead of a file."""
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
 _MOST_IMPORTERS = 400
-_PASSED_ON = 0.45
-"""How sure it is what a module is that another only passes on: servers do not follow it, and take it for anything."""
+_REEXPORTED = 0.45
+"""Confidence for the target of a module that only re-exports another. Language servers do not follow it."""
 
 
 @define(eq=False)
 class Modules:
-    """The modules of one folder, for one request."""
+    """The modules of one folder during one request."""
 
     tables: SymbolTables
     _known: dict[tuple[str, str], list[Symbol]] = field(factory=dict, init=False)
     _below: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
     def by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
-        """What an import makes known by this name."""
+        """Return what an import in the file makes known by this name."""
         for each in table.imports:
             if each.name == name:
                 if not each.spec and each.member != name:
-                    found = [Symbol(path, number, table) for number in table.defining(each.member)]
-                    # A namespace may have the name of a function, and hold it once more.
+                    found = symbols_named(path, table, each.member)
+                    # A namespace may have the name of a function and contain that function again.
                     found.sort(key=lambda each: (each.kind == "module", parent_of(each) != TOP_LEVEL))
                     return meanings(found[:1], SURE, "exported by its file")
                 member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
                 if found := self.of_import(path, each, member):
-                    sure = _PASSED_ON if member == DEFAULT and self._is_passed_on(path, each) else SURE
+                    sure = _REEXPORTED if member == DEFAULT and self._is_reexported(path, each) else SURE
                     return meanings(found, sure, f"imported from {_shown(each.spec)}")
                 if each.spec:
                     return []
@@ -50,14 +58,14 @@ class Modules:
                 return meanings(found, LIKELY, f"imported from {_shown(each.spec)}")
         return []
 
-    def _is_passed_on(self, path: str, imported: Import) -> bool:
-        """Whether an imported file exports what `require` gave it: `module.exports = require("./lib/express")`."""
+    def _is_reexported(self, path: str, imported: Import) -> bool:
+        """Whether an imported file exports the result of `require`: `module.exports = require("lib")`."""
         tables = map(self.tables.table, self.tables.targets(path, imported.spec))
         exports = (import_of(table, DEFAULT) for table in tables if table is not None)
         return any(each is not None and not each.member for each in exports)
 
     def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
-        """What a name in an import statement means."""
+        """Return what a name within an import statement means."""
         found: list[Meaning] = []
         for each in table.imports:
             if name in (each.member, each.name) and each.spec:
@@ -66,7 +74,7 @@ class Modules:
         return found
 
     def of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
-        """The definitions that an import means by `member`."""
+        """Return the definitions that `member` of an import means."""
         tag, _, module = imported.spec.partition(":")
         if tag in _NAMESPACED:
             full = module if imported.name != "*" else f"{module}/{member}"
@@ -78,36 +86,27 @@ class Modules:
         return found
 
     def _by_full_name(self, full: str) -> list[Symbol]:
-        """The definitions of a qualified name `a/b/C`, whose file declares the namespace that it begins with."""
-        if modules := self.tables.definitions(
-            full.replace("/", ".")
-        ):  # Elixir's names are qualified themselves
+        """Return the definitions of a qualified name `a/b/C` whose file declares the namespace."""
+        if modules := self.tables.definitions(full.replace("/", ".")):  # Elixir's names are qualified
             return list(modules)
-        around = full.rpartition("/")[0].replace("/", ".")
-        name = full.rpartition("/")[2]
+        around, _, name = full.rpartition("/")
         found = []
         for symbol in self.tables.definitions(name):
-            namespace = symbol.table.namespace
-            rest = [
-                *(
-                    part
-                    for part in (symbol.definition.owner,)
-                    if part and namespace.rpartition("/")[2] != part
-                ),
-                name,
-            ]
-            is_inside = bool(around) and symbol.definition.owner == around
-            if is_inside or full in ("/".join((*namespace.split("/"), *rest)), f"{namespace}/{name}"):
+            namespace, owner = symbol.table.namespace, symbol.definition.owner
+            is_nested = bool(owner) and namespace.rpartition("/")[2] != owner
+            qualified = f"{namespace}/{owner}/{name}" if is_nested else f"{namespace}/{name}"
+            is_inside = bool(around) and owner == around.replace("/", ".")
+            if is_inside or full in (qualified, f"{namespace}/{name}"):
                 found.append(symbol)
         return found
 
     def known(self, paths: Iterable[str], name: str) -> list[Symbol]:
-        """What the modules in these files know by a name at their top level, re-exports included."""
+        """Return the definitions of a name at the top level of these files' modules, re-exports included."""
         found: list[Symbol] = []
         for path in paths:
             key = (path, name)
             if key not in self._known:
-                self._known[key] = []  # a circle of imports ends here
+                self._known[key] = []  # ends the recursion in an import cycle
                 self._known[key] = self._find(path, name)
             found += self._known[key]
         return found
@@ -116,12 +115,12 @@ class Modules:
         table = self.tables.table(path)
         if table is None:
             return []
-        own = [Symbol(path, number, table) for number in table.defining(name)]
+        own = symbols_named(path, table, name)
         own = [each for each in own if is_outer(each, ()) or parent_of(each) == TOP_LEVEL]
         return own or [each.symbol for each in self.by_import(path, table, name)]
 
     def module(self, path: str, imported: Import) -> Value:
-        """The module that an import means; what is not found in the workspace is elsewhere."""
+        """Return the module that an import means; `ELSEWHERE` where the workspace does not contain it."""
         tag = imported.spec.partition(":")[0]
         spec = imported.spec
         if tag in _NAMESPACED:
@@ -132,31 +131,27 @@ class Modules:
         if imported.member and imported.member != DEFAULT:
             named = tuple(each for each in paths if _module_name(each) == imported.member)
             paths = named or self.below(paths, imported.member)
-        return Value(Is.MODULE, paths=paths) if paths else ELSEWHERE
+        return Value(ValueKind.MODULE, paths=paths) if paths else ELSEWHERE
 
     def beside(self, path: str, table: PackedTable, name: str) -> Value | None:
-        """A module that needs no import: Rust's of the same crate."""
-        if table.language == "rust":
-            for spec in (f"rs:self/{name}", f"rs:{name}"):
-                paths = tuple(each for each in self.tables.targets(path, spec) if _module_name(each) == name)
-                if paths:
-                    return Value(Is.MODULE, paths=paths)
-            if name == "crate":
-                paths = self.tables.targets(path, "rs:crate")
-                return Value(Is.MODULE, paths=paths)
-            if name == "super":
-                return Value(Is.MODULE, paths=self.tables.targets(path, "rs:super"))
-            if name.islower() and not self.tables.definitions(name):
-                return ELSEWHERE if name in _LIBRARIES_OF_RUST else None
-        return None
+        """Return a module that needs no import, such as a Rust module of the same crate."""
+        if table.language != "rust":
+            return None
+        for spec in (f"rs:self/{name}", f"rs:{name}"):
+            paths = tuple(each for each in self.tables.targets(path, spec) if _module_name(each) == name)
+            if paths:
+                return Value(ValueKind.MODULE, paths=paths)
+        if name in ("crate", "super"):
+            return Value(ValueKind.MODULE, paths=self.tables.targets(path, f"rs:{name}"))
+        return ELSEWHERE if name in _LIBRARIES_OF_RUST and not self.tables.definitions(name) else None
 
     def below(self, paths: Iterable[str], name: str) -> tuple[str, ...]:
-        """The files of what modules know as a module of this name."""
+        """Return the files of the submodule of this name in the given modules."""
         found: dict[str, None] = {}
         for path in paths:
             key = (path, name)
             if key not in self._below:
-                self._below[key] = ()  # a circle of imports ends here
+                self._below[key] = ()  # ends the recursion in an import cycle
                 self._below[key] = tuple(self._find_below(path, name))
             found.update(dict.fromkeys(self._below[key]))
         return tuple(found)
@@ -177,16 +172,16 @@ class Modules:
 
 
 def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
-    """The files that know a definition by a name that is not its own, each with that name: as it is exported or passed on."""
+    """Return the files that know a definition by an alias or as a re-export, each with that name."""
     found: set[tuple[str, str]] = set()
-    # What a file exports, by which name, and how that is written where it is used: `checks.moor` of a module `checks`.
+    # (file, exported name, name as its users write it: `moor` for `checks.moor` of a module `checks`)
     exported = [
         (path, each.name, each.name)
-        for path in (symbol.path, *tables.naming(symbol.name))
+        for path in (symbol.path, *tables.files_mentioning(symbol.name))
         for each in getattr(tables.table(path), "imports", ())
         if each.member == symbol.name and each.name != symbol.name
     ]
-    for path, name, written in exported:  # grows while it is gone through
+    for path, name, written in exported:  # the loop appends to it
         for importer in tables.importers(path):
             table = tables.table(importer)
             for each in table.imports if table is not None else ():
@@ -203,20 +198,19 @@ def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]
 
 
 def import_of(table: PackedTable, name: str) -> Import | None:
-    """The import that makes a name known in a file."""
+    """Return the import that defines a name in a file."""
     return next((each for each in table.imports if each.name == name and each.spec), None)
 
 
 def is_outer(symbol: Symbol, scopes: Sequence[int]) -> bool:
-    """Whether a definition of the file is known outside of any type: at the top level, or in a module."""
+    """Whether a definition is visible outside of any type: at the top level or in a module."""
     parent = parent_of(symbol)
-    if symbol.kind == "method" and (symbol.definition.owner or family_of(symbol.table.language) == "script"):
+    if symbol.kind == "method" and (symbol.definition.owner or symbol.family == "script"):
         return False
     return parent == TOP_LEVEL or symbol.table.kind(parent) == "module" or parent in scopes
 
 
 def _module_name(path: str) -> str:
-    """What a file is called as a module."""
     stem = posixpath.splitext(posixpath.basename(path))[0]
     return posixpath.basename(posixpath.dirname(path)) if stem in ("__init__", "mod", "index") else stem
 

@@ -1,4 +1,4 @@
-"""What a name without a receiver means: by its scope, its imports, and what is in sight of its file."""
+"""Resolves names without a receiver: by their scope, the file's imports, and the other visible files."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from attrs import define, field
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import LIKELY, SURE, Meaning, meanings, nearest, shared
+from cairn.index.references.meaning import LIKELY, SURE, Meaning, ambiguous, meanings, nearest, parent_of
 from cairn.index.references.modules import Modules, import_of, is_outer
-from cairn.index.references.scoping import Sight, family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.scoping import Visibility, family_of, scoping_of
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _COMMON = 0.45
-"""How sure it is that the only definition of a common name is meant."""
+"""Confidence that a common name means its only definition."""
 
 
 @define(eq=False)
 class Names:
-    """The names of one folder, for one request."""
+    """Resolves names without a receiver in one folder during one request."""
 
     tables: SymbolTables
     modules: Modules
@@ -32,18 +32,18 @@ class Names:
     _here: dict[tuple[str, str], dict[int, list[Symbol]]] = field(factory=dict, init=False)
 
     def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
-        """What the name means in a definition of a file."""
+        """Return what the name means inside the definition `scope` of a file."""
         key = (path, scope, name)
         if key not in self._found:
             self._found[key] = self._find(path, table, scope, name)
         return self._found[key]
 
     def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
-        """The file's definitions of a name, by the definition around them: a file of tests has a `handler` in each test."""
+        """Return the file's definitions of a name by enclosing definition; each test may have a `handler`."""
         if (path, name) not in self._here:
             here: defaultdict[int, list[Symbol]] = defaultdict(list)
-            for number in table.defining(name):
-                here[table.parent(number)].append(Symbol(path, number, table))
+            for each in symbols_named(path, table, name):
+                here[parent_of(each)].append(each)
             self._here[path, name] = here
         return self._here[path, name]
 
@@ -62,64 +62,56 @@ class Names:
                     if members := self.types.members(owner, name):
                         return meanings(members, SURE, f"member of `{owner.name}`")
                 elif (owner_name := table.definition(number).owner) and table.parent(number) == TOP_LEVEL:
-                    # `void Foo::bar() {…}` stands outside of its type.
+                    # `void Foo::bar() {…}` is written outside its type.
                     for owner in self.types.named(path, table, owner_name):
                         if members := self.types.members(owner, name):
                             return meanings(members, SURE, f"member of `{owner.name}`")
         imported = self.modules.by_import(path, table, name)
         if imported and family_of(table.language) == "script" and imported[0].symbol.path != path:
-            # In a function without a name a definition looks like one of the file, which it cannot be beside an import.
+            # A definition inside an anonymous function looks like a top-level one. It cannot be one, because
+            # a file cannot both import and define a name.
             return imported
-        known = (
-            number for number in here if number in scopes or number < 0 or table.kind(number) == "module"
-        )
+        known = [n for n in here if n in scopes or n < 0 or table.kind(n) == "module"]
         outer = [each for number in sorted(known) for each in here[number] if is_outer(each, scopes)]
-        if outer:
-            full = [each for each in outer if not each.definition.is_declaration]
-            if full:
-                return meanings(full, SURE, "defined in the same file")
+        if full := [each for each in outer if not each.definition.is_declaration]:
+            return meanings(full, SURE, "defined in the same file")
         if imported:
             return imported
         if import_of(table, name) is not None and not outer:
-            return []  # of another package
-        return self._in_sight(path, table, name, outer)
+            return []  # imported from outside the workspace
+        return self._in_visible_files(path, table, name, outer)
 
-    def _in_sight(self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]) -> list[Meaning]:
-        """What files that need no import define by this name; `outer` are declarations of the file itself."""
-        rules, family = scoping_of(table.language), family_of(table.language)
-        every = [
-            each
-            for each in self.tables.definitions(name)
-            if family_of(each.table.language) == family
-            and each.is_known_in(path)
-            and (each.path != path or each in outer)
-        ]
+    def _in_visible_files(
+        self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]
+    ) -> list[Meaning]:
+        """Return the definitions in files that need no import; `outer` are the file's own declarations."""
+        rules = scoping_of(table.language)
         free = [
             each
-            for each in every
-            if not (each.definition.owner and each.kind in ("method", "field", "property"))
+            for each in self.tables.definitions_in(table.language, name)
+            if each.is_known_in(path)
+            and (each.path != path or each in outer)
+            and not (each.definition.owner and each.kind in ("method", "field", "property"))
         ]
-        if family == "c":  # a macro may rename a function to itself
+        if family_of(table.language) == "c":  # a macro may have the name of the function that it wraps
             free = [each for each in free if each.kind in CALLABLE] or free
         near: list[Symbol] = []
-        if rules.sight is Sight.FOLDER:
+        if rules.visibility is Visibility.FOLDER:
             folder = posixpath.dirname(path)
-            near = [
-                each
-                for each in free
-                if posixpath.dirname(each.path) == folder
-                and _same_package(each.table.namespace, table.namespace)
-            ]
+            beside = [each for each in free if posixpath.dirname(each.path) == folder]
+            near = [each for each in beside if _same_package(each.table.namespace, table.namespace)]
             why = "defined in the same package"
-        elif rules.sight is Sight.NAMESPACE:
+        elif rules.visibility is Visibility.NAMESPACE:
             near = [each for each in free if _is_within(table.namespace, each.table.namespace)]
             why = "defined in the same namespace"
         if near:
             return meanings(near, SURE, why)
-        if rules.sight is Sight.WORKSPACE:
-            sure = _COMMON if name in rules.common else LIKELY  # `read` is rather the system's
-            return shared(nearest(path, free), sure, "the definition of this name")
-        return shared(free, 0.25, "the definition of this name") if rules.sight is Sight.NAMESPACE else []
+        if rules.visibility is Visibility.WORKSPACE:
+            sure = _COMMON if name in rules.common else LIKELY  # `read` is probably the system's
+            return ambiguous(nearest(path, free), sure, "the definition of this name")
+        if rules.visibility is Visibility.NAMESPACE:
+            return ambiguous(free, 0.25, "the definition of this name")
+        return []
 
 
 def _same_package(one: str, other: str) -> bool:
@@ -127,5 +119,5 @@ def _same_package(one: str, other: str) -> bool:
 
 
 def _is_within(namespace: str, outer: str) -> bool:
-    """Whether what the outer namespace defines is known in the namespace."""
+    """Whether code in the namespace sees the definitions of the outer namespace."""
     return namespace == outer or (namespace.startswith(f"{outer}/") and outer != "")

@@ -1,4 +1,5 @@
-"""What a reference means: by its scope, its imports, the type of its receiver, or as the one definition of its name."""
+"""Resolves references by their scope, their imports, the type of their receiver or, failing these, their name
+alone."""
 
 from __future__ import annotations
 
@@ -6,18 +7,29 @@ from attrs import define, field
 
 from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import LIKELY, SURE, Is, Meaning, Value, meanings, nearest, once, shared
+from cairn.index.references.meaning import (
+    LIKELY,
+    SURE,
+    Meaning,
+    Value,
+    ValueKind,
+    ambiguous,
+    distinct,
+    meanings,
+    nearest,
+    parent_of,
+)
 from cairn.index.references.modules import Modules
 from cairn.index.references.names import Names
 from cairn.index.references.scoping import family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 from cairn.index.references.values import Values
 
 
 @define(eq=False)
 class Resolver:
-    """Finds what names mean in one folder, for one request."""
+    """Resolves the names of one folder during one request."""
 
     tables: SymbolTables
     modules: Modules = field(init=False)
@@ -29,47 +41,46 @@ class Resolver:
 
     def __attrs_post_init__(self) -> None:
         self.modules = Modules(self.tables)
-        # The name of a type can be any expression, and expressions have types.
+        # Types and values need each other: a type's name can be any expression, and expressions have types.
         self.types = Types(self.tables, lambda *given: self.values.types_named(*given))
         self.names = Names(self.tables, self.modules, self.types)
         self.values = Values(self.tables, self.modules, self.types, self.names)
 
     def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """What the reference may mean, the likeliest first; nothing where it means something outside of the workspace."""
+        """Return what the reference may mean, likeliest first; empty for a target outside the workspace."""
         if reference.kind is ReferenceKind.IMPORT:
             found = self.modules.imported(path, table, reference.name)
         elif reference.receiver:
             found = self._member(path, table, reference)
         else:
             found = self.names.bare(path, table, reference.enclosing, reference.name)
-        return once(found)
+        return distinct(found)
 
     def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         name = reference.name
         value = self.values.value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
         is_self = reference.receiver in scoping_of(table.language).selves
-        if value.what is Is.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
+        if value.kind is ValueKind.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
             return meanings(beside, LIKELY, "beside it in the same object")
-        if value.what is Is.ELSEWHERE:
+        if value.kind is ValueKind.ELSEWHERE:
             return []
-        if value.what is Is.MODULE:
+        if value.kind is ValueKind.MODULE:
             found = self.modules.known(value.paths, name)
             return meanings(found, SURE, f"member of the module `{reference.receiver}`")
-        if value.what in (Is.INSTANCE, Is.TYPE):
+        if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE):
             return self._of_types(value, name, reference.receiver)
         return self._guessed(path, table, reference)
 
     def _beside(self, path: str, table: PackedTable, reference: Reference) -> list[Symbol]:
-        """The members of the object that the function around is a member of, where that object has no type."""
+        """Return the members of the enclosing object literal, for an object without a type."""
         methods = [number for number in table.scopes(reference.enclosing) if table.kind(number) == "method"]
         if not methods:
             return []
         around = table.definition(methods[-1])
         return [
-            Symbol(path, number, table)
-            for number in table.defining(reference.name)
-            if (other := table.definition(number)).kind == "method"
-            and (other.parent, other.owner) == (around.parent, around.owner)
+            each
+            for each in symbols_named(path, table, reference.name)
+            if (each.kind, parent_of(each), each.definition.owner) == ("method", around.parent, around.owner)
         ]
 
     def _of_types(self, value: Value, name: str, receiver: str) -> list[Meaning]:
@@ -80,34 +91,31 @@ class Resolver:
         if not found:
             for owner in value.symbols:
                 below = self.types.overriding(owner, name)
-                found += shared(below, 0.45, f"of a type that extends `{owner.name}`")
+                found += ambiguous(below, 0.45, f"of a type that extends `{owner.name}`")
         return found
 
     def _guessed(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
-        """By the name alone: the type of the receiver is not known."""
+        """Resolve a member by its name alone, as the type of the receiver is unknown."""
         is_called = reference.kind is ReferenceKind.CALL
         key = (path, reference.name, is_called)
         if key not in self._guesses:
-            every = self._members(family_of(table.language), reference.name, is_called)
+            every = self._members(table.language, reference.name, is_called)
             members = [each for each in every if each.is_known_in(path)]
             rules = scoping_of(table.language)
             sure = 0.3 if reference.name in rules.common else rules.guess
             if len({each.definition.owner for each in members}) == 1:
                 found = meanings(members, sure, "the only member of this name")
             else:
-                found = shared(nearest(path, members), sure, "one of the members of this name")
+                found = ambiguous(nearest(path, members), sure, "one of the members of this name")
             self._guesses[key] = found
         return self._guesses[key]
 
-    def _members(self, family: str, name: str, is_called: bool) -> list[Symbol]:
-        """Whatever a member of that name can be in a language."""
-        key = (family, name, is_called)
+    def _members(self, language: str, name: str, is_called: bool) -> list[Symbol]:
+        key = (family_of(language), name, is_called)
         if key not in self._named:
             self._named[key] = [
                 each
-                for each in self.tables.definitions(name)
-                if family_of(each.table.language) == family
-                and (each.definition.owner or not is_called)
-                and each.kind not in ("module", "impl")
+                for each in self.tables.definitions_in(language, name)
+                if (each.definition.owner or not is_called) and each.kind not in ("module", "impl")
             ]
         return self._named[key]

@@ -1,4 +1,4 @@
-"""What the scope rules of each language say of a name: who can be meant by it, and who cannot."""
+"""The scope rules of each language: what a name can refer to, and what it cannot."""
 
 from __future__ import annotations
 
@@ -11,34 +11,30 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class Sight(Enum):
-    """Which files a name can mean without an import."""
+class Visibility(Enum):
+    """The files whose definitions a name can mean without an import."""
 
     FILE = 0
-    """Its own alone."""
     FOLDER = 1
-    """Those of the same folder and package."""
+    """The files of the same folder and package."""
     NAMESPACE = 2
-    """Those of the same package or namespace."""
+    """The files of the same package or namespace."""
     WORKSPACE = 3
-    """All of them."""
 
 
 @frozen
 class Scoping:
-    """The scope rules of one language."""
-
-    sight: Sight = Sight.FILE
+    visibility: Visibility = Visibility.FILE
     selves: frozenset[str] = field(default="self this", converter=_words)
-    """How code names the object, or the type, that it belongs to."""
+    """The names by which code refers to its own object or type."""
     supers: frozenset[str] = field(default="super", converter=_words)
     bare_members: bool = False
-    """Whether members of the type are named without a receiver."""
+    """Whether code names members of its type without a receiver."""
     guess: float = 0.6
-    """How sure it is that a member of an unknown receiver is the only one of its name. Where types are seldom written, servers do
-    not say who is called: of 388 such edges in express, none was known to one."""
+    """Confidence that a member call on an unknown receiver means the only member of that name. Where types
+    are seldom written, language servers confirm next to none of them."""
     common: frozenset[str] = field(default="", converter=_words)
-    """Methods that so many types have, outside of the workspace, that their name alone says little."""
+    """Methods so frequent outside the workspace that their name alone proves little."""
 
 
 _COMMON = """
@@ -51,36 +47,35 @@ _COMMON = """
     each select first last to_s to_sym merge fetch dup freeze new init cancel done result name type
     cast begin end data c_str reset swap release getvalue getbuffer seek tell flush truncate readline readlines writelines
     Add Remove Contains ToString Equals GetHashCode Dispose Select Where ToList Any First
-    """
+    """  # noqa: E501
 
 _PYTHON = Scoping(selves="self cls", common=_COMMON)
 _SCRIPT = Scoping(guess=0.45, common=_COMMON)
-_JVM = Scoping(Sight.NAMESPACE, bare_members=True, common=_COMMON)
-_C = Scoping(Sight.WORKSPACE, selves="this", bare_members=True, common=_COMMON)
+_JVM = Scoping(Visibility.NAMESPACE, bare_members=True, common=_COMMON)
+_C = Scoping(Visibility.WORKSPACE, selves="this", bare_members=True, common=_COMMON)
 
 _SCOPINGS = {
     "python": _PYTHON,
     "javascript": _SCRIPT,
     "typescript": _SCRIPT,
     "tsx": _SCRIPT,
-    "go": Scoping(Sight.FOLDER, selves="", common=_COMMON),
+    "go": Scoping(Visibility.FOLDER, selves="", common=_COMMON),
     "rust": Scoping(selves="self Self", common=_COMMON),
     "java": _JVM,
     "kotlin": _JVM,
     "scala": _JVM,
-    "csharp": Scoping(Sight.NAMESPACE, supers="base", bare_members=True, common=_COMMON),
-    "php": Scoping(Sight.NAMESPACE, selves="this self static", supers="parent", common=_COMMON),
+    "csharp": Scoping(Visibility.NAMESPACE, supers="base", bare_members=True, common=_COMMON),
+    "php": Scoping(Visibility.NAMESPACE, selves="this self static", supers="parent", common=_COMMON),
     "c": _C,
     "cpp": _C,
-    "ruby": Scoping(Sight.WORKSPACE, bare_members=True, common=_COMMON),
-    "swift": Scoping(Sight.WORKSPACE, selves="self Self", bare_members=True, common=_COMMON),
-    "elixir": Scoping(Sight.FILE, selves="__MODULE__", supers="", bare_members=True, common=_COMMON),
+    "ruby": Scoping(Visibility.WORKSPACE, bare_members=True, common=_COMMON),
+    "swift": Scoping(Visibility.WORKSPACE, selves="self Self", bare_members=True, common=_COMMON),
+    "elixir": Scoping(Visibility.FILE, selves="__MODULE__", supers="", bare_members=True, common=_COMMON),
 }
-_ANY = Scoping(Sight.WORKSPACE, bare_members=True)
+_ANY = Scoping(Visibility.WORKSPACE, bare_members=True)
 
 
 def scoping_of(language: str) -> Scoping:
-    """The rules of a language."""
     return _SCOPINGS.get(language, _ANY)
 
 
@@ -91,5 +86,5 @@ _FAMILIES = {
 
 
 def family_of(language: str) -> str:
-    """Languages of one family call each other."""
+    """Return the name of the language's family. Languages of one family can call each other."""
     return _FAMILIES.get(language, language)

@@ -12,18 +12,17 @@ from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
 from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.scoping import family_of
 from cairn.index.store.deadline import Cancelled
 
 _MOST_FILES = 400
-"""Files that are looked into for one name, which take 0.2 ms each. A name in more of them is one like `get`."""
-
-
+"""Files to read for one name, at 0.2 ms each. More files contain only very common names, such as `get`."""
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
 
 
 @frozen
 class Symbol:
-    """A definition of a file."""
+    """A definition in a file."""
 
     path: str
     number: int
@@ -41,47 +40,59 @@ class Symbol:
     def kind(self) -> str:
         return self.table.kind(self.number)
 
+    @property
+    def family(self) -> str:
+        return family_of(self.table.language)
+
     def is_known_in(self, path: str) -> bool:
-        """Whether the file at `path` may name it. What a header has is known where it is included."""
+        """Whether the file at `path` can name it. Even private definitions of headers are known elsewhere."""
         return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
+
+
+def symbols_named(path: str, table: PackedTable, name: str) -> list[Symbol]:
+    return [Symbol(path, number, table) for number in table.defining(name)]
 
 
 @define(eq=False)
 class SymbolTables:
-    """The symbol tables of one folder, for one request: what was read is kept."""
+    """The symbol tables of one folder, cached for the length of one request."""
 
     reader: IndexReader
     cancelled: Cancelled
     complete: bool = True
-    """Whether no name was in more files than are looked into."""
+    """False once a name occurred in more than `_MOST_FILES` files."""
     _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
     _written: dict[str, list[str]] = field(factory=dict, init=False)
     _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
     _targets: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
     def table(self, path: str) -> PackedTable | None:
-        """The table of a file; None for one that has none."""
         if path not in self._by_path:
             self._read(self.reader.symbols_at([path]))
             self._by_path.setdefault(path, None)
         return self._by_path[path]
 
-    def naming(self, name: str) -> list[str]:
-        """The files that name it, of which some only have a similar name."""
+    def files_mentioning(self, name: str) -> list[str]:
+        """Return the files that may mention the name; some only have a similar one."""
         return self._matching(name, "")
 
     def definitions(self, name: str) -> tuple[Symbol, ...]:
-        """Every definition of that name, by path and line."""
+        """Return every definition of that name, by path and line."""
         if name not in self._defining:
             found = []
             for path in self._matching(name, "="):
                 if table := self.table(path):
-                    found += [Symbol(path, number, table) for number in table.defining(name)]
+                    found += symbols_named(path, table, name)
             self._defining[name] = tuple(found)
         return self._defining[name]
 
+    def definitions_in(self, language: str, name: str) -> list[Symbol]:
+        """Return the definitions of that name in languages of the same family."""
+        family = family_of(language)
+        return [each for each in self.definitions(name) if each.family == family]
+
     def targets(self, path: str, spec: str) -> tuple[str, ...]:
-        """The files that a spec means in the file at `path`."""
+        """Return the files that an import spec in the file at `path` refers to."""
         key = (path, spec)
         if key not in self._targets:
             self._targets[key] = self._resolve(path, spec)
@@ -92,7 +103,6 @@ class SymbolTables:
         return import_resolver(self.reader)
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """The files that import the one at `path`."""
         return importers_of(self.reader, path)
 
     def _matching(self, name: str, mark: str) -> list[str]:
@@ -100,14 +110,14 @@ class SymbolTables:
         key = f"{mark}{' '.join(words)}"
         if key not in self._written:
             marked = [f"{mark}{word}" for word in words]
-            paths = self._read(self.reader.symbols_naming(marked, _MOST_FILES + 1, self.cancelled))
+            paths = self._read(self.reader.symbols_with_words(marked, _MOST_FILES + 1, self.cancelled))
             if len(paths) > _MOST_FILES:
                 self.complete = False
             self._written[key] = sorted(paths[:_MOST_FILES])
         return self._written[key]
 
     def _read(self, rows: Iterable[tuple[int, str]]) -> list[str]:
-        """The paths of the rows, each with the id of its symbol table; the tables are kept."""
+        """Cache the symbol tables of the rows (id, path), and return the paths."""
         found: list[str] = []
         wanted: defaultdict[int, list[str]] = defaultdict(list)
         for symbols_id, path in rows:

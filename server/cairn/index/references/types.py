@@ -1,4 +1,4 @@
-"""Types: their members, what they extend, and what extends them."""
+"""Types with their members, ancestors and descendants."""
 
 from __future__ import annotations
 
@@ -10,51 +10,45 @@ from attrs import define, field
 from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import MOST_SHARED, TYPES, parent_of
-from cairn.index.references.scoping import family_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 
 _MOST_ANCESTORS = 60
 
 
 @define(eq=False)
 class Types:
-    """The types of one folder, for one request."""
+    """The types of one folder during one request."""
 
     tables: SymbolTables
     _find: Callable[[str, PackedTable, str], list[Symbol]]
-    """The types that a written name means in a file, by its path and its table."""
+    """Finds the types that a written name means in a file, given its path and table."""
     _named: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
     def named(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
-        """The types that a written name means in a file; none where it means one outside of the workspace."""
+        """Return the types that a written name means in a file; empty for types outside the workspace."""
         key = (path, name)
         if key not in self._named:
-            self._named[key] = ()  # a type that is named by itself ends here
+            self._named[key] = ()  # ends the recursion for a type that refers to itself
             self._named[key] = tuple(dict.fromkeys(self._find(path, table, name)))
         return self._named[key]
 
     def members(self, owner: Symbol, name: str) -> list[Symbol]:
-        """The members of that name that a type has, or else those that it inherits."""
+        """Return the members of that name that a type defines, or else those that it inherits."""
         for each in (owner, *self.ancestors(owner)):
             if found := self.own_members(each, name):
                 return found
         return []
 
     def own_members(self, owner: Symbol, name: str) -> list[Symbol]:
-        own = [
-            Symbol(owner.path, number, owner.table)
-            for number in owner.table.defining(name)
-            if owner.table.parent(number) == owner.number
-        ]
-        if own:
+        own = symbols_named(owner.path, owner.table, name)
+        if own := [each for each in own if parent_of(each) == owner.number]:
             return own
         title = owner.name
         found = [
             each
-            for each in self.tables.definitions(name)
+            for each in self.tables.definitions_in(owner.table.language, name)
             if each.definition.owner == title
-            and family_of(each.table.language) == family_of(owner.table.language)
             and (
                 parent_of(each) == TOP_LEVEL
                 or each.table.kind(parent_of(each)) in ("impl", "extension", "module")
@@ -64,10 +58,10 @@ class Types:
         return same or found
 
     def ancestors(self, owner: Symbol) -> tuple[Symbol, ...]:
-        """The types that a type extends or implements, the nearest first."""
+        """Return the types that a type extends or implements, directly or not, the nearest first."""
         if owner in self._ancestors:
             return self._ancestors[owner]
-        self._ancestors[owner] = ()  # a circle ends here
+        self._ancestors[owner] = ()  # ends the recursion in a cycle
         found: list[Symbol] = []
         for base in self.bases(owner):
             found += [base, *self.ancestors(base)]
@@ -77,7 +71,7 @@ class Types:
         return self._ancestors[owner]
 
     def bases(self, owner: Symbol) -> list[Symbol]:
-        """The types that a type names as what it extends or implements."""
+        """Return the types that a type directly extends or implements."""
         numbers = [(owner.path, owner.table, owner.number)]
         for number in owner.table.defining(owner.name):
             if owner.table.kind(number) in ("impl", "extension"):
@@ -90,13 +84,13 @@ class Types:
         return found
 
     def overridden(self, member: Symbol) -> list[Symbol]:
-        """The members of the types above that a member stands for where it is called through them."""
+        """Return the members of ancestors that a member overrides."""
         owner = self.of_member(member)
         above = self.ancestors(owner) if owner is not None else ()
         return [each for base in above for each in self.own_members(base, member.name)]
 
     def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
-        """The members of that name of types below a type."""
+        """Return the members of that name in descendants of a type."""
         return [
             each
             for each in self.tables.definitions(name)
@@ -104,7 +98,6 @@ class Types:
         ][:MOST_SHARED]
 
     def of_member(self, member: Symbol) -> Symbol | None:
-        """The type that a member belongs to."""
         table = member.table
         for number in table.scopes(parent_of(member)):
             if table.kind(number) in TYPES:
@@ -114,7 +107,7 @@ class Types:
         return None
 
     def around(self, path: str, table: PackedTable, scope: int) -> Symbol | None:
-        """The type that a definition of a file is in; None outside of types."""
+        """Return the type that encloses a definition of a file; None outside of types."""
         for number in table.scopes(scope):
             if table.kind(number) in TYPES:
                 return Symbol(path, number, table)

@@ -1,9 +1,9 @@
-"""What an expression is: an instance of a type, a type, a module or a function."""
+"""Evaluates expressions to instances of types, types, modules or functions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define, evolve, field
 
@@ -11,26 +11,25 @@ from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
 from cairn.chunking.references.model import EVERYWHERE, TOP_LEVEL, Variable
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Is, Value, parent_of
+from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Value, ValueKind, parent_of
 from cairn.index.references.modules import Modules, import_of
 from cairn.index.references.names import Names
-from cairn.index.references.scoping import Sight, family_of, scoping_of
-from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.scoping import Visibility, scoping_of
+from cairn.index.references.tables import Symbol, SymbolTables, symbols_named
 from cairn.index.references.types import Types
 
 _DEEPEST = 8
-"""Steps from an expression to its type that are followed."""
+"""Steps to follow at most from an expression to its type."""
 _END_OF_FILE = 1 << 30
-"""A line after every other."""
 _RUN_BY_NAME = frozenset({"ruby", "scala", "elixir"})
-"""Languages in which to name a method of an object is to call it."""
+"""Languages in which mentioning a method of an object calls it."""
 _CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
-"""Methods by which instances are called as functions are."""
+"""Methods that run when an instance is called like a function."""
 
 
 @define(eq=False)
 class Values:
-    """The values of one folder, for one request."""
+    """Evaluates expressions of one folder during one request."""
 
     tables: SymbolTables
     modules: Modules
@@ -44,19 +43,19 @@ class Values:
     def value(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
     ) -> Value:
-        """What an expression of `chunking.references.chains` is at a line of a definition."""
+        """Return the value at a line of a definition; `expression` is one of `chunking.references.chains`."""
         if depth > _DEEPEST or expression in ("", UNKNOWN):
             return UNKNOWN_VALUE
         if expression.startswith(":"):
             return self._of_type(path, table, expression[1:])
         key = (path, scope, line, expression)
         if key not in self._values:
-            self._values[key] = UNKNOWN_VALUE  # what leads back to itself is not known
+            self._values[key] = UNKNOWN_VALUE  # ends the recursion for an expression that refers to itself
             self._values[key] = self._evaluated(path, table, scope, line, expression, depth)
         return self._values[key]
 
     def types_named(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
-        """The types that a written name means in a file, and those that such a type is another name of."""
+        """Return the types that a written name means in a file, and the types that those are aliases of."""
         found: list[Symbol] = []
         for each in self._find_types(path, table, name):
             found.append(each)
@@ -68,36 +67,20 @@ class Values:
         first, _, last = name.rpartition(".")
         if first:
             value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, first, 0)
-            if value.what is Is.MODULE:
-                return [each for each in self.modules.known(value.paths, last) if each.kind in TYPES]
-            if value.what is Is.TYPE:
-                return [
-                    each
-                    for owner in value.symbols
-                    for each in self.types.own_members(owner, last)
-                    if each.kind in TYPES
-                ]
-            if value.what is Is.ELSEWHERE:
+            if value.kind is ValueKind.MODULE:
+                return _types(self.modules.known(value.paths, last))
+            if value.kind is ValueKind.TYPE:
+                return _types(each for owner in value.symbols for each in self.types.own_members(owner, last))
+            if value.kind is ValueKind.ELSEWHERE:
                 return []
-        found = [
-            each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last) if each.symbol.kind in TYPES
-        ]
-        if found:
+        if found := _types(each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last)):
             return found
-        inner = [
-            Symbol(path, number, table) for number in table.defining(last) if table.kind(number) in TYPES
-        ]
+        inner = _types(symbols_named(path, table, last))
         if inner or import_of(table, last) is not None:
             return inner
-        every = [
-            each
-            for each in self.tables.definitions(last)
-            if each.kind in TYPES and family_of(each.table.language) == family_of(table.language)
-        ]
-        visible = (
-            scoping_of(table.language).sight is not Sight.FILE or bool(first) or table.language == "rust"
-        )
-        return every if len(every) == 1 and visible else []
+        every = _types(self.tables.definitions_in(table.language, last))
+        in_file = scoping_of(table.language).visibility is Visibility.FILE and table.language != "rust"
+        return every if len(every) == 1 and (first or not in_file) else []
 
     def _evaluated(
         self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
@@ -105,7 +88,7 @@ class Values:
         parts = expression.split(".")
         value, used = self._first(path, table, scope, line, parts, depth)
         for part in parts[used:]:
-            if value.what in (Is.UNKNOWN, Is.ELSEWHERE):
+            if value.kind in (ValueKind.UNKNOWN, ValueKind.ELSEWHERE):
                 return value
             value = self._step(value, part, depth)
         return value
@@ -113,7 +96,7 @@ class Values:
     def _first(
         self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
     ) -> tuple[Value, int]:
-        """What an expression begins with, and how many of its parts that is."""
+        """Return the value of the expression's beginning, and how many parts it covers."""
         rules = scoping_of(table.language)
         name, suffix = _suffix(parts[0])
         name = name.lstrip("$") if table.language == "php" else name
@@ -123,8 +106,8 @@ class Values:
                 return UNKNOWN_VALUE, 1
             if name in rules.supers:
                 bases = tuple(self.types.bases(owner))
-                return (Value(Is.INSTANCE, bases) if bases else ELSEWHERE), 1
-            return Value(Is.INSTANCE, (owner,)), 1
+                return (Value(ValueKind.INSTANCE, bases) if bases else ELSEWHERE), 1
+            return Value(ValueKind.INSTANCE, (owner,)), 1
         if name.startswith("@"):
             owner = self.types.around(path, table, scope)
             return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
@@ -133,35 +116,33 @@ class Values:
         for length in range(len(parts), 1, -1):  # import a.b
             dotted = ".".join(parts[:length])
             if table.language == "elixir" and (modules := self.tables.definitions(dotted)):
-                return Value(Is.TYPE, modules), length
+                return Value(ValueKind.TYPE, modules), length
             imported = import_of(table, dotted)
             if imported is not None:
                 paths = self.tables.targets(path, imported.spec)
-                return (Value(Is.MODULE, paths=paths) if paths else ELSEWHERE), length
+                return (Value(ValueKind.MODULE, paths=paths) if paths else ELSEWHERE), length
         if rules.bare_members and (owner := self.types.around(path, table, scope)) is not None:
             value = self._field(owner, name, depth)
-            if value.what is not Is.UNKNOWN:
+            if value.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(value, suffix, depth), 1
         found = self.names.bare(path, table, scope, name)
-        value = self._of_symbols(
-            [each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth
-        )
-        if value.what is not Is.UNKNOWN or found:
+        confidence = min((each.confidence for each in found), default=SURE)
+        value = self._of_symbols([each.symbol for each in found], confidence, depth)
+        if value.kind is not ValueKind.UNKNOWN or found:
             return self._suffixed(value, suffix, depth), 1
         if (imported := import_of(table, name)) is not None:
             return self.modules.module(path, imported), 1
         return (self.modules.beside(path, table, name) or UNKNOWN_VALUE), 1
 
     def _step(self, value: Value, part: str, depth: int) -> Value:
-        """What a member of a value is."""
         name, suffix = _suffix(part)
-        if value.what is Is.MODULE:
+        if value.kind is ValueKind.MODULE:
             symbols = self.modules.known(value.paths, name)
             if not symbols:
                 below = self.modules.below(value.paths, name)
-                return Value(Is.MODULE, paths=below) if below else UNKNOWN_VALUE
+                return Value(ValueKind.MODULE, paths=below) if below else UNKNOWN_VALUE
             return self._suffixed(self._of_symbols(symbols, SURE, depth), suffix, depth)
-        if value.is_collection or value.what is Is.FUNCTION:
+        if value.is_collection or value.kind is ValueKind.FUNCTION:
             return UNKNOWN_VALUE
         for owner in value.symbols:
             members = self.types.members(owner, name)
@@ -169,35 +150,30 @@ class Values:
             if callables and (suffix.startswith("()") or callables[0].kind in TYPES):
                 return self._suffixed(self._of_symbols(callables, value.confidence, depth), suffix, depth)
             found = self._field(owner, name, depth)
-            if found.what is not Is.UNKNOWN:
+            if found.kind is not ValueKind.UNKNOWN:
                 return self._suffixed(found, suffix, depth)
             if callables:
-                is_run = callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME
-                of = (
-                    self._returned(callables[0], depth)
-                    if is_run
-                    else self._of_symbols(callables, SURE, depth)
-                )
-                return self._suffixed(of, suffix, depth)
+                if callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME:
+                    return self._suffixed(self._returned(callables[0], depth), suffix, depth)
+                return self._suffixed(self._of_symbols(callables, SURE, depth), suffix, depth)
         return UNKNOWN_VALUE
 
     def _suffixed(self, value: Value, suffix: str, depth: int) -> Value:
-        """A value after it was called or an element was taken of it."""
+        """Return the value after the calls `()` and subscripts `[]` of the suffix."""
         while suffix:
             step, suffix = suffix[:2], suffix[2:]
-            if value.what is Is.FUNCTION:
+            if value.kind is ValueKind.FUNCTION:
                 returned = (self._returned(each, depth) for each in value.symbols if step == "()")
-                value = next((each for each in returned if each.what is not Is.UNKNOWN), UNKNOWN_VALUE)
-            elif value.what is Is.TYPE:
-                value = evolve(value, what=Is.INSTANCE)
-            elif value.what is Is.INSTANCE and step == "[]":
+                value = next((each for each in returned if each.kind is not ValueKind.UNKNOWN), UNKNOWN_VALUE)
+            elif value.kind is ValueKind.TYPE:
+                value = evolve(value, kind=ValueKind.INSTANCE)
+            elif value.kind is ValueKind.INSTANCE and step == "[]":
                 value = evolve(value, is_collection=False) if value.is_collection else UNKNOWN_VALUE
-            elif value.what is Is.INSTANCE:
+            elif value.kind is ValueKind.INSTANCE:
                 value = self._called(value, depth)
         return value
 
     def _called(self, value: Value, depth: int) -> Value:
-        """What an instance returns that is called as a function."""
         for owner in value.symbols:
             for name in _CALLED:
                 if members := self.types.members(owner, name):
@@ -208,53 +184,40 @@ class Values:
         definition = function.definition
         if function.kind == "constructor":
             owner = self.types.of_member(function)
-            return Value(Is.INSTANCE, (owner,)) if owner is not None else UNKNOWN_VALUE
+            return Value(ValueKind.INSTANCE, (owner,)) if owner is not None else UNKNOWN_VALUE
         if not definition.type:
             return UNKNOWN_VALUE
-        if not definition.type.startswith(":"):  # what it returns at its end
-            return self.value(
-                function.path,
-                function.table,
-                function.number,
-                definition.end_line,
-                definition.type,
-                depth + 1,
-            )
-        name = definition.type[1:].removesuffix("[]")
-        if name in ("Self", "self", "static", "this", definition.owner):
-            owner = self.types.of_member(function)
-            if owner is not None:
-                return Value(Is.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
-        return self.value(
-            function.path, function.table, parent_of(function), definition.line, definition.type, depth + 1
-        )
+        scope, line = parent_of(function), definition.line
+        if definition.type.startswith(":"):
+            name = definition.type[1:].removesuffix("[]")
+            if name in ("Self", "self", "static", "this", definition.owner):
+                owner = self.types.of_member(function)
+                if owner is not None:
+                    return Value(ValueKind.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
+        else:  # an expression that the function returns at its end
+            scope, line = function.number, definition.end_line
+        return self.value(function.path, function.table, scope, line, definition.type, depth + 1)
 
     def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> Value:
-        types = tuple(each for each in symbols if each.kind in TYPES)
+        types = tuple(_types(symbols))
         functions = tuple(each for each in symbols if each.kind in CALLABLE)
         if types and not (functions and all(each.kind == "namespace" for each in types)):
-            return Value(Is.TYPE, types, confidence=confidence)
+            return Value(ValueKind.TYPE, types, confidence=confidence)
         if functions:
-            return Value(Is.FUNCTION, functions, confidence=confidence)
+            return Value(ValueKind.FUNCTION, functions, confidence=confidence)
         for each in symbols:
             if each.kind == "module":
-                return Value(Is.TYPE, (each,), confidence=confidence)
-            if each.definition.type:
-                return self.value(
-                    each.path,
-                    each.table,
-                    parent_of(each),
-                    each.definition.line,
-                    each.definition.type,
-                    depth + 1,
-                )
-            value = self._variable(each.path, each.table, parent_of(each), _END_OF_FILE, each.name, depth + 1)
+                return Value(ValueKind.TYPE, (each,), confidence=confidence)
+            definition, scope = each.definition, parent_of(each)
+            if definition.type:
+                return self.value(each.path, each.table, scope, definition.line, definition.type, depth + 1)
+            value = self._variable(each.path, each.table, scope, _END_OF_FILE, each.name, depth + 1)
             if value is not None:
                 return value
         return UNKNOWN_VALUE
 
     def _of_type(self, path: str, table: PackedTable, names: str) -> Value:
-        """An instance of a written type, or of one of several."""
+        """Return an instance of a written type or of one of several, which `|` separates."""
         found: list[Symbol] = []
         is_collection = False
         for name in names.split("|"):
@@ -263,10 +226,10 @@ class Values:
             name_alone = name.removesuffix("[]")
             found += self.types.named(path, table, name_alone) or self._aliased(path, table, name_alone)
             is_collection = is_collection or name.endswith("[]")
-        return Value(Is.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
+        return Value(ValueKind.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
 
     def _aliased(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
-        """The types that a variable stands for."""
+        """Return the types that a variable is an alias of."""
         if (path, name) in self._aliases:
             return ()
         self._aliases.add((path, name))
@@ -274,12 +237,12 @@ class Values:
             value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, name, 1)
         finally:
             self._aliases.discard((path, name))
-        return value.symbols if value.what in (Is.INSTANCE, Is.TYPE) else ()
+        return value.symbols if value.kind in (ValueKind.INSTANCE, ValueKind.TYPE) else ()
 
     def _variable(
         self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
     ) -> Value | None:
-        """What a variable is: by its last assignment before the line, in the innermost scope that knows it; None for no such."""
+        """Return the value that a variable has at a line; None where no scope knows the variable."""
         known = self._known(path, table, name)
         if not known:
             return None
@@ -291,17 +254,29 @@ class Values:
                     return UNKNOWN_VALUE
                 chosen = here[-1]
                 key = (path, number, f"{name} {chosen.type}")
-                if key in self._evaluating:
-                    return UNKNOWN_VALUE
-                self._evaluating.add(key)
-                try:
-                    return self.value(path, table, number, chosen.line, chosen.type, depth + 1)
-                finally:
-                    self._evaluating.discard(key)
+                return self._of_variable(key, path, table, number, chosen, depth)
         return None
 
+    def _of_variable(
+        self,
+        key: tuple[str, int, str],
+        path: str,
+        table: PackedTable,
+        scope: int,
+        variable: Variable,
+        depth: int,
+    ) -> Value:
+        """Return the value of the variable's type, or of the expression assigned to it. It is unknown where
+        the evaluation leads back to `key`."""
+        if key in self._evaluating:
+            return UNKNOWN_VALUE
+        self._evaluating.add(key)
+        try:
+            return self.value(path, table, scope, variable.line, variable.type, depth + 1)
+        finally:
+            self._evaluating.discard(key)
+
     def _known(self, path: str, table: PackedTable, name: str) -> dict[int, list[Variable]]:
-        """The file's variables of a name, by their scopes."""
         if (path, name) not in self._variables:
             known: defaultdict[int, list[Variable]] = defaultdict(list)
             for each in table.variables(name):
@@ -310,33 +285,28 @@ class Values:
         return self._variables[path, name]
 
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
-        """What a field of a type is."""
         for each in (owner, *self.types.ancestors(owner)):
             for variable in self._known(each.path, each.table, name).get(each.number, ()):
                 if variable.type:
                     key = (each.path, each.number, f".{name}")
-                    if key in self._evaluating:
-                        return UNKNOWN_VALUE
-                    self._evaluating.add(key)
-                    try:
-                        scope = self._scope_of_line(each, variable.line)
-                        return self.value(
-                            each.path, each.table, scope, variable.line, variable.type, depth + 1
-                        )
-                    finally:
-                        self._evaluating.discard(key)
+                    scope = self._scope_of_line(each, variable.line)
+                    return self._of_variable(key, each.path, each.table, scope, variable, depth)
         return UNKNOWN_VALUE
 
     def _scope_of_line(self, owner: Symbol, line: int) -> int:
-        """The innermost definition of the type in which a field gets its value."""
+        """Return the innermost definition of the type around the line that assigns a field."""
         around = [each for each in owner.table.around(line) if each >= owner.number]
         return around[-1] if around else owner.number
 
 
+def _types(symbols: Iterable[Symbol]) -> list[Symbol]:
+    return [each for each in symbols if each.kind in TYPES]
+
+
 def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:
-    """The variables of one name that it can mean at a line, the likeliest last; none where it means none of them."""
+    """Return the variables of one name that it can mean at a line, the likeliest last."""
     inside = [each for each in variables if each.line <= line <= each.end_line]
-    if inside:  # in a function without a name, the innermost
+    if inside:  # variables of anonymous functions: the innermost function counts
         first = min(each.end_line for each in inside)
         of_innermost = [each for each in inside if each.end_line == first]
         return [each for each in of_innermost if each.type] or of_innermost

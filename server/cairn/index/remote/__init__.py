@@ -1,1 +1,1 @@
-"""A snapshot of a team's index, read through a server over HTTP."""
+"""Reads a snapshot of a team's index through a server over HTTP."""

@@ -1,4 +1,4 @@
-"""The catalogue of a snapshot on its way from a server to whoever reads there."""
+"""The catalogue of a snapshot in transit from a server to a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.index.reader.chunk_columns import ChunkColumns
 from cairn.index.remote.reader import RemoteMemory
 from cairn.index.remote.wire import dumps, loads
 
-if TYPE_CHECKING:  # whoever only receives catalogues needs no database
+if TYPE_CHECKING:  # a machine that only receives catalogues needs no PostgreSQL client
     from cairn.index.postgres.catalogue import SnapshotMemory
 
 _UNREADABLE = "The catalogue of the team's index cannot be read."
@@ -23,11 +23,11 @@ _names = itertools.count()
 
 
 def packed_catalogue(memory: SnapshotMemory) -> bytes:
-    """What a reader needs of a snapshot before it asks anything."""
+    """Pack what a reader needs of a snapshot before its first read."""
     columns = memory.columns
     head = dumps(
         {
-            # Neighbours differ by little, which takes next to nothing.
+            # Differences of neighbours are small numbers, which compress well.
             "files": np.diff(columns.file_of, prepend=np.int32(0)),
             "tokens": columns.tokens,
             "upto": columns.upto,
@@ -44,7 +44,7 @@ def packed_catalogue(memory: SnapshotMemory) -> bytes:
 
 
 def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
-    """The memory of the snapshot from what `packed_catalogue` made. Raises WireError for anything else."""
+    """Unpack the output of `packed_catalogue`. Raises WireError for anything else."""
     try:
         data = zlib.decompress(packed)
         begin = 4 + int.from_bytes(data[:4], "little")
@@ -59,7 +59,7 @@ def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
     database = apsw.Connection(f"/{name}", vfs="memdb")
     received = apsw.Connection(":memory:")
     try:
-        # What is deserialized belongs to one connection alone; a copy under a name is open to all threads.
+        # A deserialized database belongs to one connection. All threads can open a named copy.
         received.deserialize("main", data[begin:])
         with database.backup("main", received, "main") as copying:
             copying.step(-1)

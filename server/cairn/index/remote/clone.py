@@ -1,4 +1,4 @@
-"""Keeps a clone and the team's index of it together: finds the indexed commit that is nearest, and what differs from it here."""
+"""Connects a clone to the team's index: the nearest indexed commit, and the files that differ from it."""
 
 from __future__ import annotations
 
@@ -28,38 +28,33 @@ from cairn.workspace.watch import FolderWatcher
 logger = logging.getLogger(__name__)
 
 _MOST_COMMITS = 1_000
-"""Commits back from HEAD that are looked for in the team's index."""
+"""Commits back from HEAD to look up in the team's index."""
 _MOST_FILES = 400
-"""Files that may differ; with more of them this machine is sooner done with an index of its own."""
+"""Files that may differ. With more of them, an index of its own is ready sooner."""
 _GIT_SECONDS = 20.0
 _LOOK_SECONDS = 30.0
-"""How often it is looked whether the team has a nearer commit."""
+"""How often to check whether the team has a nearer commit."""
 _RETRY_SECONDS = (2.0, 15.0)
-"""Between two tries to reach the server: at first, and at most."""
+"""The first and the longest delay between two attempts to reach the server."""
 _MOST_KEPT = 20
-"""Catalogues that are kept on disk; those used longest ago go first."""
+"""Catalogues to keep on disk; the least recently used are deleted."""
 
 
 class NotSharedError(CairnError):
-    """The folder is not answered from the team's index; the text says why."""
+    """The folder is not answered from the team's index; the message gives the reason."""
 
 
 @frozen
 class Shared:
-    """What is answered from the team's index."""
-
     reader: RemoteReader
     located: Located
     differing: int
-    """Files that are read here instead."""
+    """The number of files that are read locally instead."""
 
 
 class TeamClone:
-    """Watches one clone on a thread of its own until stopped.
-
-    `on_shared` hears of each snapshot that is to be read from then on, `on_alone` that there is none, and why. Both are called on
-    that thread.
-    """
+    """Watches one clone on a thread of its own until stopped. The thread calls `on_shared` with each snapshot
+    to read from then on, and `on_alone` with the reason while there is none."""
 
     def __init__(
         self,
@@ -76,30 +71,28 @@ class TeamClone:
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._looked = threading.Event()
         self._stale = False
-        """Whether what was compared last does not count any more: HEAD or a folder moved, or a read failed."""
+        """Whether the next look must compare again: HEAD or a folder moved, or a read failed."""
         self._is_watched = True
         self._shared: Shared | None = None
         self._problem = ""
-        """Why nothing is shared, as it was told last."""
+        """The last reported reason for sharing nothing."""
         self._touched: dict[str, str | None] = {}
-        """The texts of files that changed since the clone was compared last."""
-        self._noting = threading.Lock()
+        """The texts of files that changed since the last comparison."""
+        self._lock = threading.Lock()
         self._watcher: FolderWatcher | None = None
         self._thread = threading.Thread(target=self._run, name=f"cairn-team-{root.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
         self._stopped.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(timeout=15)
 
     def wait(self, seconds: float) -> None:
-        """Until it was looked once, or for so long."""
+        """Wait for the first look, at most for this time."""
         self._looked.wait(seconds)
 
     # --- the thread -----------------------------------------------------------------------------------
@@ -116,7 +109,7 @@ class TeamClone:
                 self._alone(str(problem))
                 pause, wait = wait, min(longest, 2 * wait)
             except Exception as problem:
-                logger.exception("%s could not be compared with the team's index", self._root)
+                logger.exception("Comparing %s with the team's index failed", self._root)
                 self._alone(f"Comparing {self._root.name} with the team's index failed ({problem}).")
                 pause, wait = wait, min(longest, 2 * wait)
             self._looked.set()
@@ -125,7 +118,7 @@ class TeamClone:
             self._watcher.stop()
 
     def _look(self) -> None:
-        # What becomes stale from here on is seen by the next look.
+        # Changes from here on set `_stale` again, for the next look.
         stale, self._stale = self._stale or not self._is_watched, False
         located = self._server.locate(_commits(self._root))
         if located is None:
@@ -138,18 +131,18 @@ class TeamClone:
             return
         self._watch()
         memory = self._memory(located)
-        with self._noting:
+        with self._lock:
             self._touched = {}
         differing = _differing(self._root, located.commit)
         reader = RemoteReader.of(partial(self._ask, located.snapshot), memory, str(self._root))
-        with self._noting:
+        with self._lock:
             self._overlay.files_differ({**differing, **self._touched})
             self._shared, self._problem = Shared(reader, located, len(differing)), ""
         self._on_shared(self._shared)
 
     def _alone(self, problem: str) -> None:
         if self._shared is not None or problem != self._problem:
-            with self._noting:
+            with self._lock:
                 self._shared, self._problem = None, problem
                 self._overlay.files_differ({})
             self._on_alone(problem)
@@ -158,14 +151,14 @@ class TeamClone:
         try:
             return self._server.read(snapshot, name, given)
         except TeamUnavailableError:
-            self.look_again()  # which says what is wrong
+            self.look_again()  # it reports the reason
             raise
 
     def _memory(self, located: Located) -> RemoteMemory:
         known = self._shared
         if known is not None and known.located.snapshot == located.snapshot:
             return known.reader.memory
-        file = data_dir() / "team" / _kept_name(self._server.url, located)
+        file = data_dir() / "team" / _file_name(self._server.url, located)
         with suppress(OSError, WireError):
             memory = unpacked_catalogue(located.snapshot, file.read_bytes())
             file.touch()
@@ -180,48 +173,44 @@ class TeamClone:
     def _watch(self) -> None:
         if self._watcher is None:
             self._watcher = FolderWatcher(
-                self._root, self.changed, self.look_again, self._watched_in_part, self.look_again
+                self._root, self.changed, self.look_again, self._watched_partly, self.look_again
             )
             self._watcher.start()
 
-    def _watched_in_part(self, problem: str) -> None:
-        """Every look compares the whole clone from now on."""
+    def _watched_partly(self, problem: str) -> None:
+        """Compare the whole clone at every look from now on."""
         logger.warning("%s", problem)
         self._is_watched = False
         self._wake.set()
 
     def look_again(self) -> None:
-        """Compare the whole clone with the team's index once more."""
         self._stale = True
         self._wake.set()
 
     def changed(self, paths: Iterable[str]) -> None:
-        """Take in that these files were made, changed or removed; they are compared with the index by the next question."""
+        """Note created, changed or removed files; the next query compares them with the index."""
         folders = [path for path in paths if self._is_folder(path)]
         texts = {path: _text(self._root / path) for path in paths if path not in folders}
-        with self._noting:
+        with self._lock:
             self._touched |= texts
             if self._shared is not None:
                 self._overlay.files_changed(texts)
-        # Nobody tells what is in a folder that was moved; and of very many files most may be none that are indexed.
+        # The watcher does not list the files of a moved folder. Of very many files most may not be indexed.
         if folders or len(self._touched) > _MOST_FILES:
             self.look_again()
 
     def _is_folder(self, path: str) -> bool:
-        """Whether there is a folder now, or one was there that the index has files of."""
+        """Whether `path` is a folder, or was one that the index has files of."""
         if (self._root / path).is_dir():
             return True
-        known = self._shared
-        return (
-            known is not None
-            and not (self._root / path).exists()
-            and path not in known.reader.contents([path])
-            and has_below(known.reader, path)
-        )
+        shared = self._shared
+        if shared is None or (self._root / path).exists():
+            return False
+        return path not in shared.reader.contents([path]) and has_below(shared.reader, path)
 
 
-def _kept_name(url: str, at: Located) -> str:
-    """The name of a catalogue's file: of one snapshot of one database, also where another one took its place at the URL."""
+def _file_name(url: str, at: Located) -> str:
+    """Return the file name of a catalogue. It differs when another database replaces the one at the URL."""
     named = "\n".join((url, str(at.snapshot), at.repository, at.commit, at.indexed_at))
     return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
@@ -229,22 +218,19 @@ def _kept_name(url: str, at: Located) -> str:
 def _commits(root: Path) -> list[str]:
     repository = git.locate(root)
     if repository is None or repository.top != root:
-        raise NotSharedError(f"{root.name} is not the top of a git clone, so the team's index is not asked.")
+        raise NotSharedError(f"{root.name} is not the top of a git clone, so the team's index is not used.")
     run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
     try:
-        return list(
-            git.pieces(
-                run(["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"]), b"\n"
-            )
-        )
+        commits = run(["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"])
+        return list(git.pieces(commits, b"\n"))  # git runs while the pieces are read
     except git.GitError as problem:
         if "bad revision" not in str(problem):
             raise
-        raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not asked.") from problem
+        raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not used.") from problem
 
 
 def _differing(root: Path, commit: str) -> Mapping[str, str | None]:
-    """The texts of the files that are not as the commit has them; None for one that is gone or not text."""
+    """Return the texts of the files that differ from the commit; None for those that are gone or not text."""
     run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
     changed = git.pieces(
         run(["diff", "--name-only", "-z", "--no-renames", "--ignore-submodules", commit]), b"\0"
@@ -271,7 +257,7 @@ def _text(path: Path) -> str | None:
 
 
 def _keep(file: Path, packed: bytes) -> None:
-    """Keep the catalogue for the next start; that it cannot be kept costs time alone."""
+    """Keep the catalogue for the next start. A failure costs only time."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         made = file.with_name(f"{file.name}.{threading.get_ident()}")
@@ -281,4 +267,4 @@ def _keep(file: Path, packed: bytes) -> None:
         for old in kept[:-_MOST_KEPT]:
             old.unlink(missing_ok=True)
     except OSError as problem:
-        logger.warning("the catalogue of a snapshot could not be kept: %s", problem)
+        logger.warning("The catalogue of a snapshot could not be saved: %s", problem)

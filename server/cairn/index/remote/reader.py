@@ -1,4 +1,4 @@
-"""Reads a snapshot of a team's index through a server: the catalogue once, chunks and words as they are asked for."""
+"""Reads a snapshot of a team's index through a server: the catalogue once, chunks and words on demand."""
 
 from __future__ import annotations
 
@@ -27,70 +27,67 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.text.languages import detect_language
 
 Ask = Callable[[str, list[Any]], Any]
-"""Asks the server: the name of a read, and its arguments."""
+"""Sends a read to the server, given its name and arguments, and returns the result."""
 
 _MOST_POSTINGS = 2_000
-"""Words whose places are kept."""
+"""Words whose postings are cached."""
 
 
 @define(eq=False)
 class RemoteMemory(CatalogueMemory):
-    """What a process keeps of one snapshot of a server."""
-
     languages: frozenset[str] = field(kw_only=True)
     postings: dict[str, Postings] = field(factory=dict, init=False)
 
 
 @define(eq=False, slots=False)
 class RemoteReader(CatalogueReader):
-    """Reads the snapshot of `memory`, asking the server for what the catalogue does not have."""
+    """Reads the snapshot of `memory`, and asks the server for what the catalogue lacks."""
 
     memory: RemoteMemory = field(kw_only=True)
     ask: Ask = field(kw_only=True)
 
     @classmethod
     def of(cls, ask: Ask, memory: RemoteMemory, root: str = "") -> RemoteReader:
-        """The reader of a snapshot that `ask` reaches."""
         return cls(Path(f"snapshot {memory.snapshot}"), memory=memory, root=root, ask=ask)
 
-    def _asked(self, cancelled: Cancelled, name: str, *given: object) -> Any:
-        """What the server answers. Raises QueryCancelledError where nobody waits for it any more."""
+    def _read(self, name: str, *given: object, cancelled: Cancelled = never) -> Any:
+        """Return the server's answer. Raises QueryCancelledError where the request was cancelled before."""
         if cancelled():
             raise interruption(cancelled)
         return self.ask(name, list(given))
 
-    def _only(self, only: ChunkFilter) -> ChunkFilter:
-        """The filter as the server's reader understands it, whose folder has no name."""
-        patterns = only.paths_in(self.root)
-        if patterns is None:
-            return evolve(only, paths=(), folders=())
-        return evolve(only, paths=(), folders=(("", tuple(patterns)),))
+    def _list(self, name: str, *given: object, cancelled: Cancelled = never) -> list[Any]:
+        found: list[Any] = self._read(name, *given, cancelled=cancelled)
+        return found
 
-    # --- words ----------------------------------------------------------------------------------------
+    def _dict(self, name: str, *given: object, cancelled: Cancelled = never) -> dict[Any, Any]:
+        found: dict[Any, Any] = self._read(name, *given, cancelled=cancelled)
+        return found
+
+    def _only(self, only: ChunkFilter) -> ChunkFilter:
+        """Return the filter for the server's reader, whose folder has no name."""
+        patterns = only.paths_in(self.root)
+        return evolve(only, paths=(), folders=() if patterns is None else (("", tuple(patterns)),))
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
-        found: KeywordCounts = self._asked(cancelled, "word_counts", list(texts), bound)
+        found: KeywordCounts = self._read("word_counts", list(texts), bound, cancelled=cancelled)
         return found
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
-        kept = self.memory.postings
-        missing = [text for text in texts if text not in kept]
-        new: dict[str, Postings] = (
-            self._asked(cancelled, "postings", dict.fromkeys(missing, 0)) if missing else {}
-        )
-        found = {
-            text: new[text] if text in new else kept[text] for text in texts if text in new or text in kept
-        }
-        if len(kept) + len(new) > _MOST_POSTINGS:
-            kept.clear()
-        kept.update(new)
-        return found
+        cached = self.memory.postings
+        missing = [text for text in texts if text not in cached]
+        new = self._dict("postings", dict.fromkeys(missing, 0), cancelled=cancelled) if missing else {}
+        known = cached | new
+        if len(known) > _MOST_POSTINGS:
+            cached.clear()
+        cached.update(new)
+        return {text: known[text] for text in texts if text in known}
 
     def keywords(
         self,
@@ -100,48 +97,36 @@ class RemoteReader(CatalogueReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        hits: list[Hit] = self._asked(cancelled, "keywords", list(words), weights, limit, self._only(only))
-        return hits
-
-    def _hits(self, name: str, *given: object) -> list[Hit]:
-        hits: list[Hit] = self.ask(name, list(given))
-        return hits
+        given = (list(words), weights, limit, self._only(only))
+        return self._list("keywords", *given, cancelled=cancelled)
 
     def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
-        found: Statistics = self._asked(cancelled, "statistics", list(words))
+        found: Statistics = self._read("statistics", list(words), cancelled=cancelled)
         return found
 
     def absent(self, words: Sequence[str]) -> list[str]:
-        found: list[str] = self.ask("absent", [list(words)]) if words else []
-        return found
+        return self._list("absent", list(words)) if words else []
 
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        found: dict[str, int] = self.ask("documents", [list(stems)]) if stems else {}
-        return found
+        return self._dict("documents", list(stems)) if stems else {}
 
     def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        found: dict[str, int] = self.ask("stems_starting", [prefix, deadline.ms])
-        return found
+        return self._dict("stems_starting", prefix, deadline.ms)
 
     def is_named(self, word: str) -> bool:
         return bool(self.ask("is_named", [word]))
 
-    # --- texts ----------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
-        found: ExactMatches = self._asked(
-            deadline.cancelled, "containing", literal, limit, self._only(only), deadline.ms, list(first)
-        )
+        given = (literal, limit, self._only(only), deadline.ms, list(first))
+        found: ExactMatches = self._read("containing", *given, cancelled=deadline.cancelled)
         return found
-
-    # --- chunks ---------------------------------------------------------------------------------------
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         if not only:
             return None
-        found: Ids = self._asked(cancelled, "admitted", self._only(only))
+        found: Ids = self._read("admitted", self._only(only), cancelled=cancelled)
         return found
 
     def chunks_in(self, paths: Sequence[str]) -> Ids:
@@ -154,48 +139,38 @@ class RemoteReader(CatalogueReader):
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         wanted = list(ids)
-        found: dict[int, StoredChunk] = self.ask("chunks", [wanted]) if wanted else {}
-        return found
+        return self._dict("chunks", wanted) if wanted else {}
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
-        return self.memory.outlines.get(self.key, ids, lambda missing: self.ask("outlines", [missing]))
+        return self.memory.outlines.get(self.key, ids, lambda missing: self._dict("outlines", missing))
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
-        found: list[int] = self.ask("leading_chunks", [list(paths), per_file, self._only(only)])
-        return found
+        return self._list("leading_chunks", list(paths), per_file, self._only(only))
 
     def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
-        found: list[int] = self.ask("opening_chunks", [list(paths), lines, self._only(only)])
-        return found
+        return self._list("opening_chunks", list(paths), lines, self._only(only))
 
     def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
         wanted = list(paths)
-        found: dict[str, list[int]] = self.ask("chunk_ids", [wanted]) if wanted else {}
-        return found
+        return self._dict("chunk_ids", wanted) if wanted else {}
 
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         wanted = list(places)
-        found: dict[tuple[str, int], list[StoredChunk]] = (
-            self.ask("neighbours", [wanted, window]) if wanted and window else {}
-        )
-        return found
+        return self._dict("neighbours", wanted, window) if wanted and window else {}
 
     def page(self, path: str) -> list[StoredChunk]:
-        found: list[StoredChunk] = self.ask("page", [path])
-        return found
+        return self._list("page", path)
 
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
-        found: list[StoredChunk] = self.ask("between", [path, first, last])
-        return found
+        return self._list("between", path, first, last)
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        found: list[str] = self.ask("files_with_chunk", [content_hash, path])
-        return found
+        return self._list("files_with_chunk", content_hash, path)
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """By the names of the files, which the catalogue has: 5 µs each. Only the server knows the language of each chunk."""
+        """Count by the catalogue's file names, 5 µs each. Only the server knows the languages of chunks."""
         counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         sql = "SELECT path, collection, chunks FROM files WHERE is_text AND chunks"
         for path, collection, chunks in self.select(sql):
@@ -205,65 +180,53 @@ class RemoteReader(CatalogueReader):
     def has_language(self, language: str) -> bool:
         return language in self.memory.languages
 
-    # --- definitions and symbols ----------------------------------------------------------------------
-
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        return self._hits("defining", list(names), limit, self._only(only)) if names else []
+        return self._list("defining", list(names), limit, self._only(only)) if names else []
 
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        return self._hits("members", owner, list(names), limit, self._only(only))
+        return self._list("members", owner, list(names), limit, self._only(only))
 
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        found: list[FoundName] = (
-            self._asked(cancelled, "definitions", list(names), most, of_each) if names else []
-        )
-        return found
+        given = (list(names), most, of_each)
+        return self._list("definitions", *given, cancelled=cancelled) if names else []
 
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
         wanted = list(names)
-        found: list[FoundName] = self.ask("definitions_of", [wanted, most]) if wanted else []
-        return found
+        return self._list("definitions_of", wanted, most) if wanted else []
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        found: list[str] = self._asked(cancelled, "names_matching", first, pattern)
-        return found
+        return self._list("names_matching", first, pattern, cancelled=cancelled)
 
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
         wanted = list(ids)
-        found: dict[int, DefinitionPlace] = self.ask("places", [wanted]) if wanted else {}
-        return found
+        return self._dict("places", wanted) if wanted else {}
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = (
-            self._asked(cancelled, "symbols_naming", list(words), limit) if words else []
-        )
-        return found
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
+        return self._list("symbols_naming", list(words), limit, cancelled=cancelled) if words else []
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         return self.memory.tables.get(self.key, ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        packed: dict[int, bytes] = self.ask("packed_tables", [list(ids)])
+        packed = self._dict("packed_tables", list(ids))
         return {number: PackedTable(table) for number, table in packed.items()}
-
-    # --- vectors --------------------------------------------------------------------------------------
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        hits: list[Hit] = self._asked(cancelled, "nearest_static", vector, limit, self._only(only))
-        return hits
+        return self._list("nearest_static", vector, limit, self._only(only), cancelled=cancelled)
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         wanted = list(ids)
-        found: dict[int, float] = self.ask("static_similarities", [wanted, vector]) if wanted else {}
-        return found
+        return self._dict("static_similarities", wanted, vector) if wanted else {}
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         wanted = list(ids)
         if not wanted:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
-        found: tuple[NDArray[np.int64], NDArray[np.int8]] = self.ask("static_vectors", [wanted])
+        found: tuple[NDArray[np.int64], NDArray[np.int8]] = self._read("static_vectors", wanted)
         return found

@@ -1,4 +1,4 @@
-"""Which questions a reader may ask a server, and how the server's own reader answers them."""
+"""The reads that a client may request of a server, and how the server's own reader answers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cairn.index.postgres.reader import PostgresReader
 
 _MS = 10_000.0
-"""A read that takes longer is broken off."""
+"""The time limit of one read."""
 
 _NO_SUCH_ARGUMENTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, apsw.Error)
 
@@ -22,12 +22,10 @@ Read = Callable[..., Any]
 
 
 def _plain(name: str) -> Read:
-    """A method that takes nothing of the server's own."""
     return lambda reader, *given: getattr(reader, name)(*given)
 
 
 def _cancellable(name: str) -> Read:
-    """A method whose last argument is the cancel flag."""
     return lambda reader, *given: getattr(reader, name)(*given, never)
 
 
@@ -47,30 +45,31 @@ READS: Mapping[str, Read] = {
     **{
         name: _cancellable(name)
         for name in (
-            "word_counts", "postings", "keywords", "statistics", "admitted", "definitions", "names_matching", "symbols_naming",
+            "word_counts", "postings", "keywords", "statistics", "admitted", "definitions", "names_matching",
             "nearest_static",
         )
     },
+    "symbols_naming": _cancellable("symbols_with_words"),
     **{
         name: _plain(name)
         for name in (
-            "absent", "documents", "is_named", "chunks", "outlines", "leading_chunks", "opening_chunks", "chunk_ids",
-            "neighbours", "page", "between", "files_with_chunk", "defining", "members", "definitions_of", "places",
-            "packed_tables", "static_similarities", "static_vectors",
+            "absent", "documents", "is_named", "chunks", "outlines", "leading_chunks", "opening_chunks",
+            "chunk_ids", "neighbours", "page", "between", "files_with_chunk", "defining", "members",
+            "definitions_of", "places", "packed_tables", "static_similarities", "static_vectors",
         )
     },
 }  # fmt: skip
-"""By the name of the method. Everything else a reader answers from its catalogue."""
+"""The reads by name. A reader answers everything else from its catalogue."""
 
 
-def read(reader: PostgresReader, asked: Any) -> Any:
-    """What the reader answers to `[name, arguments]`. Raises WireError for anything that is not such a question."""
-    if not isinstance(asked, list) or len(asked) != 2 or not isinstance(asked[1], list):
+def read(reader: PostgresReader, request: Any) -> Any:
+    """Return the reader's answer to the request `[name, arguments]`. Raises WireError for anything else."""
+    if not isinstance(request, list) or len(request) != 2 or not isinstance(request[1], list):
         raise WireError("A read is a name and a list of arguments.")
-    name, given = asked
+    name, given = request
     if not isinstance(name, str) or name not in READS:
         raise WireError("There is no such read.")
-    from psycopg import DataError, NotSupportedError, ProgrammingError  # which a server has
+    from psycopg import DataError, NotSupportedError, ProgrammingError  # only servers have it
 
     try:
         return READS[name](reader, *given)

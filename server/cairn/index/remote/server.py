@@ -1,4 +1,4 @@
-"""A team's server, as this machine reaches it over HTTP."""
+"""A team's server over HTTP."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from cairn.index.remote.wire import dumps, loads
 
 PATH = "/team/v1"
 _SECONDS = 10.0
-"""For one answer."""
 _CONNECT_SECONDS = 2.0
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, OSError)
 _MOST_BYTES = 500_000_000
-"""Of an answer: the catalogue of the Linux kernel takes 30 MB."""
+"""The size limit of an answer: the catalogue of the Linux kernel takes 30 MB."""
 
 
 class TeamUnavailableError(CairnError):
-    """The team's server cannot be asked now."""
+    """The team's server cannot be reached now."""
 
 
 @frozen
 class Located:
-    """The snapshot that is nearest to a commit."""
+    """The snapshot nearest to a commit."""
 
     snapshot: int
     repository: str
@@ -39,18 +38,18 @@ class Located:
     committed_at: str
     indexed_at: str
     behind: int
-    """How many commits lie between."""
+    """The number of commits in between."""
 
 
 class _Connections(threading.local):
-    """One connection for each thread: requests of a thread follow each other."""
+    """One connection for each thread, whose requests follow each other."""
 
     open: http.client.HTTPConnection | None = None
 
 
 @frozen(eq=False)
 class TeamServer:
-    """The server at `url`, for whoever has `token`. Methods may be called from several threads at once."""
+    """The server at `url`, for the owner of `token`. Safe from several threads at once."""
 
     url: str
     token: str = field(repr=False)
@@ -64,49 +63,45 @@ class TeamServer:
         if not _is_private(self.url):
             raise InvalidRequestError(
                 "team.url",
-                "must begin with https:// for another machine, or your token would cross the network unencrypted",
+                "must begin with https:// for another machine, so that your token is sent encrypted",
             )
 
     def locate(self, commits: Sequence[str]) -> Located | None:
-        """The indexed commit that comes first among `commits`, newest first; None where the team has none of them."""
+        """Return the first of `commits` (newest first) that the team has indexed; None for none."""
         answer = self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode())
         try:
             found = json.loads(answer)
             return None if found is None else Located(**found)
         except (ValueError, TypeError) as problem:
-            raise self._speaks_otherwise() from problem
+            raise self._unexpected_answer() from problem
 
     def catalogue(self, snapshot: int) -> bytes:
-        """The packed catalogue of a snapshot."""
         return self._request("GET", f"/catalogue/{snapshot}", b"")
 
     def read(self, snapshot: int, name: str, given: list[Any]) -> Any:
-        """What the server's reader of a snapshot answers."""
         answer = self._request("POST", f"/read/{snapshot}", dumps([name, given]))
         try:
             return loads(answer)
         except WireError as problem:
-            raise self._speaks_otherwise() from problem
+            raise self._unexpected_answer() from problem
 
-    def _speaks_otherwise(self) -> TeamUnavailableError:
+    def _unexpected_answer(self) -> TeamUnavailableError:
         return TeamUnavailableError(
-            f"What is at {self.url} does not answer as a team's server of this version does. Correct team.url, or bring"
-            " Cairn to one version here and there."
+            f"{self.url} does not answer as a team's server of this version does. Correct team.url, or"
+            " install the same version of Cairn here and there."
         )
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
-        """The body of the answer. A connection that was closed meanwhile is opened once again.
-
-        Raises TeamUnavailableError where there is no answer, and for one that says why there is none.
-        """
-        kept = self._local.open is not None
+        """Return the body of the answer, with one retry where a reused connection was closed meanwhile.
+        Raises TeamUnavailableError where there is no answer, and for an error response."""
+        is_reused = self._local.open is not None
         try:
-            return self._ask(method, path, body)
+            return self._send(method, path, body)
         except _LOST as problem:
             self._close()
-            if kept and not isinstance(problem, TimeoutError):
+            if is_reused and not isinstance(problem, TimeoutError):
                 try:
-                    return self._ask(method, path, body)
+                    return self._send(method, path, body)
                 except _LOST as again:
                     self._close()
                     problem = again
@@ -114,7 +109,7 @@ class TeamServer:
                 f"The team's server at {self.url} does not answer ({_reason(problem)})."
             ) from problem
 
-    def _ask(self, method: str, path: str, body: bytes) -> bytes:
+    def _send(self, method: str, path: str, body: bytes) -> bytes:
         connection = self._local.open or self._connect()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         connection.request(method, urlsplit(self.url).path.rstrip("/") + PATH + path, body or None, headers)
@@ -151,13 +146,13 @@ def _is_valid(url: str) -> bool:
     try:
         parts = urlsplit(url)
         named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that are no address, or a port that is no number
+    except ValueError:  # brackets without an address, or a port that is not a number
         return False
     return named and not (parts.username or parts.password or parts.query or parts.fragment) and url.isascii()
 
 
 def _is_private(url: str) -> bool:
-    """Whether nobody on the way to the server reads along."""
+    """Whether the connection is encrypted or stays on this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
@@ -169,11 +164,11 @@ def _reason(problem: BaseException) -> str:
 def _refusal(url: str, status: int, answer: bytes) -> str:
     if status == 401:
         return (
-            f"The team's server at {url} does not know the token. Have one made by `cairn team grant`, and put it into"
-            " CAIRN_TEAM_TOKEN or the file `team-token` beside Cairn's settings."
+            f"The team's server at {url} does not know the token. Create one with `cairn team grant`, and put"
+            " it into CAIRN_TEAM_TOKEN or the file `team-token` beside Cairn's settings."
         )
     try:
-        said = str(json.loads(answer)["error"]["message"])[:300]
+        reason = str(json.loads(answer)["error"]["message"])[:300]
     except (ValueError, KeyError, TypeError):
-        said = f"HTTP status {status}"
-    return f"The team's server at {url} refused: {said}"
+        reason = f"HTTP status {status}"
+    return f"The team's server at {url} refused: {reason}"

@@ -1,4 +1,4 @@
-"""The token by which this machine's user is known to a team's server."""
+"""The token that identifies this machine's user to a team's server."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ FILE = "team-token"
 
 
 def team_token() -> str:
-    """The token of the environment, or of the file `team-token` beside the user's settings.
-
-    Raises InvalidRequestError where there is none, for what cannot be one, and for a file that others can read.
-    """
+    """Return the token of the environment, or of the file `team-token` beside the user's settings. Raises
+    InvalidRequestError for a missing or malformed token, and for a file that others can read."""
     if token := os.environ.get(VARIABLE, "").strip():
         return _usable(token, VARIABLE)
     path = user_file().with_name(FILE)
@@ -29,11 +27,8 @@ def team_token() -> str:
                 )
             token = file.read(1_000).strip()
     except OSError as problem:
-        reason = (
-            f"there is no {VARIABLE} and no {path}"
-            if isinstance(problem, FileNotFoundError)
-            else f"{path}: {problem.strerror}"
-        )
+        is_missing = isinstance(problem, FileNotFoundError)
+        reason = f"there is no {VARIABLE} and no {path}" if is_missing else f"{path}: {problem.strerror}"
         raise InvalidRequestError("team.url", f"is set without a token: {reason}") from problem
     if not token:
         raise InvalidRequestError("team.url", f"is set without a token: {path} is empty")
@@ -41,7 +36,7 @@ def team_token() -> str:
 
 
 def _usable(token: str, place: str) -> str:
-    """The token, which is sent in a header. Raises InvalidRequestError for what would make another one of it, without quoting it."""
+    """Return the token. Raises InvalidRequestError, without quoting it, if it would alter an HTTP header."""
     if not re.fullmatch(r"[!-~]{1,500}", token):
         raise InvalidRequestError("team.url", f"is set without a token: {place} has something else in it")
     return token

@@ -1,7 +1,7 @@
-"""What a reader asks and answers, as JSON: the values that methods of IndexReader take and give, and nothing else.
+"""The JSON form of the arguments and results of IndexReader's methods.
 
-A value that JSON has no form of is an object with one key, which names its kind: `{"Hit": [7, 0.5]}`. Only kinds that are listed
-here are made of what comes over the network.
+A value without a JSON form is an object with one key that names its kind: `{"Hit": [7, 0.5]}`. Only the kinds
+listed here are created from network data.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from cairn.protocol.chunk_type import ChunkType
 _RECORDS: Mapping[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        Chunk, ChunkFilter, ColumnWeights, DefinitionPlace, ExactMatches, FoundName, Hit, KeywordCounts, Literal, Outline,
-        Postings, Statistics, StoredChunk, TextHit,
+        Chunk, ChunkFilter, ColumnWeights, DefinitionPlace, ExactMatches, FoundName, Hit, KeywordCounts,
+        Literal, Outline, Postings, Statistics, StoredChunk, TextHit,
     )
 }  # fmt: skip
 _ARRAYS = frozenset({"int8", "uint8", "uint16", "int32", "int64", "float32", "float64", "bool"})
@@ -44,12 +44,12 @@ _TUPLE, _MAP, _BYTES, _ARRAY, _TYPE = "tuple", "map", "bytes", "array", "type"
 
 
 def dumps(value: object) -> bytes:
-    """The value as JSON. Raises TypeError for what readers do not use."""
+    """Return the value as JSON. Raises TypeError for values that readers do not exchange."""
     return json.dumps(_plain(value), separators=(",", ":"), allow_nan=True).encode()
 
 
 def loads(data: bytes) -> Any:
-    """The value that `dumps` wrote. Raises WireError for anything else."""
+    """Return the value that `dumps` wrote. Raises WireError for anything else."""
     try:
         return _value(json.loads(data))
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as problem:
@@ -76,7 +76,7 @@ def _plain(value: Any) -> Any:
         return {_MAP: [[_plain(key), _plain(each)] for key, each in value.items()]}
     if isinstance(value, list | set | frozenset):
         return [_plain(each) for each in value]
-    raise TypeError(f"readers do not exchange {name}")
+    raise TypeError(f"Readers do not exchange {name}.")
 
 
 def _fields(value: Any) -> list[Any]:

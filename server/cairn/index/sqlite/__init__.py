@@ -1,1 +1,1 @@
-"""The index in one SQLite file, as it is read."""
+"""The reader of an index in one SQLite file."""

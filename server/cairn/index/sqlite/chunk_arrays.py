@@ -12,19 +12,18 @@ from cairn.index.reader.arrays import Ids, numbers
 from cairn.index.reader.chunk_columns import LONGEST, NO_CHUNKS, ChunkColumns
 
 _ROOM = 1.25
-"""Times the ids there are that arrays have room for, so that a save seldom copies them."""
+"""The capacity of the arrays relative to the number of ids, so that a save seldom copies them."""
 
 
 @define(eq=False)
 class ChunkArrays:
-    """The columns of one index, for all threads of the process; what is written later is added behind."""
+    """The columns of one index, shared by all threads. Rows of later saves are appended."""
 
     _known: tuple[object, ChunkColumns] | None = None
-    """Of which index, and its columns."""
     _reading: threading.Lock = field(factory=threading.Lock)
 
     def columns(self, db: apsw.Connection, identity: object) -> ChunkColumns:
-        """Those of the index that `db` reads. The first call takes 1 s for a million chunks, 5 ms for 10,000."""
+        """Return the columns of the index behind `db`. The first call takes 1 s for a million chunks."""
         last = int(db.execute("SELECT max(id) FROM chunks").get or 0)
         known = self._known
         if known is None or known[0] != identity or known[1].upto < last:
@@ -37,13 +36,12 @@ class ChunkArrays:
 
 
 def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColumns:
-    """The columns up to the id `last`."""
     file_of, tokens = before.file_of, before.tokens
     if last >= len(file_of):
         file_of, tokens = (np.zeros(int(last * _ROOM) + 1, column.dtype) for column in (file_of, tokens))
         file_of[: len(before.file_of)], tokens[: len(before.tokens)] = before.file_of, before.tokens
     between = (before.upto, last)
-    # By the index, which has both numbers: the rows themselves hold the texts. Of a few new chunks the rows are nearer.
+    # SQLite's index has both numbers without the texts. For a few new chunks the table's rows are faster.
     source = "chunks INDEXED BY sqlite_autoindex_chunks_1" if before is NO_CHUNKS else "chunks"
     ((ids, files),) = db.execute(
         f"SELECT group_concat(id), group_concat(file_id) FROM {source} WHERE id > ? AND id <= ?", between
@@ -63,14 +61,11 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
 
 
 def _sums(varints: bytes, lengths: Ids) -> Ids:
-    """int64[rows]: the sum of the numbers of each row, written as SQLite's varints of at most three bytes.
-
-    Of each number the bytes but the last have their highest bit set and hold the higher digits.
-    """
+    """Return the sum of each row's numbers, int64[rows]: SQLite varints of at most three bytes. All bytes of
+    a number but the last have their highest bit set; they come first and contain the higher digits."""
     every = np.frombuffer(varints, np.uint8)
-    goes_on = every >= 128
-    follows_one = np.append(goes_on[1:], False)
-    shift = np.where(goes_on, np.where(follows_one, 14, 7), 0)
+    continues = every >= 128
+    shift = np.where(continues, np.where(np.append(continues[1:], False), 14, 7), 0)
     values = (every & 127).astype(np.int64) << shift
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
     return np.add.reduceat(values, starts)

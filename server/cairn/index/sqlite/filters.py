@@ -1,4 +1,4 @@
-"""Which chunks a question may find, as SQL for an index file."""
+"""Filters of chunks as SQL for an index file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ HIDDEN_CHUNKS = (
     "SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id"
     " WHERE f.path IN (SELECT value FROM json_each(?))"
 )
-"""The ids of the chunks of hidden files; its value is the JSON list of their paths."""
+"""The ids of the chunks of hidden files; its parameter is the JSON list of their paths."""
 
 _FEW_FILES, _FEW_CHUNKS = 500, 10_000
-"""What is listed rather than looked at one by one. To list takes 0.2 ms for a thousand chunks, to look at one 6 µs; of a million
-chunks a question looks at a few thousand."""
+"""Up to these numbers, passing chunks are listed (0.2 ms for a thousand). Beyond them, each found chunk is
+checked (6 µs each): of a million chunks, a query finds a few thousand."""
 
 
 def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
-    """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out, but for
-    `even_all`."""
+    """Return SQL and its values for the ids of the chunks that pass. The SQL is "" where the filter excludes
+    hidden files at most, unless `even_all` is set."""
     conditions = _conditions(reader, only)
     if not (conditions or even_all):
         return "", []
@@ -33,10 +33,7 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
 
 
 def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
-    """SQL for the ids of the files whose chunks all pass, with its values; None where the filter asks more of a chunk than its file.
-
-    Hidden files are among them.
-    """
+    """Return SQL and values for the ids of files whose chunks all pass, or None if the chunks matter."""
     if only.types or only.languages:
         return None
     conditions = _conditions(reader, only)
@@ -44,25 +41,28 @@ def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, lis
 
 
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
-    """A condition for chunks to pass, on the column that contains their ids, with its values."""
+    """Return a condition and its values for chunks to pass; `column` contains the chunks' ids."""
     conditions = _conditions(reader, only)
     if not conditions and not only.hidden:
         return "true", []
     if not conditions:
-        # Cheaper than listing all others: of 60,000 chunks that would take as long as the query itself.
+        # To list all other chunks instead would take as long as the query itself for 60,000 chunks.
         return f"{column} NOT IN ({HIDDEN_CHUNKS})", [json.dumps(only.hidden)]
     if not _are_many(reader, only):
         where, values = admitted(reader, only)
         return f"{column} IN ({where})", values
     if only.hidden:
         conditions.append(("f.path NOT IN", json.dumps(only.hidden)))
-    # The column has its name outside: `c` and `id` are others in here.
-    asked = f"(SELECT {column} AS asked) CROSS JOIN chunks c ON c.id = asked CROSS JOIN files f ON f.id = c.file_id"
-    return f"EXISTS (SELECT 1 FROM {asked} WHERE {_all_of(conditions)})", [values for _, values in conditions]
+    # The alias is needed because `c` and `id` mean something else inside the subquery.
+    sql = (
+        f"EXISTS (SELECT 1 FROM (SELECT {column} AS found) CROSS JOIN chunks c ON c.id = found"
+        f" CROSS JOIN files f ON f.id = c.file_id WHERE {_all_of(conditions)})"
+    )
+    return sql, [values for _, values in conditions]
 
 
 def _conditions(reader: ConnectedReader, only: ChunkFilter) -> list[tuple[str, str]]:
-    """What is asked of a chunk `c` and its file `f`, but for hidden ones: each with the JSON list that it is followed by."""
+    """Return the conditions on a chunk `c` and file `f`, each with its allowed values as JSON."""
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
     conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
     patterns = only.paths_in(reader.root)
@@ -72,13 +72,12 @@ def _conditions(reader: ConnectedReader, only: ChunkFilter) -> list[tuple[str, s
 
 
 def _all_of(conditions: Sequence[tuple[str, str]]) -> str:
-    return (
-        " AND ".join(f"{condition} (SELECT value FROM json_each(?))" for condition, _ in conditions) or "true"
-    )
+    every = (f"{condition} (SELECT value FROM json_each(?))" for condition, _ in conditions)
+    return " AND ".join(every) or "true"
 
 
 def _are_many(reader: ConnectedReader, only: ChunkFilter) -> bool:
-    """Whether so many chunks may pass that it is cheaper to look at each one that is found than to list them."""
+    """Whether so many chunks may pass that checking each found chunk is cheaper than listing all."""
     patterns = only.paths_in(reader.root)
     if patterns is not None:
         return files_named(reader, patterns).count(",") >= _FEW_FILES

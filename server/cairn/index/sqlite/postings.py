@@ -1,7 +1,8 @@
-"""Where the words of questions stand, in memory: read from the keyword index once, then shared by all questions.
+"""Postings of query words, cached in memory for all queries.
 
-FTS5 scores a row in 0.9 µs, most of which is looking up its length, and every question anew: of a million chunks a
-question's words stand in hundreds of thousands. Here a word's chunks are an array, and a question adds arrays up.
+FTS5 takes 0.9 µs a row, mostly to look up the row's length, and each query starts anew: in a million chunks,
+the words of a query match hundreds of thousands. Here a word's chunks are an array, and a query adds arrays
+up.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ from cairn.index.text.bm25 import OCCURRENCES
 from cairn.index.text.match import quoted_word
 
 COUNTED = 20_000
-"""Chunks of a word up to which it is counted how often it stands in each: 0.13 µs for each place. A more frequent word
-counts once in each chunk."""
+"""Occurrences are counted in this many chunks at most, 0.13 µs each; beyond, a word counts once in each."""
 _MOST_BYTES = 28_000_000
-"""All kept words may take so much, at 6 bytes for each of a word's chunks; the words asked for longest ago go first."""
+"""The size of the cache, at 6 bytes for each chunk of a word; the least recently used words are evicted."""
 _MOST_ADDED = 2_000
-"""New chunks in which it is counted how often a word stands, one by one; with more, all of it is read again."""
+"""New chunks to read one by one for a cached word; with more of them, all of its postings are read again."""
 
 
 def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> Postings:
-    """The postings of a word or phrase, which some `rows` chunks hold, among those of an id higher than `above`."""
+    """Return the postings of a word or phrase, in about `rows` chunks, for chunk ids above `above`."""
     tokens = _tokens(db, text)
     if not tokens:
         return NOWHERE
@@ -52,9 +52,10 @@ def _tokens(db: apsw.Connection, text: str) -> list[str]:
 
 
 def count_places(db: apsw.Connection, token: str) -> Postings:
-    """By the list of all places where the token stands, which is in the order of chunks."""
+    """Return the postings of a token from the list of all its places, which is in the order of chunks."""
     ((everywhere, in_names),) = db.execute(
-        "SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words') FROM occurrences WHERE term = ?",
+        "SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words')"
+        " FROM occurrences WHERE term = ?",
         (token,),
     )
     ids, counts = np.unique(numbers(everywhere), return_counts=True)
@@ -65,12 +66,11 @@ def count_places(db: apsw.Connection, token: str) -> Postings:
 
 
 def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
-    """Chunk by chunk, as there are few."""
     rows = db.execute(
         f"SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid > ?",
         (quoted, above),
     )
-    found = [(int(str(row)), json.loads(str(said))[1][0]) for row, said in rows]
+    found = [(int(str(row)), json.loads(str(occurrences))[1][0]) for row, occurrences in rows]
     return Postings(
         np.array([row for row, _ in found], np.int32),
         capped(np.array([sum(columns[:2]) for _, columns in found])),
@@ -79,50 +79,45 @@ def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
 
 
 @frozen(eq=False)
-class _Kept:
+class _Entry:
     upto: int
-    """The highest id of a chunk that was looked at."""
     postings: Postings
 
 
 @define(eq=False)
-class KeptPostings:
-    """The postings of one index that questions asked for, `_MOST_BYTES` of them; for all threads of the process."""
+class PostingsCache:
+    """A cache of one index's postings, of `_MOST_BYTES` at most; shared by all threads of the process."""
 
     _identity: object = None
-    _words: OrderedDict[str, _Kept] = field(factory=OrderedDict)
+    _words: OrderedDict[str, _Entry] = field(factory=OrderedDict)
     _bytes: int = 0
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def get(self, db: apsw.Connection, identity: object, text: str, rows: int, upto: int) -> Postings:
-        """The postings of a word or phrase in the index that `db` reads, which some `rows` chunks hold.
-
-        `upto` is the highest id of a chunk there.
-
-        Chunks that are gone since stay among them, and are found in no other table. An interrupted query leaves
-        nothing behind.
-        """
+        """Return the postings of a word or phrase, which about `rows` chunks of the index behind `db`
+        contain. `upto` is the highest chunk id of that index. Deleted chunks may remain in the result, but no
+        other table has them. An interrupted query leaves the cache unchanged."""
         with self._lock:
             if identity != self._identity:
                 self._identity, self._bytes = identity, 0
                 self._words.clear()
-            kept = self._words.get(text)
-            if kept is not None:
+            cached = self._words.get(text)
+            if cached is not None:
                 self._words.move_to_end(text)
-        if kept is not None and kept.upto >= upto:
-            return kept.postings
-        if kept is not None and (upto - kept.upto <= _MOST_ADDED or rows > COUNTED):
-            found = _behind(kept.postings, read_postings(db, text, rows, kept.upto))
+        if cached is not None and cached.upto >= upto:
+            return cached.postings
+        if cached is not None and (upto - cached.upto <= _MOST_ADDED or rows > COUNTED):
+            found = _behind(cached.postings, read_postings(db, text, rows, cached.upto))
         else:
             found = read_postings(db, text, rows)
-        # The connection may have seen more than `upto`, which the next look reads.
+        # The connection may already see chunks above `upto`; the next call reads them again.
         seen = int(np.searchsorted(found.ids, upto, side="right"))
         found = Postings(found.ids[:seen], found.counts[:seen], found.names[:seen])
         with self._lock:
             if identity == self._identity:
                 before = self._words.pop(text, None)
                 self._bytes += found.size - (before.postings.size if before else 0)
-                self._words[text] = _Kept(upto, found)
+                self._words[text] = _Entry(upto, found)
                 while self._bytes > _MOST_BYTES and len(self._words) > 1:
                     self._bytes -= self._words.popitem(last=False)[1].postings.size
         return found

@@ -40,26 +40,24 @@ from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import any_of, quoted_word
 from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
-# numpy and what needs it are imported where words are counted: opening a workspace needs neither.
+# Only methods that count words import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
     from cairn.chunking.references.packing import PackedTable
     from cairn.index.reader.arrays import Ids
     from cairn.index.reader.chunk_columns import ChunkColumns
     from cairn.index.reader.postings import Postings
     from cairn.index.sqlite.chunk_arrays import ChunkArrays
-    from cairn.index.sqlite.postings import KeptPostings
+    from cairn.index.sqlite.postings import PostingsCache
 
 _MOST_SORTED = 3_000
-"""Names that are sorted, of all that match: to sort all that match `%est%` took 100 ms."""
+"""Matching names to sort; sorting all that match `%est%` took 100 ms."""
 _MOST_NAMES = 400
-"""Names that are compared, the shortest first; each takes some 15 µs."""
+"""Names to return, the shortest first; comparing one takes about 15 µs."""
 
 
 @frozen(eq=False)
 class _WordMemory:
-    """What all threads of the process keep of one index."""
-
-    postings: KeptPostings
+    postings: PostingsCache
     columns: ChunkArrays
 
 
@@ -68,25 +66,22 @@ _MEMORIES: WeakKeyDictionary[IndexMemory, _WordMemory] = WeakKeyDictionary()
 
 @define(eq=False, slots=False)
 class SqliteReader(VectorQueries):
-    """Reads the index in `folder`; while there is none, every answer is empty."""
-
-    # --- words --------------------------------------------------------------------------------------
+    """Reads the index in `folder`. Every result is empty while there is no index."""
 
     def _word_memory(self) -> _WordMemory:
         from cairn.index.sqlite.chunk_arrays import ChunkArrays
-        from cairn.index.sqlite.postings import KeptPostings
+        from cairn.index.sqlite.postings import PostingsCache
 
         known = _MEMORIES.get(self.memory)
         if known is None:
-            known = _MEMORIES.setdefault(self.memory, _WordMemory(KeptPostings(), ChunkArrays()))
+            known = _MEMORIES.setdefault(self.memory, _WordMemory(PostingsCache(), ChunkArrays()))
         return known
 
     def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
         quoted = {text: quoted_word(text) for text in texts}
         counts = count_rows(self, "chunks_fts", quoted.values(), bound, cancelled)
-        return KeywordCounts(
-            counts.rows, {text: counts.matching[expression] for text, expression in quoted.items()}
-        )
+        matching = {text: counts.matching[expression] for text, expression in quoted.items()}
+        return KeywordCounts(counts.rows, matching)
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
         kept, upto = self._word_memory().postings, self.columns().upto
@@ -112,11 +107,12 @@ class SqliteReader(VectorQueries):
     ) -> list[Hit]:
         if not words:
             return []
-        # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
+        # `+rowid` makes SQLite filter the rows of one keyword query; else it queries for each admitted row.
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
             f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
-                FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, rowid LIMIT ?""",
+                FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}
+                ORDER BY score DESC, rowid LIMIT ?""",
             (any_of(words), *values, limit),
             cancelled,
         )
@@ -146,8 +142,6 @@ class SqliteReader(VectorQueries):
         sql = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
         return bool(self.select(sql, (f"symbol_words : {quoted_word(word)}",))[0][0])
 
-    # --- texts --------------------------------------------------------------------------------------
-
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
@@ -160,8 +154,6 @@ class SqliteReader(VectorQueries):
                 return found if is_of_use(db, found) else WordList()
 
             return find(db, literal, limit, passing, deadline, words, first)
-
-    # --- chunks -------------------------------------------------------------------------------------
 
     def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
         import numpy as np
@@ -177,7 +169,7 @@ class SqliteReader(VectorQueries):
         return self._chunks_of(ids) if files else np.sort(ids)
 
     def _chunks_of(self, files: Ids) -> Ids:
-        """int64[n], ascending: the chunks of these files. From memory: SQLite takes 160 ms to list 630,000."""
+        """Return the chunks of these files, int64[n], ascending. SQLite would take 160 ms to list 630,000."""
         import numpy as np
 
         columns = self.columns()
@@ -219,7 +211,8 @@ class SqliteReader(VectorQueries):
         condition, values = passes(self, "c.id", only)
         rows = self.select(
             f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
-                JOIN chunks c ON c.file_id = f.id AND c.start_line < ? WHERE {condition} ORDER BY wanted.key, c.position""",
+                JOIN chunks c ON c.file_id = f.id AND c.start_line < ?
+                WHERE {condition} ORDER BY wanted.key, c.position""",
             (json.dumps(list(paths)), lines, *values),
         )
         return [chunk_id for (chunk_id,) in rows]
@@ -233,7 +226,7 @@ class SqliteReader(VectorQueries):
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
-        # One query for all: ten places took 0.5 ms where ten queries took 1.3.
+        # Ten places take 0.5 ms in one query, and 1.3 ms in ten.
         found: dict[tuple[str, int], list[StoredChunk]] = {}
         for *row, position in self.select(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
             found.setdefault((row[1], position), []).append(stored_chunk(row))
@@ -249,20 +242,18 @@ class SqliteReader(VectorQueries):
         return list(map(stored_chunk, rows))
 
     def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
-        # Without a path all chunks are looked at: 5 ms for 16,000.
+        # Without a path the query reads all chunks: 5 ms for 16,000.
         of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
         sql = f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
             WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
         return [found for (found,) in self.select(sql, (bytes.fromhex(content_hash), *wanted))]
 
     def _counted_languages(self) -> tuple[LanguageStats, ...]:
-        """0.5 s for a million chunks that the system has in memory, else some seconds; 9 ms for 20,000."""
+        """Count in 0.5 s for a million chunks in the system's cache, else in some seconds."""
         return tuple(starmap(LanguageStats, self.select(_SELECT_LANGUAGES)))
 
     def has_language(self, language: str) -> bool:
         return bool(self.select("SELECT 1 FROM chunks WHERE language = ? LIMIT 1", (language,)))
-
-    # --- definitions and symbols --------------------------------------------------------------------
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         if not names:
@@ -283,7 +274,7 @@ class SqliteReader(VectorQueries):
                 FROM named d CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
                 WHERE (c.parent = ?1 COLLATE NOCASE OR instr(lower(f.path), '/' || lower(?1) || '.')
                        OR EXISTS (SELECT 1 FROM definitions o WHERE o.name = ?1 AND o.chunk_id = d.chunk_id)) AND {condition}
-                GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
+                GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",  # noqa: E501
             (owner, json.dumps(list(names)), *values, limit),
         )
         return list(starmap(Hit, rows))
@@ -305,20 +296,22 @@ class SqliteReader(VectorQueries):
         if pattern:
             conditions, values = [*conditions, "name LIKE ?"], [*values, pattern]
         sql = f"""SELECT name FROM (SELECT DISTINCT name FROM definitions WHERE {" AND ".join(conditions)} LIMIT {_MOST_SORTED})
-            ORDER BY length(name), name LIMIT {_MOST_NAMES}"""
+            ORDER BY length(name), name LIMIT {_MOST_NAMES}"""  # noqa: E501
         return [name for (name,) in self.select(sql, values, cancelled)]
 
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
         rows = self.select(_SELECT_PLACES, (json.dumps(list(ids)),))
         return {place.chunk_id: place for place in starmap(DefinitionPlace, rows)}
 
-    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+    def symbols_with_words(
+        self, words: Sequence[str], limit: int, cancelled: Cancelled
+    ) -> list[tuple[int, str]]:
         match = " AND ".join(f'"{word}"' for word in words)
         rows = self.select(_SELECT_BY_NAME, (match, limit), cancelled) if match else []
         return [(number, path) for number, path in rows]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
-        # Ids are never used again, so that what was read stays true.
+        # Ids are never reused, so cached tables stay valid.
         return self.memory.tables.get(self.identity(), ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
@@ -332,7 +325,8 @@ _SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = 
 
 _SELECT_NEIGHBOURS = f"""
     WITH places AS (
-        SELECT key, json_extract(value, '$[0]') AS path, json_extract(value, '$[1]') AS position FROM json_each(?1))
+        SELECT key, json_extract(value, '$[0]') AS path, json_extract(value, '$[1]') AS position
+        FROM json_each(?1))
     SELECT {STORED_COLUMNS}, p.position
     FROM places p CROSS JOIN files f ON f.path = p.path
     CROSS JOIN chunks c ON c.file_id = f.id AND c.position BETWEEN p.position - ?2 AND p.position + ?2
@@ -346,7 +340,8 @@ _SELECT_CHUNK_IDS = """
 def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline]:
     rows = db.execute(
         """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
-           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
+           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+           JOIN files f ON f.id = c.file_id""",
         (json.dumps(ids),),
     )
     return {outline.id: outline for outline in map(Outline._make, rows)}
@@ -364,11 +359,12 @@ _SELECT_ABSENT = """
 _SELECT_DOCUMENTS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN words w ON w.term = t.value"
 _SELECT_STARTING = "SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2"
 
-# In files that define the owner every chunk is looked at; elsewhere, as for methods that are defined apart from their type, the
-# first thousand of the name are.
+# The query examines every chunk in files that define the owner. Elsewhere it examines the name's first
+# thousand definitions, since some languages define methods apart from their type.
 _NAMED_NEAR_OWNER = """WITH named AS (
     SELECT d.chunk_id, d.name = n.value COLLATE BINARY AS is_same
-    FROM (SELECT chunk_id FROM definitions WHERE name = ?1 LIMIT 50) o CROSS JOIN chunks oc ON oc.id = o.chunk_id
+    FROM (SELECT chunk_id FROM definitions WHERE name = ?1 LIMIT 50) o
+    CROSS JOIN chunks oc ON oc.id = o.chunk_id
     CROSS JOIN chunks c ON c.file_id = oc.file_id CROSS JOIN json_each(?2) n
     CROSS JOIN definitions d ON d.name = n.value AND d.chunk_id = c.id
     UNION SELECT * FROM (
@@ -391,7 +387,8 @@ _SELECT_DEFINITIONS = """
     AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
 
 _SELECT_PLACES = """
-    SELECT c.id, f.path, f.kind, c.symbol, c.symbol_kind, c.parent, c.signature <> '', c.position, coalesce(i.in_degree, 0)
+    SELECT c.id, f.path, f.kind, c.symbol, c.symbol_kind, c.parent, c.signature <> '', c.position,
+           coalesce(i.in_degree, 0)
     FROM json_each(?) w CROSS JOIN chunks c ON c.id = w.value CROSS JOIN files f ON f.id = c.file_id
     LEFT JOIN file_imports i ON i.path = f.path"""
 

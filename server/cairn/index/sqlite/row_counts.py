@@ -1,8 +1,8 @@
-"""How many rows of a keyword table match a word.
+"""Caches how many rows of a keyword table match a word.
 
-FTS5 has no counts but by counting: 2 ms for a word in 20,000 chunks. So each is counted up to a bound, once, and kept
-until the table has grown or shrunk by a tenth; a plan needs no exact number. That a word occurs nowhere is known for the very index alone:
-then a plan may leave it out.
+FTS5 counts by walking all matches: 2 ms for a word in 20,000 chunks. So each word is counted once, up to a
+bound, and the count is reused until the table has grown or shrunk by a tenth: a query plan needs no exact
+number. Only counts of zero expire with each change of the index, because a plan may drop absent words.
 """
 
 from __future__ import annotations
@@ -16,45 +16,44 @@ from cairn.index.reader.connection import ConnectedReader, IndexMemory
 from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.deadline import Cancelled
 
-_MAX_KEPT = 20_000
-"""Words; 2 MB."""
+_MAX_WORDS = 20_000
+"""Words to keep, 2 MB."""
 _DRIFT = 0.1
 
 
 @define
-class _Kept:
+class _Counts:
     generation: int = -1
-    """The index's, when `rows` were counted."""
     rows: int = 0
     rows_then: int = 0
-    """When the first of `counts` was counted."""
+    """The number of rows when the first of `counts` was counted."""
     bound: int = 0
     counts: dict[str, int] = field(factory=dict)
 
 
-_KEPT: WeakKeyDictionary[IndexMemory, dict[str, _Kept]] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[IndexMemory, dict[str, _Counts]] = WeakKeyDictionary()
 
 
 def count_rows(
     reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
-    """How many rows of `table` match each FTS5 expression, counted up to `bound`."""
+    """Return how many rows of `table` match each FTS5 expression, counted up to `bound`."""
     found: dict[str, int] = {}
     with reader.reading(cancelled) as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
-        kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
-        if generation != kept.generation:
-            kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
-            counted = kept.counts.copy()  # other threads go on counting
-            kept.counts = {expression: rows for expression, rows in counted.items() if rows}
-            kept.generation = generation
-        stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
-        if stale or len(kept.counts) > _MAX_KEPT:
-            kept.rows_then, kept.bound, kept.counts = kept.rows, bound, {}
-        counts = kept.counts
+        cache = _CACHES.setdefault(reader.memory, {}).setdefault(table, _Counts())
+        if generation != cache.generation:
+            cache.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
+            counted = cache.counts.copy()  # other threads may add to it meanwhile
+            cache.counts = {expression: rows for expression, rows in counted.items() if rows}
+            cache.generation = generation
+        stale = abs(cache.rows - cache.rows_then) > _DRIFT * cache.rows_then or cache.bound != bound
+        if stale or len(cache.counts) > _MAX_WORDS:
+            cache.rows_then, cache.bound, cache.counts = cache.rows, bound, {}
+        counts = cache.counts
         bounded = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
         for expression in expressions:
             if expression not in counts:
                 counts[expression] = int(db.execute(bounded, (expression, bound)).get)
             found[expression] = counts[expression]
-    return KeywordCounts(kept.rows, found)
+    return KeywordCounts(cache.rows, found)

@@ -1,4 +1,4 @@
-"""Which chunks are nearest in meaning, by the vectors of a model or by static ones."""
+"""Queries for the chunks nearest in meaning, by a model's vectors or by static ones."""
 
 from __future__ import annotations
 
@@ -19,26 +19,24 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
 
-# numpy and what needs it are imported where vectors are compared: opening a workspace needs neither.
+# Only methods that compare vectors import numpy: opening a workspace does not need it.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from cairn.index.vectors.static_rows import StaticRows
 
-# CROSS JOIN fixes the order of the tables below; left to itself, SQLite walks all embeddings for a few
-# chunks (55 ms instead of 2 at 2,000 chunks).
+# CROSS JOIN fixes the order of the tables below. Otherwise SQLite walks all embeddings for a few chunks
+# (55 ms instead of 2 at 2,000 chunks).
 
 
 class VectorQueries(IndexReader):
-    """Questions that compare vectors."""
-
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
         condition, passing = passes(self, "c.id", only)
         where, values, spare = _neighbour_filter(self, only)
+        embedding = vector.astype("float32", copy=False).tobytes()  # sqlite-vec reads contiguous float32
         with self.reading(cancelled) as db:
             model_id = _model_id(db, model)
             if model_id is None:
@@ -54,18 +52,17 @@ class VectorQueries(IndexReader):
                         SELECT rowid, distance FROM {vectors_table(model_id)}
                         WHERE embedding MATCH ? AND k = ? {among})
                     SELECT c.id, 1.0 - n.distance AS similarity
-                    FROM nearest n JOIN embeddings e ON e.id = n.rowid JOIN chunks c ON c.embedding_key = e.key
+                    FROM nearest n JOIN embeddings e ON e.id = n.rowid
+                    JOIN chunks c ON c.embedding_key = e.key
                     WHERE {condition} ORDER BY similarity DESC, c.id""",
-                # sqlite-vec reads contiguous float32.
-                (vector.astype("float32", copy=False).tobytes(), min(limit, MAX_NEIGHBOURS) + spare, *values, *passing),
-            )  # fmt: skip
+                (embedding, min(limit, MAX_NEIGHBOURS) + spare, *values, *passing),
+            )
             hits = [Hit(*row) for row in rows]
         return hits[:limit] if spare else hits
 
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
     ) -> tuple[list[int], NDArray[np.float32]]:
-        """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
         import numpy as np
 
         from cairn.index.vectors.model_vectors import chunk_vectors
@@ -77,7 +74,6 @@ class VectorQueries(IndexReader):
             return chunk_vectors(db, model_id, ids, dimension)
 
     def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        """The vectors, float32[dimension] of unit length, of the texts with these embedding keys that have one."""
         with self.reading() as db:
             model_id = _model_id(db, model)
             if model_id is None:
@@ -89,7 +85,6 @@ class VectorQueries(IndexReader):
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
-        """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
         limit = min(limit, MAX_NEIGHBOURS)
         with self.reading() as db:
             facts = read_facts(db)
@@ -98,7 +93,7 @@ class VectorQueries(IndexReader):
             return []
         if matrix is not None:
             return self._nearest_rows(matrix, vector, limit, only, cancelled)
-        if cancelled():  # sqlite-vec cannot be interrupted
+        if cancelled():  # nothing can interrupt sqlite-vec
             raise interruption(cancelled)
         condition, passing = passes(self, "id", only)
         where, values, spare = _neighbour_filter(self, only)
@@ -130,7 +125,7 @@ class VectorQueries(IndexReader):
                 allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
             elif only.hidden:
                 allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
-        if cancelled():  # numpy cannot be interrupted
+        if cancelled():  # nothing can interrupt numpy
             raise interruption(cancelled)
         ids, scores = matrix.nearest(vector, limit, allowed)
         return list(map(Hit, ids.tolist(), scores.tolist()))
@@ -173,21 +168,19 @@ class VectorQueries(IndexReader):
         return int(lacking)
 
     def _static_rows(
-        self, db: apsw.Connection, facts: Facts, until: Cancelled | None = None
+        self, db: apsw.Connection, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """The static vectors in memory, where that is faster than sqlite-vec; with `until`, many are waited for.
-
-        Reading them is not interrupted: the next question would have to begin anew.
-        """
+        """Return the static vectors in memory; None where sqlite-vec is faster, or while many are unread.
+        With `deadline`, wait for them. Reading is never interrupted, or the next query would start again."""
         if not facts.has_static:
             return None
         memory = self.memory
-        with memory.making_matrix:
+        with memory.matrix_lock:
             if memory.matrix is None:
                 from cairn.index.vectors.static_matrix import StaticMatrix
 
                 memory.matrix = StaticMatrix()
-        return memory.matrix.rows(db, memory.local.identity, facts, until)
+        return memory.matrix.rows(db, memory.local.identity, facts, deadline)
 
 
 def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
@@ -213,10 +206,8 @@ def _vectors(db: apsw.Connection, ids: Sequence[int]) -> tuple[NDArray[np.int64]
 
 
 def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str], int]:
-    """`admitted`; or, where a few chunks are hidden, how many more neighbours to ask for instead.
-
-    Beyond MAX_NEIGHBOURS more, listing the chunks that pass was measured to be faster (60,000 chunks).
-    """
+    """Return `admitted`, or for a few hidden chunks, the number of extra neighbours to request instead.
+    Beyond MAX_NEIGHBOURS of these, listing the chunks that pass was measured to be faster (60,000 chunks)."""
     where, values = admitted(reader, only)
     if where or not only.hidden:
         return where, values, 0
@@ -225,7 +216,7 @@ def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, 
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:
-    # A model's vectors are kept apart by how much of a text was embedded; those in use now come first.
+    # Each length of embedded text has its own row `model:length`. The row in use comes first.
     found = db.execute(
         "SELECT id FROM models WHERE model = ?1 OR substr(model, 1, length(?1) + 1) = ?1 || ':'"
         " ORDER BY id = (SELECT value FROM meta WHERE key = 'model_id') DESC LIMIT 1",

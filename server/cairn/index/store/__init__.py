@@ -1,4 +1,2 @@
-"""The SQLite file: its tables, the one writer, its lock and its upkeep.
-
-Everything that is written is written here or through the writer's connection, in transactions.
-"""
+"""The SQLite file: its tables, its one writer, its lock and its maintenance. All writes happen here or
+through the writer's connection, in transactions."""

@@ -1,4 +1,4 @@
-"""How git history is stored: commits in compressed blocks, and for each file the commits that touched it, packed."""
+"""How git history is stored: commits in compressed blocks, and a packed list of its commits for each file."""
 
 from __future__ import annotations
 
@@ -10,29 +10,27 @@ from collections.abc import Iterable, Iterator
 from cairn.workspace.history import Change, Commit
 
 COMMITS_IN_BLOCK = 200
-"""Commits compressed together."""
 _TOUCH = struct.Struct("<IB")
 
 
 def packed_commits(commits: Iterable[Commit]) -> bytes:
-    """A block of commits as it is stored; their ids follow each other."""
+    """Return the stored form of a block of commits, whose ids are consecutive."""
     rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
     return zlib.compress(json.dumps(rows).encode())
 
 
 def unpacked_commits(first: int, packed: bytes) -> Iterator[tuple[int, Commit]]:
-    """The commits of a block with their ids, of which `first` is the first."""
-    for number, (commit_hash, seconds, subject, changes) in enumerate(
-        json.loads(zlib.decompress(packed)), first
-    ):
+    """Yield the commits of a block with their ids, the first of which is `first`."""
+    rows = json.loads(zlib.decompress(packed))
+    for number, (commit_hash, seconds, subject, changes) in enumerate(rows, first):
         yield number, Commit(commit_hash, seconds, subject, tuple(Change(*each) for each in changes))
 
 
 def packed_touches(touches: Iterable[tuple[int, int]]) -> bytes:
-    """What is stored of a file: the ids of the commits that touched it, newest first, each with how many files it touched."""
+    """Pack (commit id, number of files in the commit) for each commit that touched a file, newest first."""
     return b"".join(_TOUCH.pack(number, files) for number, files in touches)
 
 
 def unpacked_touches(packed: bytes) -> Iterator[tuple[int, int]]:
-    """The commits of `packed_touches`."""
+    """Yield the pairs given to `packed_touches`."""
     yield from _TOUCH.iter_unpack(packed)

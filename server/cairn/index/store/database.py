@@ -1,4 +1,4 @@
-"""The one place that opens the index file, checks it and sets it aside."""
+"""The one place that opens the index file, checks it, and moves a damaged one aside."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "index.db"
 PREVIOUS_NAME = "previous.db"
-"""An index of another version, kept until its vectors are taken over."""
+"""An index of another schema version, kept while its vectors are copied to the new one."""
 
 DAMAGE = (apsw.NotADBError, apsw.CorruptError, zlib.error)
-"""What is raised for a file that is no database, one that contradicts itself, and texts that cannot be unpacked."""
+"""Errors of a file that is not a database, of an inconsistent one, and of broken compressed texts."""
 UNWRITABLE = (
     apsw.FullError,
     apsw.IOError,
@@ -35,25 +35,26 @@ UNWRITABLE = (
     apsw.PermissionsError,
     OSError,
 )
-"""What a full disk, a read-only folder or missing permissions raise; they may go away."""
+"""Errors raised by a full disk, a read-only folder or missing permissions. They may go away."""
 
 _CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _BUSY_MS = 5_000
 _MAPPED_BYTES = 64 << 20
-"""Small indexes are mapped, which halves the time of a vector scan (docs/design.md). Of large ones the mappings, one
-for each thread's connection, would count several times in the process's memory."""
+"""Smaller indexes are memory-mapped, which halves the time of a vector scan (docs/design.md). The mappings of
+a larger one, one for each thread's connection, would all count as memory of the process."""
 _CHECK_EVERY = 10_000
-"""SQLite instructions between two looks whether a check is to end."""
+"""SQLite instructions between two calls of a check's `interrupted`."""
 _CHECKED_FIRST_BYTES = 64 << 20
-"""An index up to this size is checked before it is written again: 0.8 s for 31 MB. A million chunks, 2 GB, take 46 s of a core, and no save
-would be found meanwhile, so a larger one is checked once there is nothing else to do. What kills a process alone damages no database."""
+"""Larger indexes are checked in the background, smaller ones before they are written: 0.8 s for 31 MB.
+
+A million chunks, 2 GB, take 46 s of a core, during which no save would be indexed. Killing a process does not
+by itself damage a database.
+"""
 
 
 def open_reader(path: Path) -> apsw.Connection | None:
-    """A read-only connection, or None while there is no index of this version. One connection a thread.
-
-    It serves until `file_identity` changes.
-    """
+    """Open a read-only connection for one thread, valid while `file_identity` stays the same. Return None
+    while there is no index of this schema version."""
     identity = file_identity(path)
     if identity is None:
         return None
@@ -73,10 +74,10 @@ def _if_current(connection: apsw.Connection) -> apsw.Connection | None:
 
 
 def file_identity(path: Path) -> tuple[int, bool, bool] | None:
-    """What differs once another file has this path, its folder can be written where it could not, or it has grown too
-    large to be mapped; None without a file.
+    """Return a value that changes when readers must reopen the file, or None without a file. Takes 9 µs.
 
-    Two system calls, 9 µs.
+    It changes when the file is replaced, when its folder becomes writable or read-only, and when the file
+    becomes too large to be mapped.
     """
     try:
         status = path.stat()
@@ -86,10 +87,11 @@ def file_identity(path: Path) -> tuple[int, bool, bool] | None:
 
 
 def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
-    """The writing connection to the index in `folder`, which exists; only the lock's holder may call it.
+    """Open the writing connection to the index in `folder`. The caller must have the writer's lock.
 
-    A file that is damaged is set aside, one of another schema version kept for its vectors, and a new one made;
-    the second value then says so. Raises IndexUnavailableError where the folder cannot be used.
+    A damaged file is moved aside, and one of another schema version is kept for its vectors. Either is
+    replaced by a new index, and the second value is a remark for the user. Raises IndexUnavailableError if
+    the folder cannot be used.
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
@@ -102,7 +104,6 @@ def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]
 
 
 def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
-    """The error for a data folder that cannot be used."""
     return IndexUnavailableError(
         f"The index cannot be written to {folder} ({problem}). "
         "Free space there, or set CAIRN_DATA_DIR to a writable folder."
@@ -110,38 +111,40 @@ def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
 
 
 def set_aside(path: Path) -> str:
-    """Move a damaged database out of the way; the name it has now. No connection may be open.
-
-    Of several that were damaged only the latest is kept.
-    """
+    """Rename a damaged database and delete earlier ones; return its new name. No connection may be open."""
     remove_set_aside(path)
     ending = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
-    # The log or journal first: one that stays behind would be applied to the database that is made next.
+    # The log or journal first: SQLite would apply one that is left behind to the new database.
     for file in _files(path)[::-1]:
         if file.exists():
             file.replace(file.with_name(f"{file.name}{ending}"))
     return f"{path.name}{ending}"
 
 
+def set_index_aside(path: Path, problem: Exception) -> str:
+    """Rename a damaged index, log that, and return the remark for the user. No connection may be open."""
+    remark = f"The index was damaged ({problem}); it was set aside as {set_aside(path)} and is being rebuilt."
+    logger.warning(remark)
+    return remark
+
+
 def remove_set_aside(path: Path) -> None:
-    """Forget the database that was set aside, if one was."""
     for damaged in path.parent.glob(f"{path.name}*.damaged-*"):
         damaged.unlink(missing_ok=True)
 
 
 def remove_previous(folder: Path) -> None:
-    """Forget the index of another version, if there is one."""
     for file in _files(folder / PREVIOUS_NAME):
         file.unlink(missing_ok=True)
 
 
 def connect_read_only(path: Path) -> apsw.Connection:
-    """A read-only connection to an index of any version. Raises apsw.Error."""
+    """Open a read-only connection to an index of any schema version. Raises apsw.Error."""
     return _connect(path, apsw.SQLITE_OPEN_READONLY)
 
 
 def open_for_request(path: Path) -> apsw.Connection | None:
-    """A connection that may leave a request; None while there is no index of this version."""
+    """Open a connection that can write a request, or return None while there is no index of this version."""
     if not path.exists():
         return None
     return _if_current(_connect(path, apsw.SQLITE_OPEN_READWRITE))
@@ -152,7 +155,7 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
     try:
         with _closed_on_failure(_connect(path, _CREATE)) as connection:
             if connection.pragma("user_version") == SCHEMA_VERSION:
-                if check and read_facts(connection).writing:  # its last writer did not close it
+                if check and read_facts(connection).writing:  # its last writer died
                     if path.stat().st_size <= _CHECKED_FIRST_BYTES:
                         check_soundness(connection)
                     else:
@@ -169,17 +172,14 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
                     old.replace(kept)
             remark = "The index is from another version of Cairn and is being rebuilt."
     except DAMAGE as problem:
-        remark = (
-            f"The index was damaged ({problem}); it was set aside as {set_aside(path)} and is being rebuilt."
-        )
-        logger.warning(remark)
+        remark = set_index_aside(path, problem)
     return create(path, vfs=None), remark
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:
-    """A new index; `vfs` names SQLite's file system, None for the real one."""
+    """Create an index. `vfs` names a virtual file system of SQLite, None the real one."""
     with _closed_on_failure(_connect(path, _CREATE, vfs)) as connection:
-        # Incremental, so that space can be given back a few pages at a time.
+        # Incremental, so that maintenance can free a few pages at a time.
         connection.pragma("auto_vacuum", "INCREMENTAL")
         if vfs is None:
             connection.pragma("journal_mode", "wal")
@@ -199,10 +199,8 @@ def _closed_on_failure(connection: apsw.Connection) -> Iterator[apsw.Connection]
 
 
 def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:
-    """Raise one of DAMAGE if the database contradicts itself; false if `interrupted()` ended the check before.
-
-    0.15 s for the 7.5 MB of an index without vectors (aiohttp).
-    """
+    """Raise one of DAMAGE if the database is inconsistent. Return false if interrupted before the end. It
+    takes 0.15 s for an index of 7.5 MB without vectors (aiohttp)."""
     connection.set_progress_handler(interrupted, _CHECK_EVERY)
     try:
         verdict = connection.execute("PRAGMA quick_check(1)").get
@@ -211,7 +209,7 @@ def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool]
         for table in KEYWORD_TABLES:
             connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
         for wrong, sql in _CONTRADICTIONS.items():
-            if connection.execute(sql).get:
+            if connection.execute(f"SELECT EXISTS ({sql})").get:
                 raise apsw.CorruptError(wrong)
         for (packed,) in connection.execute("SELECT text FROM chunks UNION ALL SELECT packed FROM commits"):
             zlib.decompress(cast(bytes, packed))
@@ -223,21 +221,23 @@ def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool]
 
 
 _CONTRADICTIONS = {
-    "chunks without keywords": "SELECT EXISTS (SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize)",
-    "keywords without chunks": "SELECT EXISTS (SELECT id FROM chunks_fts_docsize EXCEPT SELECT id FROM chunks)",
-    "files without path words": "SELECT EXISTS (SELECT id FROM files EXCEPT SELECT id FROM paths_fts_docsize)",
-    "path words without files": "SELECT EXISTS (SELECT id FROM paths_fts_docsize EXCEPT SELECT id FROM files)",
-    "chunks that are not counted": "SELECT count(*) <> (SELECT value FROM meta WHERE key = 'chunks') FROM chunks",
+    "chunks without keywords": "SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize",
+    "keywords without chunks": "SELECT id FROM chunks_fts_docsize EXCEPT SELECT id FROM chunks",
+    "files without path words": "SELECT id FROM files EXCEPT SELECT id FROM paths_fts_docsize",
+    "path words without files": "SELECT id FROM paths_fts_docsize EXCEPT SELECT id FROM files",
+    "chunks that are not counted": (
+        "SELECT value FROM meta WHERE key = 'chunks' EXCEPT SELECT count(*) FROM chunks"
+    ),
 }
-"""What no transaction leaves behind, and SQLite knows nothing of."""
+"""Queries for inconsistent rows, which no transaction leaves behind and SQLite's own check does not find."""
 
 
 def _connect_to_read(path: Path) -> apsw.Connection:
     log = Path(f"{path}-wal")
     if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
         return _connect(path, apsw.SQLITE_OPEN_READONLY)
-    # Nobody writes there, and nothing waits in a log. A usual connection would fail, for it makes the files beside
-    # the database anew; or it would share the one that is there, and then this process could not write later.
+    # No process writes there, and the log is empty. An ordinary connection would fail to create the files
+    # beside the database, or would share the existing ones, and then this process could not write later.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
@@ -248,7 +248,7 @@ def _connect(path: Path | str, flags: int, vfs: str | None = None) -> apsw.Conne
     connection.enable_load_extension(True)
     connection.load_extension(_vector_extension())
     connection.enable_load_extension(False)
-    connection.pragma("synchronous", "NORMAL")  # safe with WAL: a power cut loses the last commit at most
+    connection.pragma("synchronous", "NORMAL")  # safe with WAL: a power cut loses at most the last commit
     connection.pragma("foreign_keys", "ON")
     connection.pragma("temp_store", "MEMORY")
     return connection
@@ -256,7 +256,7 @@ def _connect(path: Path | str, flags: int, vfs: str | None = None) -> apsw.Conne
 
 @functools.cache
 def _vector_extension() -> str:
-    """sqlite-vec's `loadable_path`, without its import of numpy: 0.1 s."""
+    """Return sqlite-vec's `loadable_path` without importing the package, which imports numpy (0.1 s)."""
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("sqlite-vec is not installed", name="sqlite_vec")

@@ -1,4 +1,4 @@
-"""When a query must end: when nobody waits for it any more, or when its time is over."""
+"""When a query must end: when it is cancelled, or when its time is over."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from collections.abc import Callable
 from attrs import field, frozen
 
 Cancelled = Callable[[], bool]
-"""Whether nobody waits for the answer any more."""
+"""Returns true once the client no longer waits for the answer."""
 
 
 def never() -> bool:
-    """A request that nobody cancels."""
     return False
 
 
 _LONGEST = 4.0
-"""A query ends after this many times its time, however little of it the query has worked."""
+"""A query ends after this many times its time limit even if its thread worked for less."""
 
 
 @frozen
 class Deadline:
-    """Calling it says whether the query must end; in the thread that made it. SQLite calls it while a statement runs, so it
-    must be cheap.
+    """A callable that returns whether the query must end. Call it in the thread that made it.
 
-    What counts is the thread's own work: a query that waits for a core or for Python's lock, because a build or other
-    questions run beside it, would else be broken off with nothing found.
+    It measures the CPU time of the thread. Otherwise a query that waits for a core or for the GIL, because a
+    build or other queries run, would be ended without results. SQLite calls it during a statement, so it must
+    be cheap.
     """
 
     cancelled: Cancelled
     ms: float = float("inf")
-    """Milliseconds of work from now on."""
+    """Milliseconds of CPU time from now on."""
     _ends: tuple[float, float, float] = field(init=False)
-    """When, by the thread's clock; and by the wall's at the earliest and at the latest."""
+    """The end by the thread's CPU clock, and its earliest and latest moment by the wall clock."""
 
     @_ends.default
     def _end(self) -> tuple[float, float, float]:
@@ -45,8 +44,7 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over, cancelled or not."""
         by_work, earliest, latest = self._ends
         now = time.perf_counter()
-        # No thread works for longer than passes; its own clock takes ten times as long to read.
+        # CPU time never exceeds wall time, and reading the thread's clock takes ten times as long.
         return now >= earliest and (now >= latest or time.thread_time() >= by_work)

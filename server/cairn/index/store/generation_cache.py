@@ -1,4 +1,4 @@
-"""A cache of what was read of an index, by the index's generation."""
+"""A cache of values read from an index. It is valid for one generation of the index."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ V = TypeVar("V")
 
 @define(eq=False)
 class GenerationCache(Generic[K, V]):
-    """Values by key, `most` of them at most; safe from many threads at once.
-
-    Questions that follow each other, while somebody types or looks around, find the same chunks and files.
-    """
+    """Thread-safe cache of at most `most` values by key. It helps because consecutive queries, as a user
+    types or browses, find the same chunks and files."""
 
     most: int
     _known: tuple[Hashable, dict[K, V]] = field(factory=lambda: (None, {}), init=False)
@@ -24,12 +22,12 @@ class GenerationCache(Generic[K, V]):
     def get(
         self, version: Hashable, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
     ) -> dict[K, V]:
-        """The values of `keys` as they were in `version` of the index or later; `read` reads those not known.
-
-        Keys that `read` has no value for are left out, and asked for again.
-        """
+        """Return the values of `keys` in `version` of the index or later. `read` reads those that are not
+        cached. Keys without a value are left out and are read again next time."""
         cached = self._known
-        if cached[0] != version:  # a thread that still fills the old values fills what is not read any more
+        if (
+            cached[0] != version
+        ):  # another thread may still fill the old dictionary, which is not read any more
             cached = self._known = (version, {})
         known, wanted = cached[1], list(keys)
         found = {key: value for key in wanted if (value := known.get(key)) is not None}

@@ -1,4 +1,4 @@
-"""What is written into the keyword index beside a text itself: parts of names, and punctuation as words."""
+"""What the keyword index contains besides the text itself: parts of names, and operators as words."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from cairn.text.identifiers import identifier_words
-from cairn.text.runs import Remembered, ascii_runs
+from cairn.text.runs import RunCache, ascii_runs
 
 _PUNCTUATION = re.compile(r"[^\w\s](?: ?[^\w\s])+")
 _ASCII_PUNCTUATION = re.compile(
     r"[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f](?: ?[!-/:-@\[-^`{-~\0-\x08\x0e-\x1b\x7f])+"
 )
-"""The same characters of ASCII, told one by one, which takes half of the time."""
+"""The same pattern for ASCII text, with the characters listed. It takes half the time."""
 _JOINED = frozenset("!=<>&|?:.+*/%^~-@$#")
-"""Characters that operators of three are made of; of brackets and quotes pairs say enough."""
+"""Characters of three-character operators. Pairs suffice for brackets and quotes."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _COMPOUND = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 
 
 @lru_cache(maxsize=10_000)
 def split_words(name: str) -> tuple[str, ...]:
-    """The names in a path or title, whole and split: `src/httpServer.py` → src, httpServer, http, server, py."""
+    """Return the names in a path, whole and split: `httpServer.py` → httpServer, http, server, py."""
     words: list[str] = []
     for identifier in _IDENTIFIER.findall(name):
         parts = identifier_words(identifier)
@@ -33,35 +33,33 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def path_words(path: str) -> tuple[str, str]:
-    """The words of a file's name and of its folders."""
     folders, _, name = path.rpartition("/")
     return " ".join(split_words(name)), " ".join(split_words(folders))
 
 
-def _parts(identifier: str) -> str:
-    return " ".join(identifier_words(identifier)) if _COMPOUND.search(identifier) else ""
-
-
 def _parts_in(run: str) -> str:
-    """The parts of the identifier in a run of letters and digits, which may begin with digits."""
-    return " ".join(filter(None, map(_parts, _IDENTIFIER.findall(run))))
+    """Return the parts of the identifier in a run of letters and digits, which may begin with digits."""
+    return " ".join(
+        " ".join(identifier_words(name)) for name in _IDENTIFIER.findall(run) if _COMPOUND.search(name)
+    )
 
 
-_PARTS_IN = Remembered(_parts_in, 30_000)
+_PARTS_IN = RunCache(_parts_in, 30_000)
 
 
 def compound_parts(text: str) -> Iterable[str]:
-    """The parts of each compound identifier, each time it occurs; simple words stand in the text itself."""
+    """Yield the parts of each occurrence of a compound identifier. Simple words are in the text itself."""
     runs = ascii_runs(text) if text.isascii() else _IDENTIFIER.findall(text)
     return filter(None, map(_PARTS_IN.__getitem__, runs))
 
 
 def operator_words(text: str) -> list[str]:
-    """A word for each two characters of punctuation with at most a space between them, each once.
+    """Return a word for each distinct pair of punctuation, and for each operator of three characters.
 
-    And one for each three that make up an operator. Pairs, not runs: so `=>` is found in `)=>{` as well, with 2,100
-    different words where runs made 18,000. They take 2.6 % of the text's size in a table without positions; as a column
-    of the keyword index it would be twice that, and would count in its BM25.
+    The characters of a pair may have a space between them. With pairs, a query finds `=>` also in `)=>{`, and
+    there are 2,100 different words; whole runs made 18,000. In a table of their own without positions they
+    take 2.6 % of the text's size. A column of the keyword index would take twice that and would influence
+    BM25.
     """
     pattern = _ASCII_PUNCTUATION if text.isascii() else _PUNCTUATION
     return sorted(set().union(*map(_RUN_WORDS.__getitem__, set(pattern.findall(text)))))
@@ -75,4 +73,4 @@ def _run_words(run: str) -> frozenset[str]:
     return frozenset(word.encode("utf-8", "surrogatepass").hex() for word in found)
 
 
-_RUN_WORDS = Remembered(_run_words, 10_000)
+_RUN_WORDS = RunCache(_run_words, 10_000)

@@ -1,7 +1,5 @@
-"""The lock on writing an index: an operating system's file lock, which the death of its holder frees.
-
-A note beside it names its holder, for people: the lock alone decides who writes.
-"""
+"""The writer's lock on an index: a file lock of the operating system, freed when the process that has it
+dies. A JSON file beside the lock describes that process for users. Only the lock decides who writes."""
 
 from __future__ import annotations
 
@@ -23,27 +21,26 @@ _NOTE = "writer.json"
 _NOTE_BYTES = 4_096
 _COMMAND = re.compile(r"[a-z]{1,20}")
 _CLOCKS_DIFFER_SECONDS = 2.0
-"""A process's start and the time are told by two clocks of the system."""
+"""The system's clock and its process start times may differ by this much."""
 
 
 @frozen
 class Holder:
-    """The process that writes an index, as it says itself."""
+    """The process that writes an index, as it describes itself."""
 
     pid: int
     command: str
-    """`cairn` and the command's name; nothing of what was asked."""
+    """`cairn` and the name of the subcommand, without its arguments."""
     since: float
     """Unix seconds at which it took the lock."""
 
 
 def writer_lock(data: Path) -> filelock.BaseFileLock:
-    """The lock of the index in the data folder `data`; acquire it without blocking."""
+    """Return the lock of the index in the data folder `data`; acquire it without blocking."""
     return filelock.FileLock(data / _NAME, thread_local=False)
 
 
-def is_held(data: Path) -> bool:
-    """Whether some process writes the index in `data` now."""
+def is_locked(data: Path) -> bool:
     if not (data / _NAME).exists():
         return False
     try:
@@ -56,7 +53,7 @@ def is_held(data: Path) -> bool:
 
 
 def note_holder(data: Path) -> None:
-    """Note that this process has the lock now. What cannot be written is left out: nothing depends on it."""
+    """Describe this process in the file beside the lock. A failure is only logged."""
     command = next((word for word in sys.argv[1:2] if _COMMAND.fullmatch(word)), "")
     note = {"pid": os.getpid(), "command": f"cairn {command}".strip(), "since": time.time()}
     fresh = data / f"{_NOTE}.new"
@@ -68,7 +65,7 @@ def note_holder(data: Path) -> None:
 
 
 def holder(data: Path) -> Holder | None:
-    """The process that has the lock, while one does; None where the note is none, or that of a process that has ended."""
+    """Return the process that the file beside the lock describes; None if it ended or the file is invalid."""
     try:
         with (data / _NOTE).open("rb") as file:
             note = json.loads(file.read(_NOTE_BYTES))
@@ -80,12 +77,12 @@ def holder(data: Path) -> Holder | None:
 
 
 def was_alive_at(pid: int, moment: float) -> bool:
-    """Whether the process that has this number now had started by then: numbers are given again."""
-    import psutil  # which takes 30 ms, for those who ask
+    """Return whether the process with this id started before `moment`: the system reuses process ids."""
+    import psutil  # takes 30 ms
 
     try:
         return bool(psutil.Process(pid).create_time() <= moment + _CLOCKS_DIFFER_SECONDS)
-    except psutil.AccessDenied:  # somebody else's, but there
+    except psutil.AccessDenied:  # a process of another user
         return True
     except (psutil.Error, ValueError, OverflowError):
         return False

@@ -1,7 +1,5 @@
-"""Keeps an index small: vectors that nothing uses are collected, and their space is given back.
-
-Runs while there is nothing else to do, in pieces, so that a save never waits for it.
-"""
+"""Maintenance of an index: deletes unused vectors, merges keyword indexes, and frees space. It runs in small
+steps while the indexing thread has nothing else to do, so a save never waits for it."""
 
 from __future__ import annotations
 
@@ -17,33 +15,30 @@ from cairn.settings.tree import IndexSettings
 
 _DAY = 24 * 3600
 _HOLES = 0.3
-"""Share of deleted rows from which a table of vectors is packed: sqlite-vec never uses their room again."""
+"""Share of deleted rows from which a table of vectors is compacted: sqlite-vec does not reuse their space."""
 _FEWEST_HOLES = 1_000
 _BLOCK = 1_024
-"""Rows of a block of sqlite-vec's. It fills the holes of the latest one only, and drops one that has no rows left."""
+"""Rows in a block of sqlite-vec. It fills holes in the latest block only, and drops an empty block."""
 _ROWS_AT_ONCE = 500
 _PAGES_AT_ONCE = 1_000
-"""Pages given back in one transaction: 4 MB."""
+"""Pages freed in one transaction: 4 MB."""
 _MERGED_PAGES = 200
-"""Of the keyword index, merged in one transaction."""
+"""Pages of a keyword index merged in one transaction."""
 _NOTHING_MERGED = 2
-"""Fewer changes than this mean that a merge found nothing to do (SQLite's documentation of FTS5's `merge`)."""
+"""A merge that changes fewer rows than this had nothing to do (SQLite's documentation of FTS5's `merge`)."""
 
 
 def today() -> int:
-    """The day, counted from 1970."""
     return int(time.time() // _DAY)
 
 
 class Maintenance:
-    """The tidying of one index, through its writing connection."""
-
     def __init__(self, db: apsw.Connection, today: Callable[[], int] = today) -> None:
         self._db = db
         self._today = today
 
     def run(self, settings: IndexSettings, interrupted: Callable[[], bool]) -> bool:
-        """Tidy up; false if it was interrupted before it was through. What was done stays done."""
+        """Do all steps; return false if interrupted before the last one. Completed steps stay done."""
         return not any(interrupted() for _ in self._steps(settings))
 
     def _steps(self, settings: IndexSettings) -> Iterator[None]:
@@ -59,24 +54,25 @@ class Maintenance:
             yield
 
     def _mark_unreferenced(self) -> None:
-        """Note since when a vector is not used by any chunk, or only by a model that is not in use."""
+        """Record the day since which a vector has no chunk or belongs to a model that is not in use."""
         used = (
             "embeddings.model_id = (SELECT value FROM meta WHERE key = 'model_id')"
             " AND EXISTS (SELECT 1 FROM chunks c WHERE c.embedding_key = embeddings.key)"
         )
         with self._db:
             self._db.execute(
-                f"UPDATE embeddings SET unreferenced = iif({used}, NULL, ?) WHERE (unreferenced IS NULL) <> ({used})",
+                f"UPDATE embeddings SET unreferenced = iif({used}, NULL, ?)"
+                f" WHERE (unreferenced IS NULL) <> ({used})",
                 (self._today(),),
             )
 
     def _collect(self, settings: IndexSettings) -> Iterator[None]:
-        """Delete the unused vectors that are too old, and the oldest of those that are too many."""
         before = self._today() - settings.keep_vectors_days
         room = settings.keep_vectors_mb * 1_000_000
         doomed: dict[int, list[int]] = {}
         rows = self._db.execute(
-            """SELECT e.id, e.model_id, e.unreferenced, m.dimension FROM embeddings e JOIN models m ON m.id = e.model_id
+            """SELECT e.id, e.model_id, e.unreferenced, m.dimension
+               FROM embeddings e JOIN models m ON m.id = e.model_id
                WHERE e.unreferenced NOT NULL ORDER BY e.unreferenced DESC, e.id DESC"""
         )
         for embedding, model, since, dimension in rows:
@@ -95,7 +91,8 @@ class Maintenance:
         tables = [vectors_table(cast(int, number)) for (number,) in self._db.execute("SELECT id FROM models")]
         return [*tables, STATIC_TABLE] if read_facts(self._db).has_static else tables
 
-    # sqlite-vec's own tables: `_chunks` has its blocks with the room of each, `_rowids` the block of each row.
+    # Tables of sqlite-vec: `_chunks` has a row with the capacity of each block, `_rowids` the block of each
+    # row.
 
     def _has_holes(self, table: str) -> bool:
         rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)
@@ -103,7 +100,7 @@ class Maintenance:
         return room - rows > max(_HOLES * room, _FEWEST_HOLES + _BLOCK)
 
     def _empty_a_block(self, table: str) -> bool:
-        """Move the rows of the block that has the fewest into the latest one; false if there is none to move."""
+        """Move the rows of the emptiest block into the latest one; return false if there are none to move."""
         value = "vec_int8(?)" if table == STATIC_TABLE else "?"
         with self._db:
             block = self._db.execute(
@@ -112,7 +109,8 @@ class Maintenance:
                     GROUP BY chunk_id ORDER BY count(*) LIMIT 1"""
             ).get
             rows = self._db.execute(
-                f"""SELECT v.rowid, v.embedding FROM {table}_rowids moved CROSS JOIN {table} v ON v.rowid = moved.rowid
+                f"""SELECT v.rowid, v.embedding
+                    FROM {table}_rowids moved CROSS JOIN {table} v ON v.rowid = moved.rowid
                     WHERE moved.chunk_id = ?""",
                 (block,),
             ).fetchall()
@@ -121,14 +119,14 @@ class Maintenance:
         return bool(rows)
 
     def _merge_keywords(self, table: str) -> bool:
-        """Merge some of a keyword index, which makes room of what was deleted; false once there is nothing left."""
+        """Merge part of a keyword index, which frees deleted entries; return false once nothing is left."""
         before = self._db.total_changes()
         with self._db:
             self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
         return self._db.total_changes() - before >= _NOTHING_MERGED
 
     def _give_back(self) -> bool:
-        """Give some free pages back to the file system; false once none can be given back."""
+        """Return some free pages to the file system; return false once none can be."""
         free = int(self._db.pragma("freelist_count"))
         if free:
             self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()

@@ -1,4 +1,4 @@
-"""The few facts about a whole index, kept in its `meta` table."""
+"""Facts about a whole index, stored in its `meta` table."""
 
 from __future__ import annotations
 
@@ -14,99 +14,95 @@ from attrs import frozen
 
 @frozen
 class Facts:
-    """The facts at one moment. Flags are 0 or 1."""
+    """The facts at one moment. Flags are 0 or 1, and days are counted from 1970."""
 
     generation: int = 0
-    """Rises with every change."""
+    """A counter of all changes."""
     content: int = 0
-    """Rises with every change of files and chunks, not with that of vectors."""
+    """A counter of changes of files and chunks, but not of vectors."""
     paths: int = 0
-    """Rises when files come or go."""
+    """A counter of changes that add or remove files."""
     links: int = 0
-    """Rises when files come or go, or import something else."""
+    """A counter of changes that add or remove files or change their imports."""
     counted: int = 0
-    """The `links` for which imports were counted."""
+    """The value of `links` at the latest count of imports."""
     compared: int = 0
-    """The `links` for which copies were looked for."""
+    """The value of `links` at the latest search for copies."""
     scanned: int = 0
-    """Every present file is indexed."""
     files_total: int = 0
     chunks: int = 0
     model_id: int = 0
     """The model whose vectors searches compare; 0 for none."""
     queued: int = 0
-    """Chunks that wait for a vector of that model."""
+    """Number of chunks without a vector of that model."""
     embedded: int = 0
-    """None waits."""
+    """Whether every chunk has a vector of that model."""
     static_queued: int = 0
-    """Chunks that wait for a static vector."""
+    """Number of chunks without a static vector."""
     static: int = 0
-    """None waits, and static vectors are wanted."""
+    """Whether static vectors are enabled and every chunk has one."""
     paused: int = 0
     writing: int = 0
-    """Set while a process writes; left behind by one that died."""
+    """Whether a process writes, or died while it wrote."""
 
     tidied: int = 0
-    """The `content` for which the index was tidied."""
+    """The value of `content` at the latest maintenance."""
     tidied_on: int = 0
-    """The day on which it was tidied, counted from 1970."""
+    """The day of the latest maintenance."""
     checked_on: int = 0
-    """The day on which the whole file was last found to be sound."""
+    """The day of the latest successful check of the whole file."""
     has_static: int = 0
-    """Chunks have static vectors, or will."""
+    """Whether static vectors are enabled."""
     static_key: int = 0
-    """`static_key` of the table that these are made with."""
+    """The `static_key` of the table that makes static vectors."""
     history: int = -1
-    """The `paths` for which the git history was followed; -1 before it was for the first time."""
+    """The value of `paths` when the git history was last read; -1 before the first time."""
 
     @property
     def complete(self) -> bool:
-        """Every present file is indexed, and has the vectors that it is to have."""
         return bool(
             self.scanned and (not self.has_static or self.static) and (not self.model_id or self.embedded)
         )
 
     @property
     def is_counted(self) -> bool:
-        """Imports and copies are those of the files that are indexed."""
-        return (self.counted, self.compared) == (self.links, self.links)
+        """Whether the counts of imports and copies are up to date."""
+        return self.counted == self.compared == self.links
 
 
 def static_key(table: str) -> int:
-    """A number that tells the static table with the id `table` from others, 0 never."""
+    """Return a positive number that identifies the static table with the id `table`."""
     return zlib.crc32(table.encode()) or 1
 
 
 CHECK_IS_DUE: Mapping[str, int] = {"checked_on": 1, "tidied_on": 0}
-"""Facts of an index that is to be checked when there is nothing else to do, as if it had last been found sound in 1970."""
+"""Facts that make the writer check the index in the background: the latest check appears to be of 1970."""
 
 _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 
 
 def read_facts(db: apsw.Connection) -> Facts:
-    """The facts as they are now."""
     return _facts(tuple(db.execute("SELECT key, value FROM meta")))
 
 
 @lru_cache(maxsize=16)
 def _facts(rows: tuple[tuple[object, object], ...]) -> Facts:
-    """The facts of the rows of `meta`; a question reads them some ten times, and they are seldom others."""
+    """Return the facts of the rows of `meta`. It is cached because one query reads them about ten times."""
     return Facts(**{str(key): _number(str(value)) for key, value in rows if key in _NAMES})
 
 
 def _number(value: str) -> int:
-    """A fact; of the history, which is kept with the commit, as JSON, the number behind it."""
+    # The value of `history` is a JSON list: the commit, and the number.
     return int(json.loads(value)[1] if value.startswith("[") else value)
 
 
 def set_facts(db: apsw.Connection, **facts: int) -> None:
-    """Set facts, in the transaction at hand."""
     rows = [(name, int(value)) for name, value in facts.items()]
     db.executemany("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", rows)
 
 
 def raise_generation(db: apsw.Connection, *counters: str) -> None:
-    """Let every reader see that something changed; `counters` are the others of the facts that rise with it."""
+    """Increment the generation, by which readers notice changes, and the facts `counters`."""
     db.executemany(
         "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT(key) DO UPDATE SET value = value + 1",
         [(name,) for name in ("generation", *counters)],

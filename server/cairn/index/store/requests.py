@@ -1,7 +1,5 @@
-"""What other processes ask of the one that writes: rows in the index, taken up within a second.
-
-The file is the only thing that the processes of one workspace share, so no second channel is needed.
-"""
+"""Requests of other processes to the writing process: rows in the index, which it reads within a second. The
+index file is all that the processes of one workspace share, so this needs no second channel."""
 
 from __future__ import annotations
 
@@ -19,76 +17,73 @@ from cairn.index.store.database import DATABASE_NAME, UNWRITABLE, open_for_reque
 logger = logging.getLogger(__name__)
 
 _CHECK_MARK = "check"
-"""An empty file."""
+"""Name of the empty file that requests a check of an index that may be too damaged to take a request."""
 
 
 class RequestKind(enum.StrEnum):
-    """What can be asked."""
-
     REINDEX = "reindex"
-    """Index a file, a directory or, with an empty path, everything anew."""
+    """Index a file, a directory or, with an empty path, the whole folder again."""
     RECONCILE = "reconcile"
-    """Look for changes that nobody reported; with a path, take in what that is now, as after a save."""
+    """Compare the folder with the index and index what changed; with a path, only that file or directory."""
     CHECK = "check"
-    """Something in the index could not be read: look whether it is sound."""
+    """Check the index, part of which could not be read."""
     PAUSE = "pause"
     RESUME = "resume"
 
     @classmethod
     def _missing_(cls, value: object) -> RequestKind:
-        """What only a newer Cairn knows to ask for; whoever asked waits until it is done."""
+        """Treat a kind of a newer Cairn as RECONCILE, because its sender waits until it is done."""
         return cls.RECONCILE
 
 
 @frozen
 class WaitingRequest:
-    """One request as it waits."""
-
     id: int
     kind: RequestKind
     path: str
 
 
 def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
-    """Ask the writer of the index in `folder`, once for each path; the latest request's id, None while there is no index.
+    """Leave one request for each path; return the latest id, or None while `folder` has no index.
 
-    Raises IndexUnavailableError where the folder cannot be written, or the index is busy for seconds or damaged.
+    Raises IndexUnavailableError if the folder cannot be written, or if the index is damaged or busy for
+    seconds.
     """
     try:
         db = open_for_request(folder / DATABASE_NAME)
         if db is None:
             return None
         with contextlib.closing(db):
-            db.transaction_mode = "IMMEDIATE"
-            with db:
-                rows = [(kind.value, path) for path in paths]
-                db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
+            db.execute("BEGIN IMMEDIATE")  # `with db` would keep the GIL while it waits for the lock
+            rows = [(kind.value, path) for path in paths]
+            db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
+            db.execute("COMMIT")
             return int(db.last_insert_rowid())
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     except apsw.Error as problem:
         raise IndexUnavailableError(
-            f"The index in {folder} takes no requests now ({problem}). Try again in a moment."
+            f"The index in {folder} takes no requests now ({problem}). Try again soon."
         ) from problem
 
 
 def ask_for_check(folder: Path) -> None:
-    """Have the index in `folder` checked, and rebuilt if it is damaged, by whoever writes it next."""
+    """Make the next writer of the index in `folder` check it, and rebuild it if it is damaged."""
     try:
         leave_request(folder, RequestKind.CHECK, "")
-    except IndexUnavailableError as problem:  # where requests lie may be what is damaged
+    except IndexUnavailableError as problem:  # the table of requests may itself be damaged
         logger.warning("%s", problem)
         with contextlib.suppress(OSError):
             (folder / _CHECK_MARK).touch()
 
 
 def check_is_marked(folder: Path) -> bool:
-    """Whether a check was asked for beside the index, which could not take the request."""
+    """Return whether `ask_for_check` left its file beside the index."""
     return (folder / _CHECK_MARK).exists()
 
 
 def take_check_mark(folder: Path) -> bool:
-    """The same; it is asked for no longer."""
+    """Remove the file that requests a check; return whether there was one."""
     if not check_is_marked(folder):
         return False
     (folder / _CHECK_MARK).unlink(missing_ok=True)
@@ -96,13 +91,13 @@ def take_check_mark(folder: Path) -> bool:
 
 
 def waiting_requests(db: apsw.Connection) -> list[WaitingRequest]:
-    """The requests that nobody took up yet, oldest first."""
+    """Return the requests, oldest first."""
     rows = db.execute("SELECT id, kind, path FROM requests ORDER BY id")
     return [WaitingRequest(row[0], RequestKind(row[1]), row[2]) for row in rows]
 
 
 def drop_requests(db: apsw.Connection, ids: list[int]) -> None:
-    """Mark requests as done: who left them waits until they are gone."""
+    """Delete completed requests. Their senders wait for that."""
     if ids:
         with db:
             db.executemany("DELETE FROM requests WHERE id = ?", [(number,) for number in ids])

@@ -1,29 +1,30 @@
-"""The tables of the index file.
-
-Text, keywords and vectors live in one database, so one transaction keeps them in step.
-"""
+"""The tables of the index file. Text, keywords and vectors share it, so one transaction changes all."""
 
 from __future__ import annotations
 
 import zlib
 
 CONTENT_VERSION = 7
-"""Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
+"""Increment this with any change of chunking or of the embedded text, so that older indexes are rebuilt."""
 
-# Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
-# camelCase names, stand in `identifiers`. Splitting there rather than in a tokenizer of our own, because
-# a tokenizer in Python was measured to be 56 times slower. Porter stemming was worth +0.037 NDCG@10.
+# Underscores belong to a token, so that a query finds `add_url_rule` as it is written. The column
+# `identifiers` has its parts and those of camelCase names: a tokenizer in Python that splits them was
+# measured to be 56 times slower. Porter stemming raised NDCG@10 by 0.037.
 TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 
-# Text is stored compressed and the keyword index keeps no copy of it (contentless, with deletes): the index
-# of 13.5 MB of text took 38.5 MB with external content. Deletes are a trigger's, so none can be forgotten.
+# The text is compressed, and the keyword index has no copy of it (contentless, with deletes): with external
+# content, 13.5 MB of text took 38.5 MB. Triggers delete keywords, so that no caller can forget to.
 #
-# Keys and hashes are 16 bytes, not text. `embeddings.unreferenced` is the day (since 1970) on which no chunk
-# used the vector any more. A static vector is its chunk's own, since making it again costs nothing. The ids of
-# chunks are never used again: a list of chunks that wait for something must not come to mean others.
+# Keys and hashes are 16 bytes, not text. `embeddings.unreferenced` is the day (since 1970) from which no
+# chunk used the vector. Static vectors are not shared between chunks, as they are cheap to make. Ids of
+# chunks are not reused, because a queue of chunk ids must not come to mean other chunks.
 #
-# What history, imports and copies say of a file is keyed by its path, so that they outlive its row. Touches are packed: a uint32 commit id and a uint8 number of files for each commit, newest first. Commits lie in compressed
-# blocks, `first` being the id of a block's first: one by one, 20,000 commits took a third of the text's size.
+# Rows of history, imports and copies have the file's path as key, so that they outlive the row of the file.
+# `touches` is a uint32 commit id and a uint8 number of files for each commit, newest first. Commits are in
+# compressed blocks, and `first` is the id of a block's first commit: stored singly, 20,000 commits took a
+# third of the text's size.
+#
+# SCHEMA_VERSION depends on every character of SCHEMA, comments included.
 SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
@@ -150,25 +151,24 @@ CREATE TABLE copies(
 ) WITHOUT ROWID;
 
 CREATE TABLE requests(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, path TEXT NOT NULL);
-"""
+"""  # noqa: E501
 
 SCHEMA_VERSION = zlib.crc32(f"{CONTENT_VERSION} {SCHEMA}".encode()) & 0x7FFFFFFF
-"""Changes with the tables by itself; SQLite's `user_version` holds 31 bits."""
+"""The value of SQLite's `user_version`, which has 31 bits; it changes with the tables."""
 
 KEYWORD_TABLES = ("chunks_fts", "operators", "paths_fts", "subjects_fts", "names")
-"""The FTS5 tables."""
 
 STATIC_TABLE = "static_vectors"
-"""Vectors of the static table, where there is one; a row's rowid is its chunk's id."""
+"""The table of static vectors, if these are enabled; the rowid is the chunk's id."""
 
 
 def vectors_table(model_id: int) -> str:
-    """The vec0 table of one model: vectors of two models never meet in one comparison."""
+    """Return the name of one model's vec0 table. Vectors of two models cannot be compared."""
     return f"vectors_{int(model_id)}"
 
 
 def create_vectors_table(model_id: int, dimension: int) -> str:
-    """SQL that creates the model's table; a row's rowid is its `embeddings.id`."""
+    """Return SQL that creates a model's table; the rowid is `embeddings.id`."""
     return (
         f"CREATE VIRTUAL TABLE {vectors_table(model_id)} "
         f"USING vec0(embedding float[{int(dimension)}] distance_metric=cosine)"
@@ -176,23 +176,23 @@ def create_vectors_table(model_id: int, dimension: int) -> str:
 
 
 def static_table_name(table: str, dimension: int) -> str:
-    """What says which static vectors can be compared: the table of token vectors, and how they are stored."""
+    """Identify comparable static vectors by the table of token vectors and the storage format."""
     return f"{table} {create_static_table(dimension)}"
 
 
 def create_static_table(dimension: int) -> str:
-    """SQL that creates the table of static vectors; int8 loses nothing that shows in their ranking.
+    """Return SQL that creates the table of static vectors. Rounding to int8 hardly changes their ranking.
 
-    Compared by Euclidean distance, sqlite-vec's default: of vectors of one length it ranks as the cosine does, and for
-    107,000 of them takes 20 to 37 ms instead of 33 to 55.
+    The Euclidean distance, sqlite-vec's default, ranks vectors of equal length as the cosine does. For
+    107,000 of them it takes 20 to 37 ms instead of 33 to 55.
     """
     return f"CREATE VIRTUAL TABLE {STATIC_TABLE} USING vec0(embedding int8[{int(dimension)}])"
 
 
 STATIC_LENGTH = 127
-"""Of every static vector, but for rounding."""
+"""The length of every static vector, apart from rounding."""
 
 
 def static_cosine(distance: str) -> str:
-    """SQL for the cosine of two static vectors from SQL for their distance."""
+    """Return SQL for the cosine of two static vectors, given SQL for their distance."""
     return f"1.0 - {distance} * {distance} / {2.0 * STATIC_LENGTH**2}"

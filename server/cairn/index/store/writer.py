@@ -1,4 +1,4 @@
-"""The one writer of an index: files, chunks and keywords, each batch in one transaction."""
+"""The only writer of an index's files, chunks and keywords. It writes each batch in one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
-from cairn.index.store.prepared import ChunkRow, PackedSymbols
+from cairn.index.store.prepared_rows import ChunkRow, PackedSymbols
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
@@ -26,12 +26,12 @@ from cairn.text.sketch import sketch
 from cairn.workspace.collections import file_kind
 
 Embed = Callable[[Sequence[Chunk], Sequence[str]], Sequence[bytes]]
-"""Gives the static vectors of chunks, int8[dimension] each, by what is embedded of them."""
+"""Returns the static vectors, int8[dimension] as bytes, of chunks with the given embedded texts."""
 
 
 @frozen
 class FileRecord:
-    """A file as the index has it."""
+    """What the index records of a file to see whether it changed."""
 
     path: str
     size: int
@@ -42,23 +42,22 @@ class FileRecord:
 
 @frozen
 class IndexedFile:
-    """A file to be written, with its chunks; a binary file has none and `is_text` false."""
+    """A file to be written, with its chunks. A binary file has no chunks and a false `is_text`."""
 
     record: FileRecord
     kind: str
     is_text: bool
     chunks: tuple[Chunk | ChunkRow, ...]
-    """As chunks, or as the rows that `prepared` makes of new ones."""
+    """The chunks, some of them as the rows that `prepared` makes."""
     imports: tuple[str, ...] = ()
-    """What it imports, as `cairn.workspace.imports` writes it."""
+    """The imports in the format of `cairn.workspace.imports`."""
     symbols: SymbolTable | PackedSymbols | None = None
     sketch: bytes = b""
-    """Of its lines, to be compared with those of others."""
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
-        """What the index keeps of a text, on disk or unsaved. Raises whatever a chunker does on text it cannot bear."""
-        # Imported here: opening a workspace in which nothing changed needs no parser.
+        """Chunk a text, on disk or unsaved. Raises any exception of a chunker."""
+        # Imported here because opening an unchanged workspace needs no parser.
         from cairn.chunking.chunker import chunk_file
         from cairn.workspace.imports import import_specs
 
@@ -67,9 +66,10 @@ class IndexedFile:
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 
     def prepared(self, embed: Embed | None = None, indexed: Set[bytes] = frozenset()) -> IndexedFile:
-        """What `of` made, with everything that can be computed without the index; `embed` makes the chunks' static vectors.
+        """Compute rows for the chunks, which needs no index, with static vectors if `embed` is given.
 
-        Chunks whose text has one of the digests `indexed` stay as they are: their rows are in the index, or nearly all.
+        Chunks whose text has one of the digests `indexed` stay as they are, as nearly all of their rows are
+        in the index.
         """
         place = (self.record.path, self.record.collection)
         chunks = [chunk for chunk in self.chunks if isinstance(chunk, Chunk)]
@@ -85,73 +85,67 @@ class IndexedFile:
 
     @classmethod
     def left_out(cls, record: FileRecord) -> IndexedFile:
-        """The file where its content keeps it out: known, without chunks."""
+        """Return a file without chunks, because its content must not be indexed."""
         return cls(record, file_kind(record.path), False, ())
 
 
 Names = tuple[int, str]
-"""The id of a symbol table, and the names in it."""
 
 
 @frozen
 class _Change:
-    """What became of one file in the index."""
-
     file_id: int = 0
     new: Sequence[ChunkRow] = ()
-    """Its chunks that are still to be added."""
     names: Names | None = None
-    """Those of its symbols, where they are new."""
+    """The names to be inserted if the symbol table is new."""
     path_words: tuple[str, str] | None = None
-    """Of its name and its folders, where the file is new."""
+    """The words of its name and folders if the file is new."""
     gone: int = 0
-    """Chunks that it has no longer."""
     counters: tuple[str, ...] = ()
-    """Facts that rise with it, beside `content`."""
+    """Facts to increment besides `content`."""
 
 
 _CACHE_KB, _LOG_PAGES = 2_000, 1_000
-"""SQLite's own defaults."""
+"""SQLite's defaults."""
 _BULK_CACHE_KB, _BULK_LOG_PAGES = 64_000, 16_000
-"""64 MB each. New chunks change pages all over the indexes of keys and names."""
+"""64 MB each, because new chunks change pages all over the indexes of keys and names."""
 
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, lower(hex(content_hash)), collection FROM files"
 
 
 class IndexWriter:
-    """Owns the writing connection `db`. Every method that changes the index raises its generation."""
+    """The owner of the writing connection `db`. Methods that change the index increment its generation."""
 
     def __init__(self, folder: Path, *, check: bool = True) -> None:
-        """Open or make the index in `folder`. Raises IndexUnavailableError.
+        """Open or create the index in `folder`. Raises IndexUnavailableError.
 
-        One whose last writer died is checked, unless `check` is false: this process has had it open. A large one is checked later,
-        when there is nothing else to do.
+        If the last writer died, a small index is checked now and a large one later in the background. Pass a
+        false `check` if this process had the index open before.
         """
         self.folder = folder
         self.db, self.remark = open_writer(folder, check)
 
     @classmethod
     def in_memory(cls, name: str) -> IndexWriter:
-        """An index that other connections of this process can read while it is open, by the same name."""
+        """Create an index in memory, which other connections of this process can open by the same name."""
         writer = cls.__new__(cls)
         writer.folder = Path()
         writer.db, writer.remark = create(f"/{name}", vfs="memdb"), None
         return writer
 
     def close(self) -> None:
-        """Fold the write-ahead log into the database, so the next start has none to read and need not check it."""
+        """Close the index cleanly, so that the next start need not read a log or check the index."""
         with self.db:
             set_facts(self.db, writing=0, paused=0)
         self.checkpoint()
         self.db.close()
 
     def abandon(self) -> None:
-        """Close without writing anything, where writing failed."""
         self.db.close(True)
 
     @contextmanager
     def in_bulk(self) -> Iterator[None]:
-        """For thousands of files: what is changed again and again stays in memory, and goes from the log to the database less often."""
+        """Write thousands of files with a larger page cache and fewer checkpoints."""
         try:
             self.db.pragma("cache_size", -_BULK_CACHE_KB)
             self.db.wal_autocheckpoint(_BULK_LOG_PAGES)
@@ -162,18 +156,17 @@ class IndexWriter:
             self.db.pragma("shrink_memory")
 
     def checkpoint(self) -> None:
-        """Fold the log in and truncate it where no reader is in the way; without it, it only grows."""
+        """Copy the write-ahead log to the database, and truncate the log unless a reader uses it."""
         try:
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def facts(self) -> Facts:
-        """The facts as they are now."""
         return read_facts(self.db)
 
     def note(self, **facts: int) -> None:
-        """Set facts of the index, in one transaction; costs nothing where they are so already."""
+        """Set facts in one transaction, unless they have these values already."""
         now = self.facts()
         changed = {name: value for name, value in facts.items() if getattr(now, name) != int(value)}
         if changed:
@@ -182,32 +175,28 @@ class IndexWriter:
                 raise_generation(self.db)
 
     def files(self) -> dict[str, FileRecord]:
-        """Every file of the index by path."""
         return {row[0]: FileRecord(*row) for row in self.db.execute(_SELECT_RECORDS)}
 
     def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
-        """Those of `paths` that the index has."""
         named = f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))"
         return {row[0]: FileRecord(*row) for row in self.db.execute(named, (json.dumps(list(paths)),))}
 
     def count_files(self) -> int:
-        """Number of files in the index."""
         return int(self.db.execute("SELECT count(*) FROM files").get or 0)
 
     def files_below(self, path: str) -> list[str]:
-        """The indexed paths that are `path` or lie in the directory `path`."""
+        """Return the indexed paths that are `path` or lie in the directory `path`."""
         # '0' is the character after '/': the range contains every path below, and uses the index.
         below = "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
         rows = self.db.execute(below, (path,))
         return [str(row[0]) for row in rows]
 
     def chunk_digests(self, path: str) -> frozenset[bytes]:
-        """Digests of the texts of a file's chunks."""
         digests = "SELECT content_hash FROM chunks WHERE file_id = (SELECT id FROM files WHERE path = ?)"
         return frozenset(cast(bytes, digest) for (digest,) in self.db.execute(digests, (path,)))
 
     def chunk_ids(self, paths: Iterable[str]) -> list[int]:
-        """The chunks of these files."""
+        """Return the ids of the chunks of these files, in the order of `paths` and then of the file."""
         rows = self.db.execute(
             "SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value"
             " JOIN chunks c ON c.file_id = f.id ORDER BY wanted.key, c.position",
@@ -216,10 +205,8 @@ class IndexWriter:
         return [int(row[0]) for row in rows]
 
     def write(self, files: Sequence[IndexedFile], removed: Iterable[str], *, anew: bool = False) -> list[int]:
-        """Make the index have `files` as they are and not the paths `removed`, in one transaction; ids of new chunks.
-
-        Of a file that the index has, chunks that are in it still keep their rows, unless `anew`.
-        """
+        """Put `files` into the index and delete the paths `removed` in one transaction; return the ids of new
+        chunks. Unchanged chunks of a known file keep their rows, unless `anew`."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self.db:
             changes = [change for path in removed for change in self._remove(path)]
@@ -228,7 +215,7 @@ class IndexWriter:
             lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
-            # At most so many wait; whoever makes the vectors knows better.
+            # These are upper bounds; the code that makes vectors corrects them.
             queued = min(chunks, facts.queued + len(written))
             static_queued = min(chunks, facts.static_queued + lacking)
             set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
@@ -240,7 +227,7 @@ class IndexWriter:
         return [chunk_id for chunk_id, _ in written]
 
     def _store_vectors(self, chunks: Sequence[tuple[int, bytes | None]]) -> int:
-        """Keep the static vectors that came with their chunks, where the index has such; how many."""
+        """Store the static vectors that came with their chunks, if these are enabled; return their number."""
         made = [(chunk_id, vector) for chunk_id, vector in chunks if vector is not None]
         if not made or not self.facts().has_static:
             return 0
@@ -248,7 +235,7 @@ class IndexWriter:
         return len(made)
 
     def touch(self, records: Sequence[FileRecord]) -> None:
-        """Note new sizes and times of files whose content stayed the same."""
+        """Record new sizes and times of files whose content stayed the same."""
         with self.db:
             self.db.executemany(
                 "UPDATE files SET size = ?, mtime_ns = ? WHERE path = ?",
@@ -260,20 +247,20 @@ class IndexWriter:
         return [_Change(gone=cast(int, chunks), counters=("paths", "links")) for (chunks,) in rows]
 
     def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
-        """Add a file, or change it to what it is now; its new chunks are still to be added."""
+        """Insert or update a file and delete its old chunks. The caller inserts its new chunks."""
         record, imports = file.record, json.dumps(file.imports)
         selected = self.db.execute("SELECT collection, imports FROM files WHERE path = ?", (record.path,))
         known = selected.fetchone()
         symbols_id, names = self._put_symbols(file)
         values = (
-            record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
-            record.collection, now, len(file.chunks), imports, file.sketch, symbols_id,
+            record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text),
+            file.kind, record.collection, now, len(file.chunks), imports, file.sketch, symbols_id,
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
             words = path_words(record.path)
             return _Change(file_id, _rows(file, file.chunks), names, words, counters=("paths", "links"))
-        # What is embedded of a chunk has its collection's name in it.
+        # The embedded text of a chunk contains the name of its collection.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
         kept: list[tuple[int, tuple[int, ...], Chunk | ChunkRow]] = []
         fresh: list[Chunk | ChunkRow] = []
@@ -293,7 +280,7 @@ class IndexWriter:
         return _Change(file_id, _rows(file, fresh), names, gone=gone, counters=counters)
 
     def _put_symbols(self, file: IndexedFile) -> tuple[int | None, Names | None]:
-        """The id of the file's symbol table, which files of equal text share; the names in it, where it is new."""
+        """Return the id of the symbol table, which files of equal text share, and its names if it is new."""
         if file.symbols is None:
             return None, None
         key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
@@ -308,7 +295,7 @@ class IndexWriter:
         return symbols_id, (symbols_id, symbols.words)
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
-        """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
+        """Return the ids and places of a file's chunks by identity, equal ones in reverse order."""
         rows = self.db.execute(
             f"""SELECT id, position, start_line, end_line, {", ".join(IDENTITY_COLUMNS)} FROM chunks
                 WHERE file_id = ? ORDER BY position DESC""",
@@ -320,7 +307,7 @@ class IndexWriter:
         return stored
 
     def _move(self, moved: Sequence[tuple[int, Chunk | ChunkRow]]) -> None:
-        # No two of one file may have the same position, not even for a moment.
+        # Negative at first, because no two chunks of a file may have the same position even for a moment.
         self.db.executemany(
             "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
         )
@@ -330,7 +317,7 @@ class IndexWriter:
         )
 
     def _insert(self, changes: Sequence[_Change]) -> list[tuple[int, bytes | None]]:
-        """Add the new chunks, and the words of chunks, symbols and paths; the chunks' ids, with their static vectors."""
+        """Insert new chunks and all new words; return the chunks' ids and static vectors."""
         last = cast(
             int, self.db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'chunks'").get or 0
         )
@@ -338,8 +325,9 @@ class IndexWriter:
         rows = [(chunk_id, file_id, row) for chunk_id, (file_id, row) in enumerate(new, last + 1)]
         self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, *row.hashes) for *ids, row in rows))
         self.db.execute(_INSERT_DEFINITIONS, (last,))
-        # Keyword indexes come last, one after the other: before any statement that may be rolled back alone, such as one with a
-        # trigger, FTS5 writes what it has so far as a segment, and merging thousands of them took longer than all else.
+        # Keyword indexes come last, one after the other. Before any statement that may be rolled back alone,
+        # such as one with a trigger, FTS5 writes its pending entries as a segment, and merging thousands of
+        # segments took longer than everything else.
         names = [change.names for change in changes if change.names]
         self.db.executemany("INSERT INTO names(rowid, words) VALUES (?, ?)", names)
         paths = [(change.file_id, *change.path_words) for change in changes if change.path_words]
@@ -366,11 +354,12 @@ def _place(chunk: Chunk | ChunkRow) -> tuple[int, int, int]:
 
 
 _FILE_COLUMNS = (
-    "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
-    "sketch", "symbols_id",
+    "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks",
+    "imports", "sketch", "symbols_id",
 )  # fmt: skip
 _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
-    ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""
+    ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])}
+    RETURNING id"""
 _INSERT_CHUNK = f"""INSERT INTO chunks(id, file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 4))})"""
 _INSERT_DEFINITIONS = """INSERT OR IGNORE INTO definitions(name, chunk_id)

@@ -1,1 +1,1 @@
-"""Exact text, the list of words and BM25: what one database says of what is written in it."""
+"""Text search in one database: exact text, the list of words, and BM25."""

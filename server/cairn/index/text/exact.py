@@ -1,12 +1,12 @@
-"""Finds the chunks that contain a text as it is written: operators, messages with their punctuation, parts of names.
+"""Finds chunks that contain a text verbatim: operators, messages with punctuation, parts of names.
 
-The keyword index proposes chunks, and their text decides. Proposed are, first, those that have the literal's words whole
-(an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`); then those where its first or last word is part of a longer
-one, by the stored vocabulary (`cairn.index.text.word_list`). A literal that neither says anything of, such as `%s` or `{ }`,
-is looked for in one chunk after the other, for as long as there is time.
+The keyword index proposes chunks, and their text decides. The first proposals contain the literal's words
+whole (an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`). The next contain its first or
+last word as part of a longer one, by the stored word list (`cairn.index.text.word_list`). A literal with
+neither words nor operators, such as `%s` or `{ }`, is searched for in chunk after chunk until the deadline.
 
-Not found: what spans two chunks; text that is equal only once a letter becomes several (`ß` for `SS`), where the case is
-another; and, in a large index, rare text that nothing proposes.
+Not found are text that spans two chunks; text in another case whose letters have several counterparts (`ß`
+for `SS`); and, in a large index, rare text that nothing proposes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 from cairn.index.text.word_list import WordList
 
 _MOST_WORDS = 24
-"""Of a pasted text as many words propose chunks; all of it must stand in the chunk."""
+"""Words of a long literal that propose chunks. The chunk must contain the whole literal."""
 _MOST_TERMS = 1_000
-"""A part of so many words says too little."""
+"""Terms of one part at most; a part of more terms is not selective."""
 _MOST_IDS = 20_000
-"""Chunks that one condition may propose where several must be met; one that proposes more is not looked at."""
+"""Chunks that one of several conditions may propose; a condition with more is skipped."""
 _FEW = 200
-"""Of so many chunks the text is read sooner than another condition."""
+"""Up to this number of chunks, reading their texts is faster than evaluating another condition."""
 _MOST_MORE = 400
-"""Chunks that are looked at for the literal inside longer words where others have it as it is: 8 ms."""
+"""Chunks to read for the literal inside longer words where others contain it whole, 8 ms."""
 _BATCHES = (32, 64, 128, 256)
-"""Chunks read at once. Reading one and looking takes 10 to 20 µs, asking 0.1 ms."""
+"""Chunks to read at once. Each takes 10 to 20 µs, a query 0.1 ms."""
 
 Passes = tuple[str, list[str]]
-"""A condition for chunks to pass, with `{}` for the column that contains their ids, and its values."""
+"""A condition for chunks to pass, with `{}` for the column of their ids, and its values."""
 
 
 def find(
@@ -50,11 +50,9 @@ def find(
     word_list: Callable[[], WordList],
     first: Iterable[int] = (),
 ) -> ExactMatches:
-    """At most `limit` chunks that contain the literal, and any number of those in `first`.
-
-    `deadline` must be the connection's progress handler. Raises apsw.InterruptError where it was cancelled; where its time
-    is over, what was found until then is the answer, with `cut`.
-    """
+    """Return at most `limit` chunks that contain the literal, besides any number of those in `first`.
+    `deadline` must be the connection's progress handler. Raises apsw.InterruptError on cancellation. Once the
+    time is over, returns the chunks found so far with `cut`."""
     hits: dict[int, TextHit] = {}
     cut = False
     if not literal.text or literal.text.isspace():
@@ -89,7 +87,7 @@ def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
 
 
 class _Word(NamedTuple):
-    """A word of the literal, as the keyword index has it, and its bytes there."""
+    """A word of the literal in the form of the keyword index, and its byte range."""
 
     start: int
     end: int
@@ -99,43 +97,42 @@ class _Word(NamedTuple):
 def _proposals(
     db: apsw.Connection, literal: Literal, passes: Passes, word_list: Callable[[], WordList]
 ) -> Iterator[Iterable[int]]:
-    """Ids of chunks that may contain the literal, those that contain it in whole words first; ids may come twice."""
+    """Yield ids of chunks that may contain the literal, first those with whole words; ids may repeat."""
     written = literal.text.replace("\0", " ")
     data = written.encode("utf-8", "surrogatepass")
     tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
     words = [_Word(*word) for word in tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None)]
     operators = " AND ".join(f'"{word}"' for word in operator_words(literal.text)[:_MOST_WORDS])
-    if words:
+    if words or operators:
         yield _all(db, passes, data, words, operators, [])
-    elif operators:
-        yield _all(db, passes, data, [], operators, [])
+    if operators and not words:
         return
-    # Only an ASCII character that belongs to no word ends one for certain: letters may be joined by marks, and which
-    # there are depends on the version of Unicode.
+    # Only an ASCII character outside of words surely ends one. Marks may join letters, and which marks exist
+    # depends on the version of Unicode.
     opens = bool(words) and _is_open(data[: words[0].start])
     closes = bool(words) and _is_open(data[words[-1].end :])
     if words and (literal.word or not (opens or closes)):
         return
     inner = words[opens : len(words) - closes]
-    # The words that may be parts of longer ones, and whether these begin with them.
+    # (word that may be part of a longer one, whether the longer one begins with it)
     edges = [(words[0].text, False)] if opens else []
     if closes and (len(words) > 1 or not opens):
         edges.append((words[-1].text, True))
     known = word_list() if edges else WordList()
-    told = (known.terms_with(word, begins, _MOST_TERMS) for word, begins in edges)
-    parts = [terms for terms in told if terms is not None]
+    terms_of_edges = (known.terms_with(word, begins, _MOST_TERMS) for word, begins in edges)
+    parts = [terms for terms in terms_of_edges if terms is not None]
     if not (inner or operators or parts):
         yield _ids(db, "SELECT id FROM chunks WHERE {passes} ORDER BY id", passes, "id")
         return
     if parts:
-        # Chunks newer than the vocabulary may have words that it lacks.
+        # Chunks newer than the word list may have words that it lacks.
         newer = "SELECT id FROM chunks WHERE id > ? AND {passes}"
         yield _ids(db, newer, passes, "id", known.upto)
     yield _all(db, passes, data, inner, operators, parts)
 
 
 def _is_open(beyond: bytes) -> bool:
-    """Whether the literal's first or last word may go on, given what of the literal stands beyond it."""
+    """Whether the literal's first or last word may continue, given the literal's bytes beyond it."""
     return not any(byte < 128 for byte in beyond)
 
 
@@ -154,16 +151,16 @@ def _all(
     operators: str,
     parts: list[list[str]],
 ) -> Iterable[int]:
-    """The chunks that have these words of `data` as a phrase, the operators, and of each part one of its terms."""
-    asked = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
-    asked += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
-    if words:  # of several words a phrase proposes the fewest chunks, of one often the most
+    """Return the chunks with these words of `data` as a phrase, the operators, and a term of each part."""
+    conditions = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
+    conditions += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
+    if words:  # a phrase of several words proposes the fewest chunks, a single word often the most
         few = words[:_MOST_WORDS]
         text = data[few[0].start : few[-1].end].decode("utf-8", "replace").replace('"', '""')
         phrase = (_BY_PHRASE, "+rowid", f'{{text}} : "{text}"')
-        asked.insert(0 if len(words) > 1 else len(asked), phrase)
+        conditions.insert(0 if len(words) > 1 else len(conditions), phrase)
     proposed: set[int] | None = None
-    for sql, column, value in asked if len(asked) > 1 else ():
+    for sql, column, value in conditions if len(conditions) > 1 else ():
         ids = set(itertools.islice(_ids(db, sql, passes, column, value), _MOST_IDS))
         if len(ids) < _MOST_IDS:
             proposed = ids if proposed is None else proposed & ids
@@ -171,7 +168,7 @@ def _all(
             break
     if proposed is not None:
         return sorted(proposed)
-    sql, column, value = asked[0]
+    sql, column, value = conditions[0]
     return _ids(db, sql, passes, column, value)
 
 
@@ -189,7 +186,7 @@ def _ids(
 def _verified(
     db: apsw.Connection, literal: Literal, ids: Iterable[int], deadline: Deadline
 ) -> Iterator[TextHit]:
-    """Those of the chunks that contain the literal. Raises apsw.InterruptError soon after `deadline` turns true."""
+    """Yield the chunks that contain the literal. Raises apsw.InterruptError soon after `deadline` is true."""
     needle = literal.folded.encode("utf-8", "surrogatepass")
     is_ascii = needle.isascii()
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
@@ -201,7 +198,7 @@ def _verified(
         )
         for chunk_id, start_line, packed in rows:
             data = zlib.decompress(cast(bytes, packed))
-            # Bytes are compared first, which is most of the work: a folded letter of ASCII may stand for another one.
+            # Comparing bytes excludes most chunks cheaply. Letters outside ASCII may fold to ASCII.
             if is_ascii and data.isascii() and needle not in data.lower():
                 continue
             text = data.decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""A text that is looked for as it is written, and how a chunk's text contains it."""
+"""A literal to search for verbatim, and how a chunk's text contains it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from operator import itemgetter
 from attrs import field, frozen
 
 EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
-"""The score of an occurrence: as a whole word, in another case, inside a longer word, and both."""
+"""Scores of an occurrence: as a whole word, in another case, inside a longer word, and both."""
 
 _MOST_COUNTED = 50
-"""Occurrences counted in a chunk: beyond these, how often no longer tells."""
+"""Occurrences to count in a chunk; further ones no longer change the order."""
 
 
 @frozen
 class Literal:
-    """A text to find."""
-
     text: str
     case: bool = False
-    """Whether upper and lower case must be the same."""
     word: bool = False
-    """Whether it may not be part of a longer word."""
     folded: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -31,32 +27,26 @@ class Literal:
 
 @frozen
 class TextHit:
-    """A chunk that has the literal."""
-
     chunk_id: int
     score: float
     line: int
-    """Of the first of its best occurrences, 0-based, in the file."""
+    """The 0-based line in the file of the first of its best occurrences."""
     occurrences: int
 
 
 @frozen
 class ExactMatches:
-    """The chunks found, best first."""
-
     hits: tuple[TextHit, ...] = ()
     cut: bool = False
-    """Whether there may be more."""
 
 
 def best_first(hits: Iterable[TextHit], cut: bool) -> ExactMatches:
-    """An answer of these hits."""
     order = sorted(hits, key=lambda hit: (-hit.score, -hit.occurrences, hit.chunk_id))
     return ExactMatches(tuple(order), cut)
 
 
 def look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
-    """How the chunk's text contains the literal; None where it does not."""
+    """Return how the chunk's text contains the literal; None where it does not."""
     places = list(_places(text, literal.text, literal.word))
     found = [(EXACT if whole else INSIDE, text, place) for place, whole in places]
     if not literal.case and not any(whole for _, whole in places):
@@ -70,7 +60,7 @@ def look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit
 
 
 def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
-    """Where `wanted` stands in the text, and whether it is no part of a longer word there; with `word` it may not be."""
+    """Yield where `wanted` occurs and whether it is a whole word there; with `word`, only whole words."""
     place = text.find(wanted)
     for _ in range(_MOST_COUNTED):
         if place < 0:

@@ -1,10 +1,12 @@
-"""All words of the keyword index in one text, to find those that contain a part: `andlerequ` is in `handlerequest`.
+"""All words of the keyword index in one text, to find the words that contain a part: `andlerequ` in
+`handlerequest`.
 
-Walking the words in the index itself took 1.8 s for 290,000 of them, because it passes by every occurrence. So the
-indexing thread does that in pieces and stores the list, packed: 1.3 % of the text's size, and a part is found in it in
-3 ms. It may be older than the index: chunks with a higher id than its `upto` are looked at one by one. Once these are many,
-their words are stored as a further list, and after some such lists all is walked again: the four million words of the
-Linux kernel take 7 s, those of 2,000 changed files 0.7 s.
+Walking the words in the index itself took 1.8 s for 290,000 of them, because it passes every occurrence. So
+the indexing thread walks them step by step and stores the packed list. It takes 1.3 % of the text's size, and
+finding a part takes 3 ms. The list may be older than the index: chunks with an id above its `upto` are read
+one by one. Once there are many, the thread stores their words as a further list (0.7 s for 2,000 changed
+files), and after some such lists it walks all words again (7 s for the four million words of the Linux
+kernel).
 """
 
 from __future__ import annotations
@@ -21,44 +23,45 @@ from attrs import frozen
 from cairn.index.store.schema import TOKENIZER
 
 FEW_NEW = 1_000
-"""Chunks newer than the vocabulary that may be looked at one by one, 10 to 20 µs each."""
+"""Chunks newer than the list that a query may read one by one, at 10 to 20 µs each."""
 _TERMS_AT_ONCE = 2_000
-"""Words walked in one step: 13 ms."""
+"""Words to walk in one step, 13 ms."""
 _CHUNKS_AT_ONCE = 100
-"""Chunks whose words are read in one step: 3 ms."""
+"""Chunks to read in one step, 3 ms."""
 _MOST_LISTS = 16
-"""Each is looked through for every part that is asked for."""
+"""Lists to keep; each query searches all of them."""
 _MUCH_NEW = 0.25
-"""Share of chunks from which all words are walked, rather than those of the new chunks read."""
+"""The share of new chunks from which all words are walked instead of reading the new chunks."""
 
 _SUFFIXES = (
-    "ational", "tional", "ional", "ization", "isation", "ation", "ator", "alism", "iveness", "fulness", "ousness",
-    "aliti", "ality", "iviti", "ivity", "abiliti", "ability", "ibiliti", "ibility", "biliti", "bility", "iliti",
-    "ility", "icate", "ative", "alize", "iciti", "icity", "ical", "ful", "ness", "ance", "ence", "anci", "ancy",
-    "enci", "ency", "able", "ible", "ably", "ibly", "at", "abl", "ibl", "iz", "abli", "ement", "ment", "ent", "ant",
-    "entli", "ently", "ousli", "ously", "izer", "ize", "ism", "ate", "iti", "ity", "ous", "ive", "ion", "al", "er",
-    "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing", "y", "i",
+    "ational", "tional", "ional", "ization", "isation", "ation", "ator", "alism", "iveness", "fulness",
+    "ousness", "aliti", "ality", "iviti", "ivity", "abiliti", "ability", "ibiliti", "ibility", "biliti",
+    "bility", "iliti", "ility", "icate", "ative", "alize", "iciti", "icity", "ical", "ful", "ness", "ance",
+    "ence", "anci", "ancy", "enci", "ency", "able", "ible", "ably", "ibly", "at", "abl", "ibl", "iz", "abli",
+    "ement", "ment", "ent", "ant", "entli", "ently", "ousli", "ously", "izer", "ize", "ism", "ate", "iti",
+    "ity", "ous", "ive", "ion", "al", "er", "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing",
+    "y", "i",
 )  # fmt: skip
-"""What Porter's stemmer takes off a word, piece by piece: `conflating` loses `ing`, then `at`."""
+"""What Porter's stemmer removes from a word, piece by piece: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
-"""Letters: `ibilities`, `izations` are 9."""
+"""Letters that the stemmer removes at most: `ibilities` has 9."""
 _ENDINGS = frozenset({"", "e", "i", "l", "le"})
-"""What it may put in the place of that: `abl` of `ability`."""
+"""Replacements that the stemmer may append: it makes `able` of `abiliti`."""
 _FEWEST_LETTERS = 3
-"""A part of fewer is in too many words."""
+"""Letters of a part at least; shorter ones are in too many words."""
 
 
 def stable_part(word: str) -> str:
-    """The beginning of `word`, part of a longer one, that stays in the stem whatever stands after it."""
+    """Return the beginning of `word`, a part of a longer word, that the stem keeps whatever follows it."""
     ends = range(max(0, len(word) - _LONGEST_CUT), len(word))
     kept = next((start for start in ends if _may_be_cut(word[start:])), len(word))
-    # Of two equal consonants it leaves one: `hop` of `hopping`.
+    # The stemmer reduces a double consonant to one: `hopping` becomes `hop`.
     return word[: kept - 1] if kept > 1 and word[kept - 1] == word[kept - 2] else word[:kept]
 
 
 @lru_cache(maxsize=10_000)
 def _may_be_cut(end: str) -> bool:
-    """Whether the stemmer might take off `end` with what stands behind it."""
+    """Whether the stemmer might remove `end` together with what follows it."""
     return any(
         suffix.startswith(end) or (end.startswith(suffix) and _may_be_cut(end[len(suffix) :]))
         for suffix in _SUFFIXES
@@ -67,18 +70,15 @@ def _may_be_cut(end: str) -> bool:
 
 @frozen
 class Words:
-    """The words of the chunks between two ids, and some that are gone; each between newlines."""
+    """The words of the chunks between two ids, each between newlines. Some may no longer exist."""
 
     upto: int
-    """The higher id, which belongs to them."""
     text: bytes
-    """UTF-8, whose order of bytes the words are in. As a string it would take two or four bytes a letter for the sake of a
-    few words: 146 MB instead of 73 for four million words."""
+    """UTF-8 in bytewise order: 73 MB for four million words, where a string would need 146."""
     size: int = 0
-    """Bytes that it takes in the index."""
+    """The packed size in bytes."""
 
     def containing(self, stable: str) -> Iterator[str]:
-        """The words that contain it, in their order."""
         wanted = _encoded(stable)
         place = self.text.find(wanted)
         while place >= 0:
@@ -88,13 +88,13 @@ class Words:
             place = self.text.find(wanted, end)
 
     def beginning_with(self, stable: str) -> Iterator[str]:
-        """The words that begin with it, in their order, found by halves."""
+        """Yield the words that begin with `stable`, in order, by binary search."""
         wanted = _encoded(stable)
         low, high = 0, len(self.text)
-        while low < high:  # both at a newline, or at the end
+        while low < high:  # each is at a newline or at the end
             start = self.text.rfind(b"\n", low, (low + high) // 2 + 1)
             end = self.text.find(b"\n", start + 1)
-            if end < 0:  # the last newline, behind which there is nothing
+            if end < 0:  # `start` is the last newline
                 high = start
             elif self.text[start + 1 : end] < wanted:
                 low = end
@@ -112,18 +112,16 @@ class WordList:
     """The words of all chunks whose id is not above `upto`."""
 
     lists: tuple[Words, ...] = ()
-    """Those of the oldest chunks first; a word may stand in several."""
+    """The lists, that of the oldest chunks first; several may contain the same word."""
 
     @property
     def upto(self) -> int:
-        """The highest id of a chunk whose words are here, -1 without any."""
+        """The highest chunk id that the list covers; -1 for an empty list."""
         return self.lists[-1].upto if self.lists else -1
 
     def terms_with(self, part: str, begins: bool, limit: int) -> list[str] | None:
-        """The stems of all words that contain `part`, or with `begins` begin with it, and maybe of some others.
-
-        None where they would be more than `limit`, or cannot be told.
-        """
+        """Return the stems of all words that contain `part`, or with `begins` begin with it, and perhaps
+        others. Return None for more than `limit` stems, or where the list cannot answer."""
         stable = stable_part(part)
         if not self.lists or len(stable) < _FEWEST_LETTERS:
             return None
@@ -154,12 +152,11 @@ def _may_contain(term: str, part: str, stable: str, begins: bool) -> bool:
 
 
 def newest_chunk(db: apsw.Connection) -> int:
-    """The highest id that a chunk ever had."""
     return int(db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0)
 
 
 def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
-    """The stored vocabulary, or `known` where that is it; empty where it is missing."""
+    """Return the stored word list, which is empty where none is stored. Reuse the lists of `known`."""
     stored = db.execute("SELECT upto, length(words) FROM vocabulary ORDER BY upto").fetchall()
     kept = {(words.upto, words.size): words for words in known.lists}
     if stored == list(kept):
@@ -176,12 +173,12 @@ def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
 
 
 def is_of_use(db: apsw.Connection, known: WordList) -> bool:
-    """Whether it has nearly all words; in the few chunks that are newer each must be looked at."""
+    """Whether the list covers all but a few new chunks, which must be read one by one."""
     return newest_chunk(db) - known.upto <= 2 * FEW_NEW
 
 
 class WordListIntake:
-    """Keeps the stored vocabulary new enough, a piece at a time, through the writing connection."""
+    """Keeps the stored word list recent, step by step, through the writing connection."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -189,17 +186,15 @@ class WordListIntake:
 
     @property
     def is_due(self) -> bool:
-        """Whether so much is new that the stored vocabulary is of no use."""
+        """Whether too many chunks are new for the stored list to be useful."""
         return self._walk is not None or newest_chunk(self._db) - max(self._uptos(), default=0) > FEW_NEW
 
     def step(self) -> None:
-        """Do a piece of what is due."""
         self._walk = self._walk or self._collect()
         if next(self._walk, self) is self:
             self._walk = None
 
     def _uptos(self) -> list[int]:
-        """The `upto` of each stored list, the lowest first."""
         return [int(str(upto)) for (upto,) in self._db.execute("SELECT upto FROM vocabulary ORDER BY upto")]
 
     def _collect(self) -> Iterator[None]:
@@ -208,7 +203,7 @@ class WordListIntake:
         is_walked = (
             not uptos or len(uptos) >= _MOST_LISTS or newest - uptos[0] > max(FEW_NEW, _MUCH_NEW * chunks)
         )
-        # Packed as it comes: all words at once took 520 MB for a million chunks, and a save waited while they were packed.
+        # Packing all words at once would take 520 MB for a million chunks, and block saves meanwhile.
         packer, packed = zlib.compressobj(), []
         for text in self._walked() if is_walked else self._new(uptos[-1], newest):
             packed.append(packer.compress(text))
@@ -220,10 +215,10 @@ class WordListIntake:
             self._db.execute("INSERT INTO vocabulary(upto, words) VALUES (?, ?)", (newest, b"".join(packed)))
 
     def _walked(self) -> Iterator[bytes]:
-        """All words of the index, a piece of the list at a time."""
+        """Yield all words of the index, a piece of the list at a time."""
         yield b"\n"
         last = ""
-        # From the last word on each time: no statement stays open between two steps.
+        # Each step starts after the last word, so that no statement stays open between steps.
         following = "SELECT term FROM words WHERE term > ? LIMIT ?"
         while terms := self._db.execute(following, (last, _TERMS_AT_ONCE)).fetchall():
             words = [str(row[0]) for row in terms]
@@ -231,7 +226,7 @@ class WordListIntake:
             yield _encoded("\n".join([*words, ""]))
 
     def _new(self, above: int, upto: int) -> Iterator[bytes]:
-        """The words of these chunks' texts: nothing until all are read, then the list."""
+        """Yield empty pieces while reading the chunks in `(above, upto]`, then the list of their words."""
         words: set[str] = set()
         following = "SELECT id, text FROM chunks WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
         name, *arguments = TOKENIZER.split()

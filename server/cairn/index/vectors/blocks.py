@@ -1,9 +1,9 @@
-"""sqlite-vec's own tables, read as they are: which rows a block of vectors has, and the bytes of the vectors.
+"""Direct reads of the tables below a vec0 table of sqlite-vec: the rows and vectors of each block.
 
-A vec0 table keeps 1,024 vectors in one blob. `T_chunks` has each block's rowids and, as bits, which of them are in use;
-`T_rowids` has each row's block and place in it; `T_vector_chunks00` has the vectors. Whole blocks are read 40 times
-as fast as rows are selected (107,000 rows of int8[128]: 10 ms, 410 ms). Readers call these inside a transaction, as
-rows move between blocks when a table is packed (`cairn.index.store.maintenance`).
+A vec0 table T stores 1,024 vectors in one blob, a block. `T_chunks` has the rowids of each block and a bit
+for each place that is in use; `T_rowids` has the block of each row and its place there; `T_vector_chunks00`
+has the vectors. Reading whole blocks is 40 times as fast as selecting rows: 10 ms instead of 410 for 107,000
+rows of int8[128]. Call these functions inside a transaction, because maintenance moves rows between blocks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 
 class UnknownLayoutError(Exception):
-    """The tables are not as this module knows them; sqlite-vec's own queries must do."""
+    """The tables have an unknown layout. Callers fall back to sqlite-vec's own queries."""
 
 
 @contextmanager
 def known_layout() -> Iterator[None]:
-    """Around whatever reads the tables as they are: raises UnknownLayoutError where they are not so."""
+    """Raise UnknownLayoutError if the enclosed reads of the tables fail."""
     try:
         yield
     except (apsw.SQLError, TypeError, ValueError) as problem:
@@ -36,12 +36,11 @@ class VectorBlock:
     """One block of a vec0 table, without its vectors."""
 
     validity: bytes
-    """A bit for each place, the lowest first: whether it is in use."""
+    """A bit for each place, the lowest first, that is set if the place is in use."""
     rowids: bytes
-    """int64 for each place."""
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """int64[n] rowids in use, and intp[n] their places in the block."""
+        """Return the rowids in use, int64[n], and their places in the block, intp[n]."""
         used = np.unpackbits(np.frombuffer(self.validity, np.uint8), bitorder="little")
         places = np.flatnonzero(used)
         return np.frombuffer(self.rowids, np.int64)[places], places
@@ -49,15 +48,15 @@ class VectorBlock:
 
 @known_layout()
 def read_blocks(db: apsw.Connection, table: str, before: Mapping[int, VectorBlock]) -> dict[int, VectorBlock]:
-    """The blocks of `table` by number: 0.9 ms for 107,000 rows. Raises UnknownLayoutError.
+    """Return the blocks of `table` by number, in 0.9 ms for 107,000 rows. Raises UnknownLayoutError.
 
-    Those that are as they were `before` are taken from there, without their rowids being read: of a million rows these are 8 MB. sqlite-vec
-    adds rows to the latest block alone, so in another one a place in use still has the row that it had.
+    Blocks that are unchanged since `before` are reused, because the rowids of a million rows take 8 MB.
+    sqlite-vec adds rows only to the latest block, so in other blocks a place in use still has the same row.
     """
     latest = max(before, default=0)
     found = db.execute(f"SELECT chunk_id, size, validity FROM {table}_chunks").fetchall()
     rows = cast("list[tuple[int, int, bytes]]", found)
-    if not any(number == latest for number, *_ in rows):  # another one was the latest meanwhile
+    if not any(number == latest for number, *_ in rows):  # another block was the latest in the meantime
         before = {}
     blocks: dict[int, VectorBlock] = {}
     for number, size, bits in rows:
@@ -74,7 +73,7 @@ def read_blocks(db: apsw.Connection, table: str, before: Mapping[int, VectorBloc
 
 @known_layout()
 def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: int) -> NDArray[np.int8]:
-    """int8[places, dimension] of a block, those out of use included. Raises UnknownLayoutError."""
+    """Return int8[places, dimension] of a block, including unused places. Raises UnknownLayoutError."""
     vectors = db.execute(f"SELECT vectors FROM {table}_vector_chunks00 WHERE rowid = ?", (number,)).get
     return np.frombuffer(vectors, np.int8).reshape(-1, dimension)
 
@@ -83,10 +82,11 @@ def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: 
 def read_vectors_at(
     db: apsw.Connection, table: str, places: Sequence[tuple[int, int]], dimension: int
 ) -> NDArray[np.float32]:
-    """float32[n, dimension]: the vectors at `places`, n pairs of block and place in it, in their order.
+    """Return float32[n, dimension] at `places`, which are n pairs (block, place in the block).
 
-    One blob is opened for each block, not one for each row as sqlite-vec does: finding a place in a blob of 1.5 MB
-    is most of the work. 400 of 107,000 vectors of float32[384]: 1.3 ms instead of 3.5. Raises UnknownLayoutError.
+    It opens one blob for each block, whereas sqlite-vec opens one for each row, and opening a blob of 1.5 MB
+    takes most of the time: 1.3 ms instead of 3.5 for 400 of 107,000 vectors of float32[384]. Raises
+    UnknownLayoutError.
     """
     vectors = np.empty((len(places), dimension), np.float32)
     if not places:
@@ -95,7 +95,7 @@ def read_vectors_at(
     room = vectors.data.cast("B")
     order = sorted(range(len(places)), key=places.__getitem__)
     opened = places[order[0]][0]
-    # sqlite-vec, too, opens it by the number of the block
+    # The blob's rowid is the number of the block, as in sqlite-vec's own code.
     with db.blob_open("main", f"{table}_vector_chunks00", "vectors", opened, False) as blob:
         for row in order:
             block, place = places[row]

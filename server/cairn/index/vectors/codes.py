@@ -1,4 +1,4 @@
-"""Codes of static vectors, by which the rows that may be nearest are found before any distance is computed."""
+"""Binary codes of static vectors. Comparing them finds candidates, so that few distances must be computed."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANDIDATES = 24_000
-"""Rows whose distances are computed then: recall@200 is 0.998 of 200,000 rows and 0.994 of 500,000."""
+"""Number of candidates. Their recall@200 is 0.998 for 200,000 rows and 0.994 for 500,000."""
 BLOCK = 2_048
-"""Rows made float32 at once: 2 MB with 256 numbers each, which stays in the processor's cache."""
+"""Rows converted to float32 at once: 2 MB for 256 numbers each, which fit the processor's cache."""
 _CODED = 512
-"""Rows coded at once: 256 KB with 256 numbers each, twice."""
+"""Rows coded at once: two arrays of 256 KB for 256 numbers each."""
 _COMPARED = 32_768
-"""Codes compared at once, by three calls of numpy. Each gives the interpreter's lock away, and waits for it while another thread
-runs Python: with 1,500 calls, a search of a million rows took 717 ms beside such a thread, with 100 it takes 25, and 11 alone."""
+"""Codes compared at once. Each block takes three calls of numpy, which release the GIL and may wait for it.
+Beside a thread that runs Python, a search of a million rows took 717 ms with 1,500 calls and takes 25 ms with
+100; alone it takes 11."""
 _SAMPLED = 8
-"""Every eighth row tells how near the candidates must be."""
+"""Every eighth row is sampled to estimate the distance of the farthest candidate."""
 
 _Numbers = TypeVar("_Numbers", NDArray[np.int16], NDArray[np.float32])
 
 
 class Codes:
-    """Codes of the first rows of a store: the signs of their numbers, less the mean, before and after a rotation.
+    """Codes of the first rows of a store: signs of each vector minus the mean, also after a rotation.
 
-    The more signs two vectors share, the nearer they are. The static vectors of a workspace have a direction in common
-    (any two have a cosine of 0.2 or so by the code model), of which signs say nothing once the mean is taken away. The
-    second half, of the rotated vector, raised recall@200 among 8,000 candidates of 107,000 from 0.90 to 0.98.
+    Nearer vectors share more signs. The mean is subtracted because any two static vectors of a workspace have
+    a cosine of about 0.2 by the code model. The half from the rotated vector raised recall@200 among 8,000
+    candidates of 107,000 rows from 0.90 to 0.98.
 
-    The rotation is Walsh and Hadamard's transform of the numbers, some of them negated by chance: sums and differences of whole
-    numbers, so that a million rows are coded in 1.6 s of a core. A random matrix finds as many of the nearest (0.998 of 200 among
-    24,000 candidates of 300,000) in 4 s, and numpy multiplies with it in several threads.
+    The rotation negates random numbers and applies the Walsh-Hadamard transform, sums and differences of
+    integers, so a million rows are coded in 1.6 s of one core. A random matrix has the same recall (0.998 of
+    200 among 24,000 candidates of 300,000), but takes 4 s, and numpy multiplies with it in several threads.
     """
 
     def __init__(self, mean: NDArray[np.float32], capacity: int) -> None:
-        """`mean`, float32[dimension], is that of the rows, of which `capacity` can be coded."""
+        """Prepare room for `capacity` codes of rows whose mean is float32[dimension]."""
         self._dimension = mean.size
         self._rotated = 1 << (mean.size - 1).bit_length()
-        """Numbers after the rotation, a power of two."""
+        """The dimension after the rotation, a power of two."""
         self._signs = np.ones((self._rotated, 1), np.int16)
         self._signs[np.random.default_rng(0).integers(0, 2, self._rotated, dtype=np.bool_)] = -1
-        # A whole number is above the mean where it is above the whole number below it.
+        # An integer exceeds the mean if and only if it exceeds the rounded-down mean.
         self._levels = np.floor(mean).astype(np.int16)[:, None]
         rotated = np.zeros((self._rotated, 1), np.float32)
         rotated[: mean.size, 0] = mean
@@ -49,7 +50,7 @@ class Codes:
         self.words = np.empty((-(-(mean.size + self._rotated) // 64), capacity), np.uint64)
 
     def add(self, start: int, rows: NDArray[np.int8]) -> None:
-        """Code int8[n, dimension] as the rows from `start` on."""
+        """Store the codes of int8[n, dimension] for the rows from `start` on."""
         self.encode(rows, self.words[:, start : start + len(rows)])
 
     def encode(self, rows: NDArray[np.int8], out: NDArray[np.uint64]) -> None:
@@ -58,7 +59,7 @@ class Codes:
         for start in range(0, len(rows), _CODED):
             block = rows[start : start + _CODED]
             if start == 0 or len(block) < _CODED:
-                # Rows are columns here, so that numpy adds hundreds of numbers that lie side by side.
+                # Transposed, so that numpy adds hundreds of adjacent numbers at once.
                 numbers, room = np.zeros((2, self._rotated, len(block)), np.int16)
                 above = np.zeros((64 * len(self.words), len(block)), np.bool_)
             numbers[:dimension], numbers[dimension:] = block.T, 0
@@ -71,7 +72,7 @@ class Codes:
     def candidates(
         self, vector: NDArray[np.int8], allowed: NDArray[np.bool_] | None, rows: int
     ) -> NDArray[np.intp]:
-        """Of the first `rows` rows that are allowed, some `CANDIDATES` whose codes differ least, in their order."""
+        """Return the places of about `CANDIDATES` allowed rows, of the first `rows`, with near codes."""
         differing = self._differing(vector, rows)
         never = 64 * len(self.words) + 1
         if allowed is not None:
@@ -81,7 +82,7 @@ class Codes:
         return np.flatnonzero(differing <= min(most, never - 1))
 
     def _differing(self, vector: NDArray[np.int8], rows: int) -> NDArray[np.uint16]:
-        """uint16[rows]: how many signs differ from those of `vector`."""
+        """Return uint16[rows], the number of signs that differ from those of `vector`."""
         own = np.empty((len(self.words), 1), np.uint64)
         self.encode(vector[None], own)
         total = np.empty(rows, np.uint16)
@@ -97,7 +98,7 @@ class Codes:
 
 
 def _transformed(numbers: _Numbers, room: _Numbers) -> _Numbers:
-    """Walsh and Hadamard's transform of each column of [2^n, columns]. Writes into both arrays; the result is one of them."""
+    """Return the Walsh-Hadamard transform of each column of [2^n, columns]. Both arrays are overwritten."""
     columns = numbers.shape[1]
     apart = 1
     while apart < len(numbers):

@@ -1,4 +1,4 @@
-"""Gives every chunk of an index its vectors: static ones in seconds, the model's in the background."""
+"""Makes the vectors of every chunk of an index: static ones within seconds, the model's in the background."""
 
 from __future__ import annotations
 
@@ -16,79 +16,73 @@ from cairn.index.vectors.recipe import StaticRecipe, static_vectors
 from cairn.index.vectors.siblings import Siblings
 from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 from cairn.workspace.collections import FileKind
 
-# numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
+# Modules that need numpy are imported where vectors are made: opening a complete index does not need it.
 if TYPE_CHECKING:
     from cairn.embedding.packaged import PackagedModel
     from cairn.embedding.shared import SharedModel
     from cairn.embedding.static import StaticTable
 
 _PAGE = 512
-"""Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
-as text."""
+"""Chunks taken at once. Texts of similar length are embedded together, as padding costs as much as text."""
 _TEXTS_A_STEP = 4
-"""Texts embedded between two looks at what else there is to do, a question included: 50 ms of one core."""
+"""Texts embedded between two checks for queries and other work: 50 ms of one core."""
 _STATIC_AT_ONCE = 64
-"""Chunks of a save that get their static vectors with it; a burst's wait their turn."""
+"""Up to this many new chunks, such as those of a save, get static vectors immediately; more are queued."""
 _RECENT_SECONDS = 24 * 3600
-"""Edited within a day: what somebody works on now."""
+"""A file edited within this time is probably being worked on."""
 _ENTRY_POINTS = frozenset("main __main__ __init__ index lib mod app cli server readme".split())
-"""Stems of files that a project is entered by."""
 _BY_KIND = {FileKind.DOCS: 3, FileKind.SOURCE: 4, FileKind.CONFIG: 5, FileKind.EXAMPLES: 6, FileKind.TESTS: 7}
 
 
 @define
 class _ChunkQueue:
-    """Ids of chunks that wait, most important first. Whoever writes chunks puts them here once the others were found."""
+    """A priority queue of the ids of chunks without a vector, filled when it is first used."""
 
     find: Callable[[], list[Waiting]]
-    """Takes 0.1 s for 107,000 chunks."""
+    """Finds all chunks without a vector, in 0.1 s for 107,000 chunks."""
     open_paths: Callable[[], Container[str]]
     _ids: dict[int, None] | None = field(default=None, init=False)
-    """Each once, last first, so that taking and putting back cost nothing; None until they are needed."""
+    """The ids in reverse order, so that taking and returning them is cheap; None before first use."""
 
     def __len__(self) -> int:
         return len(self._ids or ())
 
     @property
     def is_made(self) -> bool:
-        """Whether all that waits is in it."""
         return self._ids is not None
 
     def take(self) -> list[int]:
-        """Remove the next page; empty once none waits."""
+        """Remove and return the next page, which is empty if no chunk waits."""
         if self._ids is None:
             self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
         return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
 
     def put_first(self, ids: Iterable[int]) -> None:
-        """Let these, which wait, come next."""
         if self._ids is not None:
             for each in reversed(list(ids)):
                 self._ids.pop(each, None)
                 self._ids[each] = None
 
     def restart(self, *, is_done: bool = False) -> None:
-        """Look anew what waits; with `is_done`, nothing does."""
+        """Fill the queue again at its next use, or empty it if `is_done`."""
         self._ids = {} if is_done else None
 
 
 def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> list[int]:
-    """The ids of the waiting chunks: open files, recently edited ones, entry points, documents, then the rest.
-
-    Within a class, files that lie shallow come first, and chunks keep their order.
-    """
+    """Return the chunks' ids: open files, then recently edited ones, entry points, documents, and the rest.
+    Within a class, files in fewer folders come first, and chunks keep their order."""
     since = (time.time() - _RECENT_SECONDS) * 1e9
-    # After a clone or a checkout every file is new: that tells nothing.
-    recent_tells = sum(chunk.mtime_ns > since for chunk in waiting) < len(waiting) / 2
+    # After a clone or a checkout every file is new, and newness does not matter.
+    recency_counts = sum(chunk.mtime_ns > since for chunk in waiting) < len(waiting) / 2
 
     def rank(chunk: Waiting) -> tuple[int, int, int]:
         path = PurePosixPath(chunk.path)
         if chunk.path in open_paths:
             level = 0
-        elif recent_tells and chunk.mtime_ns > since:
+        elif recency_counts and chunk.mtime_ns > since:
             level = 1
         elif path.stem.lower() in _ENTRY_POINTS and chunk.kind in (FileKind.SOURCE, FileKind.DOCS):
             level = 2
@@ -101,15 +95,15 @@ def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> lis
 
 @define(eq=False)
 class VectorIntake:
-    """Makes the model's vectors. Lives on the thread that owns the writer."""
+    """Makes the model's vectors, on the thread that owns the writer."""
 
     _writer: IndexWriter
     _models: SharedModel
     _open_paths: Callable[[], Container[str]]
     _on_embedded: Callable[[int, float, int], None]
-    """Gets the number of texts that a step embedded, its seconds, and how many chunks still wait."""
+    """Called with the number of texts that a step embedded, its seconds, and the number of waiting chunks."""
     _on_problem: Callable[[str | None], None]
-    """Gets a sentence for the status where the model cannot be used, None where it can."""
+    """Called with a sentence for the status if the model cannot be used, otherwise with None."""
     _name: str = field(default="", init=False)
     _model_id: int = field(default=0, init=False)
     _siblings: Siblings | None = field(default=None, init=False)
@@ -122,36 +116,35 @@ class VectorIntake:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a model to embed with."""
         return self._model_id != 0
 
     def select_model(self, settings: EmbeddingSettings | None) -> None:
-        """Use the installed model from now on, with None no model."""
+        """Use the installed model from now on, or no model if `settings` is None."""
         model = None
         try:
             model = self._models.installed() if settings else None
             self._on_problem(None)
         except ModelError as problem:
             self._on_problem(str(problem))
-        self._close_siblings()  # they were asked for the vectors of another model
+        self._close_siblings()  # they were opened for another model
         if model is None or settings is None:
             self._name, self._model_id = "", 0
             self._store.use_no_model()
         else:
-            # The same text has another vector where more or less of it is embedded.
+            # The token limits are part of the name because they change the vector of a text.
             self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
             self._model_id = self._store.use_model(self._name, model.dimension)
         self._queue.restart(is_done=self.has_model and bool(self._writer.facts().embedded))
 
     def put_first(self, ids: Iterable[int]) -> None:
-        """These chunks are new, or somebody looks at them: those without a vector come next."""
+        """Embed next those of these new or opened chunks that have no vector."""
         if self.has_model and self._queue.is_made:
             self._queue.put_first(self._store.waiting_among(ids, self._model_id))
 
     def step(
         self, settings: EmbeddingSettings, interrupted: Callable[[], bool], on_step: Callable[[], None]
     ) -> bool:
-        """Embed a page of texts, or less if `interrupted()`; False once nothing is left to embed."""
+        """Embed a page of texts, or fewer if `interrupted()`; return false if none is left."""
         if not self.has_model or self._writer.facts().embedded:
             return False
         page = self._queue.take()
@@ -166,7 +159,7 @@ class VectorIntake:
         except ModelError:
             embedder = None
         if missing and embedder is None:
-            self.select_model(settings)  # says why, and goes on without
+            self.select_model(settings)  # reports the problem and continues without a model
             return False
         for step, max_tokens in _steps(missing, settings):
             if interrupted() or embedder is None:
@@ -180,12 +173,14 @@ class VectorIntake:
             self._store.store(self._model_id, [text.key for text in step], vectors, queued)
             self._on_embedded(len(step), time.monotonic() - began, queued)
             on_step()
-        if len(page) == _PAGE:  # of less, the log grows little, and truncating it waits for the disk
+        if (
+            len(page) == _PAGE
+        ):  # a smaller page adds little to the log, and truncating that waits for the disk
             self._writer.checkpoint()
         return True
 
     def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
-        """Take over vectors that other indexes have; each text that is left, once, and `waiting` without the others."""
+        """Copy vectors from other indexes, remove their chunks from `waiting`, and return the other texts."""
         wanted = {text.key: text for text in texts}
         if not wanted:
             return []
@@ -205,7 +200,7 @@ class VectorIntake:
         self._writer.note(embedded=1, queued=0)
         self._close_siblings()
         remove_previous(self._writer.folder)
-        give_back_memory()
+        trim_memory()
 
     def _close_siblings(self) -> None:
         if self._siblings is not None:
@@ -214,7 +209,7 @@ class VectorIntake:
 
 
 def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[list[ChunkText], int]]:
-    """The texts in steps of like length, each with the number of tokens that count."""
+    """Return steps of texts of similar length, each with its token limit."""
     steps = []
     for is_code, max_tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
         alike = sorted((t for t in texts if t.is_code == is_code), key=lambda t: (len(t.text), t.key))
@@ -224,7 +219,7 @@ def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[li
 
 
 class StaticIntake:
-    """Makes static vectors. Lives on the thread that owns the writer."""
+    """Makes static vectors, on the thread that owns the writer."""
 
     def __init__(
         self, writer: IndexWriter, models: SharedModel, open_paths: Callable[[], Container[str]]
@@ -236,15 +231,15 @@ class StaticIntake:
         self._queue = _ChunkQueue(self._store.without_static, open_paths)
 
     def announce(self, settings: EmbeddingSettings | None) -> None:
-        """Let the index say that static vectors will come, before the table is loaded: it is not complete without."""
+        """Record in the index, before the table is loaded, that it will have static vectors."""
         try:
             model = self._models.packaged() if settings else None
-        except ModelError:  # the status says so
+        except ModelError:  # the status reports it
             model = None
         self._use(model, settings)
 
     def select_table(self, settings: EmbeddingSettings | None) -> None:
-        """Use the code model's table from now on, with None no table."""
+        """Use the code model's table from now on, or no table if `settings` is None."""
         self._table = self._models.static_table() if settings else None
         self._use(self._table, settings)
         self._queue.restart(is_done=self._table is not None and bool(self._writer.facts().static))
@@ -253,20 +248,19 @@ class StaticIntake:
         if table is None or settings is None:
             self._store.use_no_static()
         else:
-            # The same text has another vector where more or less of it is embedded.
+            # The token limits change the vector of a text.
             embedded = f"{settings.code_tokens}/{settings.text_tokens}"
             self._store.use_static(table.id, table.dimension, embedded)
 
     def recipe(self, settings: EmbeddingSettings) -> StaticRecipe | None:
-        """What a worker process makes the index's vectors with; None where it has none."""
         try:
             model = self._models.packaged() if self._writer.facts().has_static else None
-        except ModelError:  # the status says so
+        except ModelError:  # the status reports it
             return None
         return StaticRecipe(model.folder, settings) if model else None
 
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
-        """These chunks are new: those that have no vector yet get one at once, if they are few, or next."""
+        """Make the missing vectors of new chunks immediately if they are few, otherwise in the next step."""
         if not self._writer.facts().has_static:
             return
         ids = self._store.lacking_static(ids)
@@ -276,7 +270,7 @@ class StaticIntake:
             self._queue.put_first(ids)
 
     def step(self, settings: EmbeddingSettings) -> bool:
-        """Give a page of chunks their vectors; False once all have one."""
+        """Make the vectors of a page of chunks; return false if all chunks have one."""
         if self._table is None or self._writer.facts().static:
             return False
         page = self._queue.take()

@@ -1,4 +1,4 @@
-"""How static vectors of an index are made, told to another process."""
+"""How the static vectors of an index are made, in a form that can be sent to another process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.index.vectors.store import ChunkText
 from cairn.settings.tree import EmbeddingSettings
 
-# numpy and what needs it are imported where vectors are made.
+# Modules that need numpy are imported where vectors are made.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @frozen
 class StaticRecipe:
-    """A table, by its folder, and how much of a text counts."""
+    """The folder of a static table, and the settings that limit the tokens of a text."""
 
     folder: Path
     settings: EmbeddingSettings
 
     def vectors(self, chunks: Sequence[Chunk], embedded: Sequence[str]) -> list[bytes]:
-        """The vectors of chunks, int8[dimension] each, by what is embedded of them. The first call loads the table, in 20 ms."""
+        """Return int8[dimension], as bytes, for each chunk. The first call loads the table in 20 ms."""
         texts = list(map(ChunkText.of, chunks, embedded))
         return [row.tobytes() for row in static_vectors(_table(self.folder), texts, self.settings)]
 
@@ -37,7 +37,7 @@ class StaticRecipe:
 def static_vectors(
     table: StaticTable, texts: Sequence[ChunkText], settings: EmbeddingSettings
 ) -> NDArray[np.int8]:
-    """int8[n, dimension]: of code the skeletons with what is below them, of prose the texts."""
+    """Return int8[n, dimension]. For code, the vector is made of skeleton and body, for prose of the text."""
     import numpy as np
 
     vectors = np.empty((len(texts), table.dimension), np.int8)

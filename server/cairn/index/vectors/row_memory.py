@@ -1,8 +1,8 @@
-"""Memory for the rows of a large matrix that the system can take back: a file without a name, mapped.
+"""Memory for the rows of a large matrix that the system can reclaim: a memory-mapped file without a name.
 
-Of a million rows a question looks at some ten thousand. Whatever is mapped counts as the process's own memory, so the pages are
-let go after each look; they stay in the system's cache of files as long as nobody else needs the room, and a look at
-24,000 of a million rows took 3.3 ms instead of 2.7.
+A query reads some ten thousand of a million rows. Pages that were read count as memory of the process, so
+they are released after each query. They stay in the system's file cache while no other program needs the
+space, and reading 24,000 of a million rows takes 3.3 ms instead of 2.7.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ZEROS = bytes(1 << 20)
 
 @frozen(eq=False)
 class RowMemory:
-    """Rows of a matrix, and where they lie."""
+    """The rows of a matrix and the memory they are in."""
 
     rows: NDArray[np.int8]
     """int8[capacity, dimension]."""
@@ -33,32 +33,28 @@ class RowMemory:
 
     @classmethod
     def of(cls, capacity: int, dimension: int, folder: Path | None) -> RowMemory:
-        """Room for `capacity` rows: in a file in `folder` that nobody else sees, or in plain memory without a folder.
-
-        Plain memory serves, too, where no file can be made in the folder.
-        """
+        """Make room for `capacity` rows in an unnamed file in `folder`. Use ordinary memory if `folder` is
+        None or no file can be created there."""
         if folder is not None and capacity * dimension:
             try:
                 with tempfile.TemporaryFile(prefix="vectors-", dir=folder) as file:
                     _fill(file, capacity * dimension)
                     mapped = mmap.mmap(file.fileno(), capacity * dimension)
             except OSError as problem:
-                logger.warning("static vectors stay in memory, no file can be made for them: %s", problem)
+                logger.warning("no file can be created for static vectors, they stay in memory: %s", problem)
             else:
                 return cls(np.frombuffer(mapped, np.int8).reshape(capacity, dimension), mapped)
         return cls(np.empty((capacity, dimension), np.int8))
 
-    def let_go(self) -> None:
-        """Have the system take the pages that were looked at; what is in them stays in the file. 0.1 ms for a million rows.
-
-        Windows has no call for it, and takes pages when it needs them.
-        """
+    def release(self) -> None:
+        """Let the system reclaim the pages, in 0.1 ms for a million rows. Their content stays in the file.
+        Windows has no such call and reclaims pages when it needs them."""
         if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _fill(file: IO[bytes], size: int) -> None:
-    """Make the file so large that every page has its place on the disk: to write into a hole of a full disk would end the process."""
+    """Allocate the whole file: on a full disk, writing to a hole of a mapped file would kill the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:

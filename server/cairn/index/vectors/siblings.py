@@ -1,7 +1,5 @@
-"""Vectors that other indexes have: of worktrees, of copies, of other folders, of this one's older version.
-
-A vector depends on the model and the text alone, so it need not be made twice on one machine.
-"""
+"""Reads vectors from other indexes: those of other folders, and this folder's previous one. A vector depends
+only on the model and the text, so no text need be embedded twice on one machine."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ from cairn.index.store.schema import vectors_table
 logger = logging.getLogger(__name__)
 
 _MOST = 64
-"""Other indexes to ask; a look-up of a page costs about a millisecond each."""
+"""Number of other indexes used; looking up a page takes about a millisecond in each."""
 
 
 class Siblings:
-    """The other indexes beside the one in `folder`, opened once; `close` when done."""
+    """The indexes in folders beside `folder` that have vectors of the model. Call `close` in the end."""
 
     def __init__(self, folder: Path, model: str) -> None:
         beside = (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder)
@@ -32,7 +30,7 @@ class Siblings:
         self._databases = [opened for path in paths if (opened := _open(path, model))]
 
     def look_up(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """float32 vectors by key, for those of `keys` that some other index has."""
+        """Return float32 vectors, as bytes, by key for those `keys` that another index has."""
         missing = set(keys)
         found: dict[bytes, bytes] = {}
         for db, model_id in self._databases:
@@ -45,27 +43,26 @@ class Siblings:
                         CROSS JOIN {vectors_table(model_id)} v ON v.rowid = e.id""",
                     (json.dumps([key.hex() for key in missing]),),
                 ).fetchall()
-            except apsw.Error as problem:  # being rebuilt; the text is embedded here instead
-                logger.info("another index gave no vectors: %s", problem)
+            except apsw.Error as problem:  # it is being rebuilt, and the texts will be embedded here
+                logger.info("vectors of another index cannot be read: %s", problem)
                 continue
             found.update((bytes(cast(bytes, key)), bytes(cast(bytes, vector))) for key, vector in rows)
             missing.difference_update(found)
         return found
 
     def close(self) -> None:
-        """Let go of the other indexes."""
         for db, _ in self._databases:
             db.close()
         self._databases = []
 
 
 def _open(path: Path, model: str) -> tuple[apsw.Connection, int] | None:
-    """The index at `path` and the id that the model has there; None if it has no vectors of the model."""
+    """Return a connection and the model's id in that index; None if it has no vectors of the model."""
     try:
         db = connect_read_only(path)
         model_id = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
     except apsw.Error:
-        return None  # not there, of a version without these tables, or just being made
+        return None  # it is missing, of a version without these tables, or being created
     if model_id is None:
         db.close()
         return None

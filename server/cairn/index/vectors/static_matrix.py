@@ -1,8 +1,7 @@
-"""Keeps the static vectors of one index in memory, where they are many: a matrix is searched faster than sqlite-vec's table.
+"""Keeps the static vectors of a large index in memory, because searching a matrix is faster than sqlite-vec.
 
-sqlite-vec stays the store. The matrix is read from it when a question first needs it, follows what is written by
-whichever process, and is freed when it was not used for half an hour. What serves when is in docs/design.md, with
-the measurements.
+sqlite-vec stays the store. The first query that needs the matrix reads it, later ones apply the changes of
+any process, and it is freed after half an hour without use. docs/design.md has the measurements.
 """
 
 from __future__ import annotations
@@ -22,33 +21,34 @@ from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.index.vectors.static_rows import RowStore, StaticRows
-from cairn.startup.interpreter import give_back_memory
+from cairn.startup.interpreter import trim_memory
 
 logger = logging.getLogger(__name__)
 
 FEWEST_ROWS = 5_000
-"""Of fewer, sqlite-vec finds the nearest in less than 2 ms."""
+"""sqlite-vec searches fewer rows in less than 2 ms."""
 _CODED_FROM = 130_000
-"""Rows from which codes find candidates: distances to all of them take 5 ms with 128 numbers each, and codes as much memory
-as a fourth of the rows."""
+"""Number of rows from which codes find candidates. Computing all distances takes 5 ms for 128 numbers each;
+codes take a quarter of the rows' memory."""
 _IDLE_SECONDS = 1_800.0
-"""Reading and coding a million rows takes 2 s of a core, and who reads an answer asks again in some minutes."""
+"""Time without queries after which rows are freed. Reading and coding a million takes 2 s of a core, and
+users who read an answer search again after some minutes."""
 _READ_BEHIND_FROM = 200_000
-"""Chunks from which a thread of its own reads the rows, 0.4 to 0.7 s for a million: whoever waits can be told that the time is over.
-sqlite-vec needs longer than that for each of the questions that wait."""
-_LOOK_SECONDS = 0.02
-"""Between two looks whether that is so."""
+"""Number of chunks from which a separate thread reads the rows, so that queries can end at their deadlines.
+It takes 0.4 to 0.7 s for a million, less than one search by sqlite-vec."""
+_POLL_SECONDS = 0.02
+"""Interval at which a query that waits for that thread checks its deadline."""
 _LONGEST_WAIT = 0.1
-"""Seconds to wait while another thread brings the rows up to date; then those of a moment ago answer, or sqlite-vec."""
+"""Seconds that a query waits for another thread's update before it uses the old rows or sqlite-vec."""
 
 
 @frozen
 class _Version:
-    """Of which index, table and moment the rows are."""
+    """Identifies the index, the table of vectors and the generation of the rows."""
 
     identity: object
     schema: int
-    """Differs once the table of vectors was dropped and made anew."""
+    """It changes when the table of vectors is dropped and created again."""
     generation: int
 
     @classmethod
@@ -60,11 +60,11 @@ class _Version:
 class _Current:
     version: _Version
     rows: StaticRows | None = None
-    """None where they are too few, or cannot be read."""
+    """None if they are too few or cannot be read."""
     blocks: dict[int, VectorBlock] = field(factory=dict)
 
     def leads_to(self, version: _Version) -> bool:
-        """Whether the rows can be brought up to `version`."""
+        """Return whether the rows can be updated to `version`."""
         mine = self.version
         same = (mine.identity, mine.schema) == (version.identity, version.schema)
         return self.rows is not None and same and mine.generation <= version.generation
@@ -79,20 +79,20 @@ class StaticMatrix:
         self._reading = threading.Lock()
         self._beginning = threading.Lock()
         self._behind: threading.Thread | None = None
-        """The latest thread that read the rows for the first time."""
+        """The latest thread that read all rows."""
         self._coding = False
         self._timer: threading.Timer | None = None
         self._used = 0.0
 
     def rows(
-        self, db: apsw.Connection, identity: object, facts: Facts, until: Cancelled | None = None
+        self, db: apsw.Connection, identity: object, facts: Facts, deadline: Cancelled | None = None
     ) -> StaticRows | None:
-        """The rows as they are at the moment of `facts`, None where sqlite-vec is to be asked instead.
+        """Return the rows of the generation of `facts`, or None if the caller must search with sqlite-vec.
 
-        While another thread brings them up to that moment, and takes long, they are as they were before. Many that are not
-        read yet are waited for `until` it is true; without it, there are none meanwhile. `identity` differs once `db` is
-        another index. The first call for 107,000 rows takes 25 ms where the file is in the system's cache, one after a
-        change 1 to 3 ms.
+        Rows may be of an earlier generation while another thread takes long to update them. While a large
+        matrix is read, wait for it to `deadline`, or return None without a deadline. `identity` identifies
+        the index file of `db`. For 107,000 rows, the first call takes 25 ms if the file is cached, and a call
+        after a change 1 to 3 ms.
         """
         self._used = time.monotonic()
         current = self._current
@@ -104,7 +104,7 @@ class StaticMatrix:
         follows = current is not None and current.leads_to(version)
         if not follows and facts.chunks >= _READ_BEHIND_FROM:
             behind = self._read_behind(Path(db.filename), identity)
-            if until is None or not _has_ended(behind, until):
+            if deadline is None or not _has_ended(behind, deadline):
                 return None
             current = self._current
             follows = current is not None and current.leads_to(version)
@@ -116,15 +116,14 @@ class StaticMatrix:
             self._reading.release()
 
     def forget(self) -> None:
-        """Free the memory; the next question reads the rows anew."""
+        """Free the memory. The next query reads the rows again."""
         with self._reading:
             if self._timer is not None:
                 self._timer.cancel()
             self._current = self._timer = None
-        give_back_memory()
+        trim_memory()
 
     def _read_behind(self, path: Path, identity: object) -> threading.Thread:
-        """The thread that reads the rows, begun if need be."""
         with self._beginning:
             if self._behind is None or not self._behind.is_alive():
                 arguments = (path, identity)
@@ -140,13 +139,13 @@ class StaticMatrix:
             if db is not None:
                 with contextlib.closing(db), self._reading:
                     self._read(db, identity)
-        except apsw.Error as problem:  # the next question, through the reader, raises it
+        except apsw.Error as problem:  # the reader raises it in the next query
             logger.warning("static vectors could not be read: %s", problem)
 
     # --- following the index, inside the lock ------------------------------------------------------
 
     def _read(self, db: apsw.Connection, identity: object) -> _Current:
-        with db:  # one moment of the index
+        with db:  # one snapshot of the index
             facts = read_facts(db)
             version = _Version.at(db, identity, facts)
             if self._current is not None and self._current.version == version:
@@ -154,7 +153,7 @@ class StaticMatrix:
             try:
                 current = self._followed(db, version, facts)
             except UnknownLayoutError as problem:
-                logger.warning("static vectors are compared by sqlite-vec alone: %s", problem)
+                logger.warning("only sqlite-vec compares static vectors: %s", problem)
                 current = _Current(version)
         self._current = current
         self._attend(current)
@@ -171,15 +170,15 @@ class StaticMatrix:
                 if rows is not None:
                     return _Current(version, rows, blocks)
         except BaseException:
-            self._current = None  # what was followed half is of no use
+            self._current = None  # an incomplete update is useless
             raise
-        # Forgotten first, or two matrices would take twice the memory.
+        # Freed first, because two matrices would take twice the memory.
         self._current = before = None
         blocks = read_blocks(db, STATIC_TABLE, {})
         return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
-        """Have the rows coded where they are many, and let go when nobody needs them."""
+        """Start a thread that codes the rows if they are many, and a timer that frees them when unused."""
         if current.rows is None:
             return
         store = current.rows.store
@@ -190,19 +189,19 @@ class StaticMatrix:
             self._wait_idle(self._idle_seconds)
 
     def _code(self, store: RowStore) -> None:
-        """Code the rows: 1.6 s for a million, meanwhile distances are computed to all of them."""
+        """Code the rows, in 1.6 s for a million. Meanwhile queries compute all distances."""
         try:
             codes, count = store.coded()
-            with self._reading:  # rows that were added meanwhile
+            with self._reading:  # rows may have been added meanwhile
                 codes.add(count, store.vectors[count : store.count])
                 store.codes = codes
         finally:
             with self._reading:
                 self._coding = False
                 if self._current is not None:
-                    self._attend(self._current)  # all may have been read anew meanwhile
+                    self._attend(self._current)  # all rows may have been read again meanwhile
 
-    # --- letting go -----------------------------------------------------------------------------------
+    # --- freeing memory -------------------------------------------------------------------------------
 
     def _wait_idle(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._forget_unused)
@@ -216,11 +215,10 @@ class StaticMatrix:
                 self._wait_idle(left)
                 return
             self._current = self._timer = None
-        give_back_memory()
+        trim_memory()
 
 
-def _has_ended(thread: threading.Thread, until: Cancelled) -> bool:
-    """Wait for the thread `until` it is true; false if that came first."""
-    while thread.is_alive() and not until():
-        thread.join(_LOOK_SECONDS)
+def _has_ended(thread: threading.Thread, deadline: Cancelled) -> bool:
+    while thread.is_alive() and not deadline():
+        thread.join(_POLL_SECONDS)
     return not thread.is_alive()

@@ -1,7 +1,7 @@
-"""Static vectors as rows of a matrix, read from sqlite-vec's table: those nearest to a question, and how similar given ones are.
+"""A matrix of static vectors, read from sqlite-vec's table: nearest-neighbour search and similarities.
 
-A search computes all squared distances exactly, block by block. Where the rows have codes (`cairn.index.vectors.codes`),
-these find candidates first, and distances are computed for those alone.
+A search computes squared distances exactly, block by block. If the rows have codes
+(`cairn.index.vectors.codes`), it computes only those of the candidates that the codes find.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from cairn.index.vectors.codes import BLOCK, Codes
 from cairn.index.vectors.row_memory import RowMemory
 
 _SPARSE = 0.5
-"""Share of rows up to which those that may be found are picked out, instead of comparing all."""
+"""Share of allowed rows up to which they are copied out and compared, instead of comparing all rows."""
 _ROOM = 0.25
-"""Share of rows that can be added before all are read again. Memory that was never written to costs nothing."""
+"""Share of rows that can be added before all are read again. Memory that was never written is free."""
 _HOLES = 0.1
 """Share of deleted rows from which all are read again."""
 _MAPPED_FROM = 130_000
-"""Rows from which they lie in a file; as many as have codes, so that a question looks at few of them."""
+"""Number of rows from which they are in a mapped file. These have codes, so that a query reads few rows."""
 _SAMPLED = 16
-"""Every sixteenth row tells what the mean of all is."""
+"""Every sixteenth row is sampled to estimate the mean."""
 _CODED_AT_ONCE = 65_536
-_LET_GO_EVERY = 64
-"""Blocks of sqlite-vec's that are read at once: 16 MB with 256 numbers for each row."""
+_RELEASE_EVERY = 64
+"""Blocks of sqlite-vec that are read before memory is released: 16 MB for 256 numbers in a row."""
 _MASKS = 4
-"""Filters whose chunks are kept: 30 ms to list them among 107,000 chunks, and a byte for each."""
+"""Number of cached filters. A filter of 107,000 chunks takes 30 ms to evaluate and a byte for each chunk."""
 
 _Vectors = NDArray[np.int8]
 _FAR = np.float32(np.inf)
 
 
 class RowStore:
-    """Rows in the order in which they were read. Rows are added behind those that are there, which never change."""
+    """An append-only matrix of vectors and their ids."""
 
     def __init__(self, rows: int, dimension: int, folder: Path | None = None) -> None:
-        """Room for `rows` and some more; many rows lie in a file in `folder`."""
+        """Make room for a quarter more than `rows`; many rows are in a file in `folder`."""
         capacity = rows + max(BLOCK, int(rows * _ROOM))
         self.count = 0
         self.ids = np.empty(capacity, np.int64)
@@ -56,11 +56,11 @@ class RowStore:
         self.squares = np.empty(capacity, np.float32)
         """The squared length of each row."""
         self._as_float = np.empty((0, dimension), np.float32)
-        """Kept from block to block: the system takes a millisecond to give a megabyte each time."""
+        """A buffer kept between calls, because allocating a megabyte takes a millisecond."""
         self.codes: Codes | None = None
 
     def coded(self) -> tuple[Codes, int]:
-        """Codes of all rows that there are, and how many these are: rows may be added meanwhile."""
+        """Return codes of all rows, and the number of these rows, as more may be added meanwhile."""
         count = self.count
         starts = range(0, count, _CODED_AT_ONCE)
         sums = np.zeros(self.vectors.shape[1], np.int64)
@@ -68,16 +68,16 @@ class RowStore:
             sums += self.vectors[start : min(count, start + _CODED_AT_ONCE) : _SAMPLED].sum(
                 axis=0, dtype=np.int64
             )
-            self.memory.let_go()
+            self.memory.release()
         mean = (sums / max(1, -(-count // _SAMPLED))).astype(np.float32)
         codes = Codes(mean, len(self.ids))
         for start in starts:
             codes.add(start, self.vectors[start : min(count, start + _CODED_AT_ONCE)])
-            self.memory.let_go()
+            self.memory.release()
         return codes, count
 
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
-        """Add int8[n, dimension] under int64[n]."""
+        """Append int8[n, dimension] with the ids int64[n]."""
         start, end = self.count, self.count + len(ids)
         self.ids[start:end], self.vectors[start:end] = ids, vectors
         if len(self._as_float) < len(ids):
@@ -92,47 +92,46 @@ class RowStore:
 
 @frozen(eq=False)
 class StaticRows:
-    """The rows as they were at one moment. Methods may be called from several threads at once."""
+    """An immutable view of the first `count` rows of a store, safe for several threads at once."""
 
     store: RowStore
     count: int
     present: NDArray[np.bool_] | None
-    """bool[count]: which rows were not deleted; None for all."""
+    """bool[count], false for deleted rows; None if no row is deleted."""
     sorter: NDArray[np.intp] | None
-    """Sorts the ids; None where they are sorted."""
+    """The argsort of the ids; None if they are sorted."""
     content: int
-    """Rises with every change of chunks."""
     masks: GenerationCache[Hashable, NDArray[np.bool_]] = field(factory=partial(GenerationCache, _MASKS))
-    """bool[count]: which rows the latest filters let pass."""
+    """bool[count] for recent filters, true for the rows that pass."""
 
     @classmethod
     def read(cls, db: apsw.Connection, blocks: dict[int, VectorBlock], content: int) -> StaticRows:
-        """All that is in these blocks. Raises UnknownLayoutError."""
+        """Read all rows of these blocks. Raises UnknownLayoutError."""
         dimension = int(db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get or 0)
         number = sum(int.from_bytes(block.validity, "little").bit_count() for block in blocks.values())
         store = RowStore(number, dimension, Path(db.filename).parent)
         for place, (key, block) in enumerate(blocks.items()):
             _add(db, store, key, block, None)
-            if place % _LET_GO_EVERY == 0:
-                store.memory.let_go()
+            if place % _RELEASE_EVERY == 0:
+                store.memory.release()
         _check(db, store)
-        store.memory.let_go()
+        store.memory.release()
         return cls(store, store.count, None, _sorter(store), content)
 
     def changed(
         self, db: apsw.Connection, before: dict[int, VectorBlock], now: dict[int, VectorBlock], content: int
     ) -> StaticRows | None:
-        """These rows with what changed from the blocks `before` to those `now`; None where too much did."""
+        """Return the rows with the changes from the blocks `before` to `now`; None if too much changed."""
         store, present = self.store, self.present
         other = {number: block for number, block in now.items() if before.get(number) != block}
         old = _ids(block for number, block in before.items() if number in other or number not in now)
         new = _ids(other.values())
-        gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a row that moved is neither
-        if store.count + len(added) > len(store.ids) or self._places_ever(added).size:
+        gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a moved row is neither
+        if store.count + len(added) > len(store.ids) or self._places_with_deleted(added).size:
             return None
         for number, block in other.items() if len(added) else ():
             _add(db, store, number, block, added)
-        store.memory.let_go()
+        store.memory.release()
         if len(gone) or present is not None:
             kept = np.ones(store.count, np.bool_)
             kept[: self.count] = True if present is None else present
@@ -146,10 +145,8 @@ class StaticRows:
     def nearest(
         self, vector: _Vectors, limit: int, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The ids and cosine similarities of the `limit` rows nearest to `vector`, int8[dimension], best first.
-
-        Of equally near ones the lower id comes first. `allowed` is what `among` or `except_for` gave.
-        """
+        """Return the ids and cosines of the `limit` rows nearest to `vector`, int8[dimension], best first.
+        Ties are ordered by id. `allowed` is a result of `among` or `except_for`."""
         allowed = self.present if allowed is None else allowed
         passing = self.count if allowed is None else int(np.count_nonzero(allowed))
         coded = self.store.codes
@@ -170,20 +167,20 @@ class StaticRows:
         return ids[order], _cosines(distances[found[order]])
 
     def similarities(self, ids: Iterable[int], vector: _Vectors) -> dict[int, float]:
-        """The cosine similarities of the rows with these ids; one that is not there is left out."""
+        """Return the cosine similarities of those rows by id; unknown ids are left out."""
         places = self._places(np.fromiter(ids, np.int64))
         cosines = _cosines(self._squared_distances(vector, places))
         return dict(zip(self.store.ids[places].tolist(), cosines.tolist(), strict=True))
 
     def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
-        """int64[n] and int8[n, dimension]: the rows with these ids; one that is not there is left out."""
+        """Return the known ids, int64[n], and their rows, int8[n, dimension]."""
         places = self._places(np.fromiter(ids, np.int64))
         vectors = self.store.vectors.take(places, 0)
-        self.store.memory.let_go()
+        self.store.memory.release()
         return self.store.ids[places], vectors
 
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
-        """Lets those with `ids` be found. Questions with the same `key` share the answer while no chunk changes."""
+        """Return a filter that allows `ids`. It is cached by `key` while no chunk changes."""
 
         def passing(keys: Sequence[Hashable]) -> dict[Hashable, NDArray[np.bool_]]:
             mask = np.zeros(self.count, np.bool_)
@@ -194,22 +191,20 @@ class StaticRows:
         return mask if self.present is None else mask & self.present
 
     def except_for(self, ids: Iterable[int]) -> NDArray[np.bool_]:
-        """Lets all but these be found."""
+        """Return a filter that allows all rows but these."""
         mask = np.ones(self.count, np.bool_) if self.present is None else self.present.copy()
         mask[self._places(np.fromiter(ids, np.int64))] = False
         return mask
 
     def _places(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Where the rows with these ids are, those that are there."""
-        places = self._places_ever(ids)
+        places = self._places_with_deleted(ids)
         return places if self.present is None else places[self.present[places]]
 
-    def _places_ever(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Deleted rows included."""
+    def _places_with_deleted(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         if not self.count:
             return np.empty(0, np.intp)
         known = self.store.ids[: self.count]
-        order = np.argsort(ids)  # a million ids are looked through in a tenth of the time in their order
+        order = np.argsort(ids)  # looking up a million sorted ids takes a tenth of the time
         at = np.empty(len(ids), np.intp)
         at[order] = np.searchsorted(known, ids[order], sorter=self.sorter)
         np.minimum(at, self.count - 1, out=at)
@@ -220,7 +215,7 @@ class StaticRows:
     def _squared_distances(
         self, vector: _Vectors, places: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
-        """float32[n] for the rows at `places`, for all by default. Whole numbers below 2^24, so they are exact."""
+        """Return exact float32[n], integers below 2^24, for the rows at `places`, or for all."""
         store = self.store
         doubled = vector.astype(np.float32) * np.float32(-2)
         rows = self.count if places is None else len(places)
@@ -229,21 +224,21 @@ class StaticRows:
         for start in range(0, rows, BLOCK):
             end = min(rows, start + BLOCK)
             block = room[: end - start]
-            # `take` copies rows in a third of the time that an index of places takes.
+            # `take` needs a third of the time of an index array.
             block[...] = (
                 store.vectors[start:end] if places is None else store.vectors.take(places[start:end], 0)
             )
-            np.vecdot(block, doubled, out=distances[start:end])  # never in several threads, as `@` is
+            np.vecdot(block, doubled, out=distances[start:end])  # single-threaded, unlike `@`
             if start % _CODED_AT_ONCE == 0:
-                store.memory.let_go()
-        store.memory.let_go()
+                store.memory.release()
+        store.memory.release()
         distances += store.squares[: self.count] if places is None else store.squares[places]
         distances += np.float32(np.dot(vector.astype(np.int64), vector.astype(np.int64)))
         return distances
 
 
 def _cosines(squared_distances: NDArray[np.float32]) -> NDArray[np.float64]:
-    """As `cairn.index.store.schema.static_cosine` has them."""
+    """Return cosines as `cairn.index.store.schema.static_cosine` computes them."""
     return 1.0 - squared_distances.astype(np.float64) / (2.0 * STATIC_LENGTH**2)
 
 
@@ -259,7 +254,7 @@ def _ids(blocks: Iterable[VectorBlock]) -> NDArray[np.int64]:
 def _add(
     db: apsw.Connection, store: RowStore, number: int, block: VectorBlock, wanted: NDArray[np.int64] | None
 ) -> None:
-    """Add the block's rows, those with `wanted` ids alone where they are given."""
+    """Add the block's rows, or those with the `wanted` ids if given."""
     ids, places = block.places()
     if wanted is not None:
         chosen = np.isin(ids, wanted)
@@ -269,9 +264,9 @@ def _add(
 
 
 def _check(db: apsw.Connection, store: RowStore) -> None:
-    """Raise UnknownLayoutError if the first and last row are not what sqlite-vec says they are."""
+    """Raise UnknownLayoutError if sqlite-vec returns another first or last row."""
     stored = f"SELECT embedding FROM {STATIC_TABLE} WHERE rowid = ?"
     for place in {0, store.count - 1} if store.count else ():
-        said = db.execute(stored, (int(store.ids[place]),)).get
-        if cast(object, said) != store.vectors[place].tobytes():
-            raise UnknownLayoutError("rows are not where they were looked for")
+        row = db.execute(stored, (int(store.ids[place]),)).get
+        if cast(object, row) != store.vectors[place].tobytes():
+            raise UnknownLayoutError("sqlite-vec has other rows than its tables")

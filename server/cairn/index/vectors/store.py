@@ -1,4 +1,4 @@
-"""The vectors of an index: content-addressed ones of a model, and each chunk's static one."""
+"""The stored vectors of an index: the model's, shared by equal texts, and each chunk's static vector."""
 
 from __future__ import annotations
 
@@ -27,30 +27,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STATIC_IDS = f"{STATIC_TABLE}_rowids"
-"""sqlite-vec's own table of their ids: to ask the vectors' table for some reads every block of it."""
+"""sqlite-vec's table of their ids. Selecting ids from the table of vectors would read every block."""
 
 
 @frozen
 class ChunkText:
-    """A text that waits for a vector."""
-
     chunk_id: int
     key: bytes
     text: str
     body: str
-    """The code that `text` is the skeleton of, "" for prose, which is in `text`. Static vectors are of both."""
+    """The code whose skeleton is `text`, or "" for prose. Static vectors are made of both."""
     is_code: bool
 
     @classmethod
     def of(cls, chunk: Chunk, text: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
-        """That of a chunk, of which `text` is embedded; without id and key where it is in no index."""
+        """Return the text of a chunk whose embedded text is `text`. An unsaved chunk has no id and no key."""
         is_code = chunk.type is ChunkType.CODE
         return cls(chunk_id, key, text, chunk.text if is_code else "", is_code)
 
 
 @frozen
 class Waiting:
-    """A chunk without a vector, and what its importance is judged by."""
+    """A chunk without a vector, and the data that its priority depends on."""
 
     chunk_id: int
     path: str
@@ -59,15 +57,13 @@ class Waiting:
 
 
 class VectorStore:
-    """Reads and writes vectors through the writing connection."""
-
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
     # --- the model ---------------------------------------------------------------------------------
 
     def use_model(self, model: str, dimension: int) -> int:
-        """The id of `model`'s vectors; they are what searches compare from now on."""
+        """Make `model`'s vectors those that searches compare; return the model's id."""
         known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
         if known is None or known != self._current_model():
             with self._db:
@@ -79,17 +75,16 @@ class VectorStore:
         return int(known)
 
     def use_no_model(self) -> None:
-        """Searches compare no vectors from now on; those that exist are kept."""
+        """Make searches compare no vectors; existing ones are kept."""
         if self._current_model() != 0:
             with self._db:
                 self._set_model(0)
 
     def waiting(self, model_id: int) -> list[Waiting]:
-        """Every chunk whose text has no vector of the model."""
         return self._waiting(_lacks_vector(model_id))
 
     def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
-        """Those of the chunks whose text has no vector of the model, in their order."""
+        """Return those `ids`, in their order, of chunks whose text has no vector of the model."""
         rows = self._db.execute(
             f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
                 WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
@@ -98,27 +93,29 @@ class VectorStore:
         return [int(row[0]) for row in rows]
 
     def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
-        """What is embedded for these chunks, in their order; with a model, only where it has no vector of it."""
+        """Return these chunks' embedded texts in order; with a model, only those without its vector."""
+        columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
-            f"""SELECT {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}, c.id, c.embedding_key, f.path, f.collection
-                FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id
+            f"""SELECT {columns}, c.id, c.embedding_key, f.path, f.collection
+                FROM json_each(?) wanted
+                CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id
                 WHERE {missing} ORDER BY wanted.key""",
             (json.dumps(list(ids)),),
         )
         found = []
-        for *columns, chunk_id, key, path, collection in rows:
-            chunk = chunk_from_row(columns)
+        for *row, chunk_id, key, path, collection in rows:
+            chunk = chunk_from_row(row)
             found.append(ChunkText.of(chunk, composite_text(path, collection, chunk), chunk_id, key))
         return found
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
-        """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""
+        """Store float32[n, dimension] for the texts with the n `keys`; `queued` chunks still wait."""
         add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
         add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
             for key, vector in zip(keys, vectors, strict=True):
-                # A text that another folder's index gave meanwhile is there already.
+                # A vector copied from another index meanwhile is stored already.
                 self._db.execute(add_key, (model_id, key))
                 if self._db.changes():
                     self._db.execute(add_vector, (self._db.last_insert_rowid(), vector.tobytes()))
@@ -141,7 +138,7 @@ class VectorStore:
     # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
-        """Static vectors are those of `table` from now on, of as much of a text as `embedded` says; others are dropped."""
+        """Use static vectors of `table`, with the token limits `embedded`, and drop those of another."""
         names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
         rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
         if dict(rows) == names:
@@ -160,27 +157,26 @@ class VectorStore:
             raise_generation(self._db)
 
     def use_no_static(self) -> None:
-        """There are no static vectors from now on."""
         if self._db.execute("SELECT 1 FROM meta WHERE key = 'static_table'").get:
             with self._db:
                 self._drop_static()
                 raise_generation(self._db)
 
     def without_static(self) -> list[Waiting]:
-        """Every chunk without a static vector."""
         return self._waiting(f"c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
 
     def lacking_static(self, ids: Iterable[int]) -> list[int]:
-        """Those of the chunks that have no static vector, in their order."""
+        """Return those `ids`, in their order, of chunks without a static vector."""
         rows = self._db.execute(
-            f"""SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM {_STATIC_IDS} WHERE rowid = value)
+            f"""SELECT value FROM json_each(?)
+                WHERE NOT EXISTS (SELECT 1 FROM {_STATIC_IDS} WHERE rowid = value)
                 ORDER BY key""",
             (json.dumps(list(ids)),),
         )
         return [int(str(row[0])) for row in rows]
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
-        """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
+        """Store int8[n, dimension] for the n chunks `ids`; `queued` chunks still wait."""
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",
@@ -193,12 +189,12 @@ class VectorStore:
         try:
             self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
         except apsw.SQLError as problem:
-            # What sqlite-vec says of damage in the tables below its own.
+            # sqlite-vec raises this error if the tables below its own are damaged.
             raise apsw.CorruptError(f"the static vectors cannot be removed: {problem}") from problem
         self._db.execute("DELETE FROM meta WHERE key = 'has_static' OR key GLOB 'static*'")
 
 
 def _lacks_vector(model_id: int) -> str:
-    """A condition on a row `c` of `chunks`."""
+    """Return an SQL condition on a row `c` of `chunks`."""
     own = f"e.model_id = {int(model_id)} AND e.key = c.embedding_key"
     return f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE {own})"

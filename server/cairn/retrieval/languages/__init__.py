@@ -1,4 +1,2 @@
-"""Questions in other languages about English code: which language a question is in, and the question in English.
-
-One list of words for each language (`es.txt`, …), read when the first question in it is asked.
-"""
+"""Translate questions in other languages about English code. Each language has a word list (`es.txt`, …),
+read for the first question in it."""

@@ -1,8 +1,6 @@
-"""The words of a language and what they mean in English, in any inflection.
-
-A list of words is one file: lines of `meaning = word, phrase, …`; of a word on several lines, or of `a / b`, the first
-meaning is what a question is read with. Inflections need no list: words are compared as they stand, and then by stem.
-"""
+"""Look up words of a language, in any inflection, and their meanings in English. A list has lines of `meaning
+= word, phrase, …`; of a word on several lines, or of `a / b`, the first meaning is used in translations.
+Inflections are not listed: words are compared as they are, then by stem."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from attrs import field, frozen
 from cairn.text.unicode import without_accents
 
 _STEMMERS = {"es": "spanish", "de": "german", "fr": "french", "ru": "russian"}
-"""Snowball's. Its Portuguese one takes little away ("erro", "erros", "abre", "abrir" have four stems); see `_portuguese`."""
+"""Snowball stemmers, except for Portuguese: its stemmer gives "abre" and "abrir" two stems."""
 _PORTUGUESE_ENDINGS = re.compile(
     r"(?<=.{4})(?:acoes|acao|amentos?|imentos?|ando|endo|indo|aram|eram|iram|amos|emos|imos|ad[oa]s?|id[oa]s?)\Z"
     r"|(?<=.{3})(?:oes|aos|ao|ais|eis|al|el|ens|em|am|ou|eu|iu|[aei]r|[aeo]s|[aeos])\Z"
@@ -25,55 +23,47 @@ _PORTUGUESE_ENDINGS = re.compile(
 _MAX_PHRASE = 6
 _MAX_MEANINGS = 4
 _LONG = 6
-"""Letters of a word that is no other one without its accents: "donde", "ou" and "que" may be."""
+"""Letters of a word that is unambiguous without its accents, unlike "donde", "ou" and "que"."""
 _FEWEST_LETTERS = 4
-"""Of a word that has inflections, and of a part of a German compound."""
+"""Letters of a word with inflections, and of a part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
 _LINKS = ("", "s", "n", "en", "es", "e", "-")
-"""What German puts between the parts of a compound."""
-_NO_LETTER = re.compile(r"['’ʼ-]")
+_WORD_SIGNS = re.compile(r"['’ʼ-]")
 _UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue"))
 _SEPARABLE = (
-    "zurück zusammen hinzu weiter wieder durch heraus herunter hinaus unter über fest nach ein aus auf ab an um vor mit los"
+    "zurück zusammen hinzu weiter wieder durch heraus herunter hinaus unter über fest nach ein aus auf ab an um vor mit los"  # noqa: E501
     " her hin weg zu"
 ).split()
-"""What German verbs begin with, "ge" and "zu" standing behind it: "aufgerufen", "aufzurufen"."""
+"""Prefixes of German verbs, followed by "ge" and "zu": "aufgerufen", "aufzurufen"."""
 
 
 @frozen
 class WordMeaning:
-    """What a word or phrase means."""
-
     words: tuple[str, ...]
-    """The English words, the usual one first; none for a word that is left out."""
+    """The English words, the usual one first; empty for a word to drop."""
     is_name: bool = True
-    """Whether it is the name of something, which may stand in a text of its language: not so for phrases that ask."""
+    """Whether it names something that indexed texts may mention, unlike phrases that ask."""
 
 
 @frozen
 class Lexicon:
-    """A list of words, ready to be looked up."""
-
     code: str
     exact: dict[str, WordMeaning]
     stemmed: dict[str, WordMeaning]
     careless: dict[str, WordMeaning]
-    """Words and stems without accents; of German nouns, without their capital."""
+    """Words and stems without accents; German nouns also without their capital."""
     longest: int
-    """Words of the longest phrase; of Chinese and Japanese, characters."""
+    """Words of the longest phrase; for Chinese and Japanese, characters."""
     _stem: Callable[[str], str] = field(repr=False, eq=False)
 
     def has_script_of(self, word: str) -> bool:
-        """Whether a word may be of this language by its letters."""
         return self.code != "ru" or not word.isascii()
 
     def meaning(
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
     ) -> WordMeaning | None:
-        """What the words mean together, each in any inflection; None where the list has no such phrase.
-
-        `careless` says that the whole question has no accents, or of German no capitals: it may lack some.
-        """
+        """Return the meaning of the words as a phrase, each in any inflection, or None. `careless` says that
+        the whole question has no accents, or no capitals for German: they may be missing."""
         typed = " ".join(words)
         for spelled in _spellings(self.code, typed):
             if found := self.exact.get(spelled):
@@ -84,13 +74,13 @@ class Lexicon:
             if found := self.stemmed.get(_stems(self._stem, spelled)):
                 return found
         if careless or (len(typed) >= _LONG and len(words) == 1):
-            plain = _careless(typed)
+            plain = _simplified(typed)
             if found := self.careless.get(plain) or self.careless.get(_stems(self._stem, plain)):
                 return found
         return self._german(words[0]) if self.code == "de" and len(words) == 1 else None
 
     def _german(self, word: str) -> WordMeaning | None:
-        """What a participle, or a compound, means by its parts."""
+        """Return the meaning of a participle, or of a compound by its parts."""
         lowered = word.lower()
         for plain in _without_ge(lowered):
             for ending in ("en", "n", "t", ""):
@@ -124,7 +114,7 @@ class Lexicon:
 
 @cache
 def lexicon(code: str) -> Lexicon:
-    """The list of words of the language, read once."""
+    """Return the word list of the language; it is read once."""
     is_spaced = code in _STEMMERS or code == "pt"
     plain = Stemmer.Stemmer(_STEMMERS[code]).stemWord if code in _STEMMERS else _portuguese
     stem = lru_cache(maxsize=10_000)(plain if is_spaced else str)
@@ -146,19 +136,17 @@ def lexicon(code: str) -> Lexicon:
             exact.setdefault(spelled, found)
             stemmed.setdefault(_stems(stem, spelled), found)
         if is_spaced:
-            careless.setdefault(_careless(word), found)
-            careless.setdefault(_stems(stem, _careless(word)), found)
+            careless.setdefault(_simplified(word), found)
+            careless.setdefault(_stems(stem, _simplified(word)), found)
     size = _MAX_PHRASE if is_spaced else max(map(len, exact))
     return Lexicon(code, exact, stemmed, careless, size, stem)
 
 
 def _portuguese(word: str) -> str:
-    """The stem of a Portuguese word, without accents."""
     return _PORTUGUESE_ENDINGS.sub("", without_accents(word), count=1)
 
 
 def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The meanings and the words of each line."""
     for line in Path(__file__).with_name(f"{code}.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             meaning, _, words = line.partition("=")
@@ -167,8 +155,8 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
-    """How words are written; German nouns with a capital, which stands before other words at the beginning of a sentence."""
-    words = _NO_LETTER.sub(" ", words)
+    """Yield the spellings of words; German nouns have a capital, as has the first word of a sentence."""
+    words = _WORD_SIGNS.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")
         return
@@ -181,21 +169,17 @@ def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
             yield spelled
 
 
-def _careless(words: str) -> str:
-    """As somebody types who leaves out accents, umlauts and capitals."""
-    return without_accents(_NO_LETTER.sub(" ", words).lower().replace("ß", "ss"))
+def _simplified(words: str) -> str:
+    return without_accents(_WORD_SIGNS.sub(" ", words).lower().replace("ß", "ss"))
 
 
 def _stems(stem: Callable[[str], str], words: str) -> str:
-    """The words of a phrase by their stems, a capital letter kept."""
-    return " ".join(
-        word
-        if len(word) < _FEWEST_LETTERS
-        else stem(word.lower()).capitalize()
-        if word[0].isupper()
-        else stem(word)
-        for word in words.split()
-    )
+    def stemmed(word: str) -> str:
+        if len(word) < _FEWEST_LETTERS:
+            return word
+        return stem(word.lower()).capitalize() if word[0].isupper() else stem(word)
+
+    return " ".join(map(stemmed, words.split()))
 
 
 def _without_ge(word: str) -> Iterator[str]:

@@ -1,8 +1,6 @@
-"""Which language a question is in: by its script, or by the function words of the languages written in Latin letters.
-
-A question is English unless something else shows. Names, quotes and pieces of code say nothing, and sentences of
-English beside another language (a pasted error message) are English.
-"""
+"""Recognise the language of a question by its script, or by function words for languages in Latin letters. A
+question is English by default. Names, quotes and code are ignored, and English sentences beside another
+language, such as a pasted error message, stay English."""
 
 from __future__ import annotations
 
@@ -16,90 +14,87 @@ from cairn.text.words import STOPWORDS
 
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
-"""What a sentence's function words must count together."""
 _SHORT = 600
-"""Characters of a text in which one sentence of another language tells, at its beginning or end: longer ones are pastes."""
+"""Characters of a text in which one foreign sentence at either end decides; longer texts are pasted."""
 
 
 @frozen
 class Language:
-    """A language that questions are asked in."""
-
     name: str
     code: str = ""
-    """What its list of words is called; "" for a language that Cairn does not know."""
+    """The name of its word list; "" for a language that Cairn does not know."""
 
 
 @frozen
 class Sentence:
-    """A part of a question."""
-
     start: int
     end: int
     language: Language | None
-    """None where it is English, or cannot be told."""
+    """None where it is English or unclear."""
     is_english: bool
     """Whether it has English function words, and no more of another language."""
 
 
-# For each language the words that tell it, and those that code, names or other languages may have, too. English ones
-# count for none.
+# For each language its certain words, and those that code, names or other languages may have too.
 _FUNCTION_WORDS = {
     Language("Portuguese", "pt"): (
-        "onde você vocês não são estão qual quais quando quê quem uma umas pelo pela pelos pelas até também isso isto esse"
-        " esses essas estas explique explica descreva há já só nossa nosso às através quantos quantas aonde porquê"
-        " funciona funcionam acontece fica ficam nenhum então faz fazem mostre está é como corrigir"
-        " criar adicionar otimizar melhorar remover alterar implementar instalar encontrar fale resumo resumir",
-        "de da do dos das na nas no nos um em com sem por ao aos o os e a as seu sua que para entre se ou à ser tem serve"
-        " porque quem este",
+        """onde você vocês não são estão qual quais quando quê quem uma umas pelo pela pelos pelas até também
+        isso isto esse esses essas estas explique explica descreva há já só nossa nosso às através quantos
+        quantas aonde porquê funciona funcionam acontece fica ficam nenhum então faz fazem mostre está é
+        como corrigir criar adicionar otimizar melhorar remover alterar implementar instalar encontrar fale
+        resumo resumir""",
+        """de da do dos das na nas no nos um em com sem por ao aos o os e a as seu sua que para entre se ou à
+        ser tem serve porque quem este""",
     ),
     Language("Spanish", "es"): (
-        "cómo qué dónde cuál cuáles cuándo quién quiénes cuánto cuántos cuántas unos está están también porqué desde hasta"
-        " donde puede pueden debe tengo tiene hace hacen aunque según cada esto estos estas funciona funcionan sirve ocurre"
-        " sucede muy hacia mientras cuando los hay así más dentro ningún ninguna adónde corregir crear añadir agregar optimizar"
-        " mejorar eliminar cambiar",
-        "de la las en un una con sin por para se es lo al que su o como no si entre a ser me mis mi este esta ese el del y sus"
-        " tras sobre antes porque explica",
+        """cómo qué dónde cuál cuáles cuándo quién quiénes cuánto cuántos cuántas unos está están también
+        porqué desde hasta donde puede pueden debe tengo tiene hace hacen aunque según cada esto estos
+        estas funciona funcionan sirve ocurre sucede muy hacia mientras cuando los hay así más dentro
+        ningún ninguna adónde corregir crear añadir agregar optimizar mejorar eliminar cambiar""",
+        """de la las en un una con sin por para se es lo al que su o como no si entre a ser me mis mi este
+        esta ese el del y sus tras sobre antes porque explica""",
     ),
     Language("German", "de"): (
-        "wie warum wieso weshalb wird werden welche welcher welches welchem welchen nicht und eine einen einem einer eines"
-        " ist wenn dass kann können muss müssen ich für über wo woher zum zur beim vom von nach wurde wurden sind auf das"
-        " oder aber durch ohne zwischen während sich kein keine worin wodurch wozu womit gibt obwohl bevor sobald mein"
-        " meine meinem meiner macht passiert funktioniert wann aus beheben erstellen hinzufügen optimieren verbessern entfernen"
-        " ändern",
-        "die der den dem des was er es im am ein in an um zu bei war so wer als hat man ja noch mit bis wir ihr",
+        """wie warum wieso weshalb wird werden welche welcher welches welchem welchen nicht und eine einen
+        einem einer eines ist wenn dass kann können muss müssen ich für über wo woher zum zur beim vom von
+        nach wurde wurden sind auf das oder aber durch ohne zwischen während sich kein keine worin wodurch
+        wozu womit gibt obwohl bevor sobald mein meine meinem meiner macht passiert funktioniert wann aus
+        beheben erstellen hinzufügen optimieren verbessern entfernen ändern""",
+        """die der den dem des was er es im am ein in an um zu bei war so wer als hat man ja noch mit bis wir
+        ihr""",
     ),
     Language("French", "fr"): (
-        "pourquoi où quel quelle quels quelles une dans avec sont cette quand lorsque lorsqu depuis pendant après faut peut"
-        " peuvent être était leur leurs mais chaque elle ils elles nous vous dois ça lors notre votre comme aussi afin quoi"
-        " celui celle ceux fonctionne jusqu qu est corriger créer ajouter optimiser améliorer supprimer appelle appellent combien",
-        "le la les un des du de en au aux sur par pour il on se ne que qui son sa ce ces comment sans si ou et l d y avant fait"
-        " pas je à là mon mes ses entre puis",
+        """pourquoi où quel quelle quels quelles une dans avec sont cette quand lorsque lorsqu depuis pendant
+        après faut peut peuvent être était leur leurs mais chaque elle ils elles nous vous dois ça lors
+        notre votre comme aussi afin quoi celui celle ceux fonctionne jusqu qu est corriger créer ajouter
+        optimiser améliorer supprimer appelle appellent combien""",
+        """le la les un des du de en au aux sur par pour il on se ne que qui son sa ce ces comment sans si ou
+        et l d y avant fait pas je à là mon mes ses entre puis""",
     ),
     Language("Italian"): (
-        "perché dove quale quali sono viene vengono della delle degli dello nella nelle gli cosa anche può possono questo"
-        " questa quando così più è funziona",
+        """perché dove quale quali sono viene vengono della delle degli dello nella nelle gli cosa anche può
+        possono questo questa quando così più è funziona""",
         "come di il la le lo un una per con in del dei da al si e non i se che",
     ),
     Language("Dutch"): (
-        "hoe waarom waar welke welk wordt worden niet het een zijn moet wanneer deze voor naar maar ook mijn tussen zonder"
-        " tijdens gebeurt werkt",
+        """hoe waarom waar welke welk wordt worden niet het een zijn moet wanneer deze voor naar maar ook mijn
+        tussen zonder tijdens gebeurt werkt""",
         "de van en is in op met te om door als dat er of die wat kan bij aan uit",
     ),
     Language("Polish"): (
-        "jak dlaczego gdzie który która które jest są się czy przez dla kiedy jaki jaka jakie żeby przed między podczas oraz"
-        " działa",
+        """jak dlaczego gdzie który która które jest są się czy przez dla kiedy jaki jaka jakie żeby przed
+        między podczas oraz działa""",
         "w z i o na do po za to od co nie",
     ),
-    Language("Swedish"): ("hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar", "en den det de i med om vad av på som"),
-    Language("Danish or Norwegian"): ("hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden", "en et den det de i er av af på til"),
+    Language("Swedish"): ("hur varför vilken vilket vilka är inte och att från när för mellan utan fungerar", "en den det de i med om vad av på som"),  # noqa: E501
+    Language("Danish or Norwegian"): ("hvordan hvorfor hvor hvilken hvilket hvilke og ikke når fra mellem mellom uten uden", "en et den det de i er av af på til"),  # noqa: E501
     Language("Finnish"): ("miten miksi missä mikä mitkä mitä kun jos joka ei tai ennen jälkeen", "on ja"),
-    Language("Turkish"): ("nasıl neden nerede hangi nedir niçin bir için değil ile olarak şu arasında sonra önce", "ve ne da de bu mi"),
+    Language("Turkish"): ("nasıl neden nerede hangi nedir niçin bir için değil ile olarak şu arasında sonra önce", "ve ne da de bu mi"),  # noqa: E501
     Language("Hungarian"): ("hogyan miért hol melyik egy és nem vagy amikor között mielőtt után", "a az"),
-    Language("Czech"): ("jak proč kde který která které jsou není když nebo mezi při před jaký jaké", "v z a na do se to je co"),
-    Language("Romanian"): ("cum unde sunt nu și pentru din când între sau după înainte fără funcționează", "de la un o se pe in care este ce cu"),
+    Language("Czech"): ("jak proč kde který která které jsou není když nebo mezi při před jaký jaké", "v z a na do se to je co"),  # noqa: E501
+    Language("Romanian"): ("cum unde sunt nu și pentru din când între sau după înainte fără funcționează", "de la un o se pe in care este ce cu"),  # noqa: E501
     Language("Vietnamese"): ("thế nào tại sao đâu là gì của và không được khi trong các những hàm", "cho"),
-    Language("Indonesian"): ("bagaimana mengapa kenapa dimana apa yang adalah dengan untuk tidak dari apakah ketika", "di ke dan saat"),
+    Language("Indonesian"): ("bagaimana mengapa kenapa dimana apa yang adalah dengan untuk tidak dari apakah ketika", "di ke dan saat"),  # noqa: E501
 }  # fmt: skip
 _COUNTS: dict[str, list[tuple[Language, int]]] = {}
 for _language_of, _lists in _FUNCTION_WORDS.items():
@@ -112,7 +107,7 @@ _SIGNS = {
     for language in _FUNCTION_WORDS
     if language.code in ("es", "de", "pt")
 }
-"""Letters and signs that no other of these languages has; one counts like a word that tells the language."""
+"""Letters and signs of a single one of these languages; one counts like a certain word."""
 
 CHINESE, JAPANESE, RUSSIAN = Language("Chinese", "zh"), Language("Japanese", "ja"), Language("Russian", "ru")
 _SCRIPTS = (
@@ -130,29 +125,28 @@ _SCRIPTS = (
     (re.compile("[\u0b80-\u0bff]{2}"), Language("Tamil")),
     (re.compile("[\u0370-\u03ff]{4}"), Language("Greek")),
 )
-"""The first that occurs decides: Japanese has Chinese characters, too, and Ukrainian most letters of Russian."""
+"""The first that occurs decides: Japanese also has Chinese characters, Ukrainian most Russian letters."""
 _LETTER = re.compile(r"[^\W\d_]")
 _MOSTLY = 0.2
-"""Share of a sentence's letters by which another script tells beside English function words; Chinese needs few."""
+"""The share of letters by which another script decides despite English function words; Chinese needs few."""
 
-KEPT = re.compile(
+UNTRANSLATED = re.compile(
     r"""`+[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+
         | [@$#.]*[A-Za-z_]\w*(?:(?:::|[./\\:\#]|->)[\w*]+)+(?:\(\))? | /[\w./*-]+
-        | \w*[A-Za-z0-9]_\w* | _+[A-Za-z]\w* | \w*\d\w* | \b\w+\(\) | \b[a-z]+[A-Z]\w* | \b[A-Z]{2,}s?\b | \b[A-Z][a-z]+[A-Z]\w*""",
+        | \w*[A-Za-z0-9]_\w* | _+[A-Za-z]\w* | \w*\d\w* | \b\w+\(\) | \b[a-z]+[A-Z]\w* | \b[A-Z]{2,}s?\b | \b[A-Z][a-z]+[A-Z]\w*""",  # noqa: E501
     re.VERBOSE | re.ASCII,
 )
-"""Quotes, names as only code has them, and paths: they are in no language."""
+"""Quotes, names as only code has them, and paths, which are in no language."""
 _CAPITALISED = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ]\w*")
-"""Within a sentence, names: "São Paulo"."""
 _SENTENCE_END = re.compile(r"[.?!:;]+(?=\s|\Z)|[\n。？！；：…]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def sentences(text: str) -> tuple[Language | None, tuple[Sentence, ...]]:
-    """The language of the whole question, None where that is English, and its sentences."""
+    """Return the language of the question, None if English, and its sentences."""
     if not _may_be_foreign(text):
         return None, ()
-    masked = KEPT.sub(lambda match: " " * len(match.group()), text)
+    masked = UNTRANSLATED.sub(lambda match: " " * len(match.group()), text)
     found = tuple(_read(masked))
     counts: Counter[Language] = Counter()
     for each in found:
@@ -169,11 +163,10 @@ def sentences(text: str) -> tuple[Language | None, tuple[Sentence, ...]]:
 
 
 _ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or so to was we".split())
-"""What tells English: the function words that no other of these languages has."""
 
 
 def _may_be_foreign(text: str) -> bool:
-    """Whether `text` has enough that is not English to be read sentence by sentence; most questions have not."""
+    """Return whether `text` has enough foreign words to be read by sentence; most questions do not."""
     if not text.isascii():
         return True
     counts = _counts(text)
@@ -181,7 +174,7 @@ def _may_be_foreign(text: str) -> bool:
 
 
 def _counts(text: str) -> Counter[Language]:
-    """What the function words of each language count together, each word once; letters alone tell nothing."""
+    """Count the function words of each language, each word once; single letters alone do not count."""
     counts: Counter[Language] = Counter()
     spelled: set[Language] = set()
     for word in _COUNTS.keys() & set(_WORD.findall(text.lower())):
@@ -201,7 +194,6 @@ def _read(masked: str) -> Iterator[Sentence]:
 
 
 def _language(sentence: str) -> tuple[Language | None, bool]:
-    """The language of a sentence, and whether it is English."""
     english = len(_ENGLISH & set(_WORD.findall(sentence.lower())))
     for script, language in _SCRIPTS:
         if script.search(sentence):
@@ -212,7 +204,7 @@ def _language(sentence: str) -> tuple[Language | None, bool]:
     counts = _counts(spoken)
     signs = {language: _CERTAIN for language, sign in _SIGNS.items() if sign.search(spoken)}
     counts.update(signs)
-    # Of two languages that share the words, one that Cairn knows is meant.
+    # Of two languages with the same count, prefer one that Cairn knows.
     best = max(
         counts, key=lambda language: (counts[language], bool(language.code), language.name), default=None
     )

@@ -1,8 +1,6 @@
-"""Questions in other languages, in English: word by word and phrase by phrase, names and quotes as they are.
-
-What comes out is no good English, but it has the words that code is written in, and the wording by which a question is
-understood: "¿Dónde se cierra la conexión?" becomes "Where close connection?".
-"""
+"""Translate questions into English, word by word and phrase by phrase, with names and quotes unchanged. The
+result is not good English, but it has the words of the code, and the wording that classifies a question:
+"¿Dónde se cierra la conexión?" becomes "Where close connection?"."""
 
 from __future__ import annotations
 
@@ -14,22 +12,21 @@ from functools import lru_cache
 from attrs import field, frozen
 
 from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
-from cairn.retrieval.languages.recognition import KEPT, Language, sentences
-from cairn.retrieval.repair import is_common
+from cairn.retrieval.languages.recognition import UNTRANSLATED, Language, sentences
+from cairn.retrieval.typing_errors import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS
 
 _SPACELESS = frozenset({"zh", "ja"})
 _PUNCTUATION = str.maketrans(
-    {"。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "？": "? ", "！": "! ", "（": " (", "）": ") ", "　": " "}
+    {"。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "？": "? ", "！": "! ", "（": " (", "）": ") ", "　": " "}  # noqa: E501
     | dict.fromkeys("„“”«»「」『』《》", '"')
     | dict.fromkeys("¿¡", "")
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 _WITHIN = re.compile(r"[ '’ʼ-]{1,2}|-t-")
-"""What may stand between the words of a phrase."""
 _RUN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f々〇]+")
 _UNKNOWN_NAME = re.compile(r"[\u30a1-\u30ff]{2,}|[\u3400-\u9fff々]{2,}")
-"""Of what a list of words lacks, what may be a name or a word: hiragana and single characters are grammar."""
+"""Possible names or words that the list lacks; hiragana and single characters are grammar."""
 _ASKING = re.compile(r"(?:what|where|which|why|how|who)\b")
 _BEGINS_WITH_THAT = re.compile(r"\Athat\b")
 """Many languages have one word for "what" and "that"."""
@@ -39,17 +36,13 @@ _LOOSE = re.compile(r"\s+([,.;:?!])")
 
 @frozen
 class Translation:
-    """A question in English."""
-
     text: str
     language: Language | None = None
-    """None where it is English already."""
     meant_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    """For a word of `text` the word that it is the translation of, and what else that may mean."""
+    """For a word of `text`, the original word and its other meanings."""
 
     @property
     def note(self) -> str:
-        """What a person should know of how the question was understood."""
         if self.language is None or self.language.code:
             return ""
         return (
@@ -60,7 +53,7 @@ class Translation:
 
 @lru_cache(maxsize=64)
 def in_english(text: str) -> Translation:
-    """`text` translated; as it is where it is English or in a language that Cairn does not know."""
+    """Translate `text`; return it unchanged if it is English or in an unknown language."""
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     language, found = sentences(text)
     if language is None or not language.code:
@@ -86,7 +79,7 @@ def in_english(text: str) -> Translation:
 
 
 def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
-    """For each word that a language in Latin letters has what it means, for questions of names and nouns alone."""
+    """Return the meanings of words in any known Latin language, for questions of names and nouns alone."""
     found: dict[str, tuple[str, ...]] = {}
     for word in words:
         if is_common(word):
@@ -112,8 +105,8 @@ def _tidy(text: str) -> str:
 def _spaced(
     text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]], *, careless: bool, keep_english: bool
 ) -> str:
-    """A sentence of a language that puts spaces between words; `keep_english` where it may be a message in English."""
-    masked = KEPT.sub(lambda match: "\0" * len(match.group()), text)
+    """Translate a sentence with spaces between words; `keep_english` if it may be an English message."""
+    masked = UNTRANSLATED.sub(lambda match: "\0" * len(match.group()), text)
     found = [match for match in _WORD.finditer(masked) if words.has_script_of(match.group())]
     pieces: list[str] = []
     end = place = 0
@@ -136,14 +129,14 @@ def _spaced(
             place += 1
             continue
         first, last = found[place], found[place + count - 1]
-        pieces += [text[end : first.start()].rstrip("-'’"), _meant(meaning, " ".join(spoken), meant_by)]
+        pieces += [text[end : first.start()].rstrip("-'’"), _english_of(meaning, " ".join(spoken), meant_by)]
         end = last.end() + (masked[last.end() : last.end() + 1] in ("'", "’", "-"))
         place += count
     return " ".join((*pieces, text[end:]))
 
 
 def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """A sentence of a language that puts no spaces between words: the longest words of the list, from left to right."""
+    """Yield the pieces of a sentence without spaces, translated by the longest words from left to right."""
     end = 0
     for run in _RUN.finditer(text):
         if text[end : run.start()].strip():
@@ -155,7 +148,7 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
                 if meaning := words.exact.get(spoken[place : place + count]):
                     yield from _UNKNOWN_NAME.findall(unknown)
                     unknown = ""
-                    yield _meant(meaning, spoken[place : place + count], meant_by)
+                    yield _english_of(meaning, spoken[place : place + count], meant_by)
                     break
             else:
                 unknown, count = unknown + spoken[place], 1
@@ -166,10 +159,8 @@ def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) 
 
 
 def _asking_first(pieces: list[str], language: Language) -> str:
-    """The pieces as one sentence, the words that ask before all others, as in English.
-
-    "Which" takes the thing with it: what follows in Chinese, what stands before in Japanese.
-    """
+    """Join the pieces as one sentence with the question words first, as in English. "Which" takes its object
+    along: the next piece in Chinese, the previous one in Japanese."""
     pieces = [piece for piece in pieces if piece]
     place = next((place for place, piece in enumerate(pieces) if _ASKING.match(piece)), 0)
     asking = pieces[place : place + 1]
@@ -182,8 +173,8 @@ def _asking_first(pieces: list[str], language: Language) -> str:
     return " ".join((*asking, *pieces[:place], *pieces[place + len(asking) :]))
 
 
-def _meant(meaning: WordMeaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
-    """The English of `spoken`, noted in `meant_by` under its first word that says something."""
+def _english_of(meaning: WordMeaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
+    """Return the English of `spoken`, and add it to `meant_by` under its first content word."""
     english = meaning.words[0] if meaning.words else ""
     terms = [word for word in english.split() if word not in STOPWORDS and word not in LIGHT_WORDS]
     if terms and meaning.is_name:

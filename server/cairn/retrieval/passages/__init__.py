@@ -1,1 +1,1 @@
-"""Passages: the lines of the files found that answer, ranked as carefully as the files."""
+"""Rank passages: windows of lines in the files found, scored as carefully as the files."""

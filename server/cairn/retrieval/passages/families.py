@@ -1,7 +1,5 @@
-"""Families: names that a program lists one by one, such as the formats that it reads.
-
-Whoever asks what to touch to add one more is shown where the others stand: in lists, and in code that mentions several.
-"""
+"""Find families: names that a program lists one by one, such as the formats that it reads. To add another
+one, a user needs the places of the others: lists, and code that mentions several."""
 
 from __future__ import annotations
 
@@ -16,15 +14,13 @@ from cairn.index.store.deadline import Cancelled
 from cairn.text.identifiers import identifier_words
 
 Family = tuple[str, ...]
-"""The members' names in lower case, without signs."""
 
 _FEWEST_MEMBERS, _MOST_MEMBERS = 3, 12
 _MOST_FAMILIES = 2
 _LEAST_LETTERS = 2
 _SHORT_LINE = 8
-"""A shorter line is alike to others by chance."""
 _MOST_CHUNKS = 40
-"""Chunks that mention members and are looked at, beside those found."""
+"""Chunks with members that are considered beside those found."""
 _ALL_COLUMNS = ColumnWeights()
 
 _NAME = re.compile(r"[A-Za-z0-9_$]+")
@@ -32,7 +28,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
 
 
 def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
-    """The first families that are listed in `texts`, each given as its lines, the most promising text first."""
+    """Return the first families listed in `texts`, each given as its lines, the most promising text first."""
     found: list[Family] = []
     for lines in texts:
         for run in lists(lines):
@@ -45,7 +41,7 @@ def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
 
 
 def lists(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The runs of lines that look alike: where things are registered one by one."""
+    """Yield the runs of similar lines, such as registrations."""
     bare = [line.strip() for line in lines]
     shapes = [_SHAPE.sub("x", line) if len(line) > _SHORT_LINE else "" for line in bare]
     run = bare[:1]
@@ -61,7 +57,7 @@ def lists(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _members(run: Sequence[str]) -> Family:
-    """What stands at the first place at which every line has another name, without the words that all these names have."""
+    """Return the names at the first place where all lines differ, without their common words."""
     rows = [_NAME.findall(line) for line in run]
     for names in zip(*rows, strict=False):
         if len({name.lower() for name in names}) < len(names):
@@ -78,7 +74,7 @@ def _members(run: Sequence[str]) -> Family:
 def mentioning(
     reader: IndexReader, found: Sequence[Family], only: ChunkFilter, cancelled: Cancelled
 ) -> list[int]:
-    """The ids of chunks that mention members of a family, the most of them first."""
+    """Return the ids of chunks that mention members of a family, those with the most members first."""
     ids: dict[int, None] = {}
     for family in found:
         hits = reader.keywords(family, _ALL_COLUMNS, _MOST_CHUNKS, only, cancelled)
@@ -86,8 +82,7 @@ def mentioning(
     return list(ids)
 
 
-def members_held(found: Sequence[Family], text: str) -> int:
-    """The most members of one family that the text mentions."""
+def most_members_in(found: Sequence[Family], text: str) -> int:
     names = set(_NAME.findall(text))
     known = {name.lower().replace("_", "") for name in names}
     known.update(word for name in names for word in identifier_words(name))

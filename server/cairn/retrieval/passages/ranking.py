@@ -1,6 +1,4 @@
-"""Ranks every part of the files found: windows of lines, by the words of the question, by meaning, by their file and by what
-the kind of question asks for. One ranking for search, discovery, context and related.
-"""
+"""Rank the windows of the files found, for search, discovery, context and related."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.families import Family, families
-from cairn.retrieval.passages.gathering import Windows, gather_windows
 from cairn.retrieval.passages.signals import SIGNALS
-from cairn.retrieval.passages.steps import Found, Walk
+from cairn.retrieval.passages.steps import ScoredLines, Walk
 from cairn.retrieval.passages.strength import Strength, strength
+from cairn.retrieval.passages.window_columns import Windows, gather_windows
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
@@ -25,65 +23,46 @@ from cairn.workspace.collections import FileKind
 from cairn.workspace.ignore_patterns import Selection
 
 MOST_CHUNKS = 100
-"""Chunks that are cut into windows. With 60, 0.015 fewer of the facts were found within 8,000 tokens; 300 find no more."""
+"""Chunks cut into windows. With 60, 0.015 fewer facts were found within 8,000 tokens; with 300 no more."""
 
 
 _DEFINITIONS, _DEFINITION_GAIN = 4, 0.15
-"""How many definitions gain, and what the best one does."""
+"""The number of best definitions that get a bonus, and the bonus of the first."""
 _FLOWS, _FLOW_GAIN = 2, 0.5
-"""The same where the question is what happens in order: then most of the answer stands in one or two."""
+"""The same for questions about a flow, where one or two definitions are most of the answer."""
 _NEXT_GAIN = 0.8
-"""What each further definition gains beside the one before."""
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
-"""Kinds of questions that the windows found do not answer alone."""
+"""Kinds of questions that need more than the windows found."""
 _SEARCHED = 60
-"""Windows of code in which lists, and functions that call each other, are looked for, the best first."""
+"""Best windows of code that are searched for lists, and for functions that call each other."""
 _WORDS = [signal.name for signal in SIGNALS].index("words of the question")
 _USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
-_TELLING = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
-"""Signals by which a window may be told from others in words, if they add this."""
-_LEAST_TELLING = 0.2
+_DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
+"""Signals that make a good reason for a window, if they add at least this."""
+_LEAST_DISTINCTIVE = 0.2
 _TERMS_SHOWN = 4
 """Words that a reason names; a heading has no room for more."""
 
 
 @frozen
 class Passage:
-    """Lines of a file, and what they are worth as an answer."""
+    """Lines `[first, last)` of a file with their score."""
 
     folder: int
     stored: StoredChunk
     first: int
-    """0-based line of the file."""
     last: int
-    """Exclusive."""
     score: float
     reason: str
-    """What speaks for it most, in a few words."""
-
-
-def passages(
-    ranking: Ranking,
-    table: StaticTable | None,
-    most: int = MOST_CHUNKS,
-    files: Set[tuple[int, str]] | None = None,
-) -> list[Passage]:
-    """The windows of the `most` most promising chunks, best first; none where nothing was found.
-
-    With `files`, given by folder and path, only those of their chunks count that were found, and no reasons are given.
-    """
-    return rank_passages(ranking, table, most, files)[0]
+    """A few words on the strongest signal."""
 
 
 def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
-    """The `limit` chunks that hold the best passages, best first, several of a file where they are better than others.
-
-    Where a name is asked for, its definitions come first, as a search has them.
-    """
+    """Return the `limit` chunks with the best passages, best first; nothing for a name."""
     best: dict[tuple[int, int], Ranked] = {}
     if not ranking.legs.query.is_symbol:
-        for passage in passages(ranking, table):
+        for passage in rank_passages(ranking, table)[0]:
             chunk = Ranked(passage.folder, passage.stored, passage.score, "hybrid", ())
             best.setdefault((passage.folder, passage.stored.id), chunk)
     return list(best.values())[:limit]
@@ -95,7 +74,9 @@ def rank_passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
-    """As `passages`, with what they show of the question; None where nothing was found."""
+    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
+    any. With `files`, as folder and path, only found chunks of these files count, and there are no
+    reasons."""
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
@@ -107,66 +88,56 @@ def rank_passages(
         ):
             windows = gather_windows(ranking, table, most, listed=listed)
             parts, scores = _scored(windows)
-        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness, _paths_asked(ranking))
+        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness, _path_filter(ranking))
         if steps := walk.steps(_best_code(windows, scores)):
             windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
     reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
     found = []
     for place in np.argsort(-scores, kind="stable").tolist():
-        chunk, (first, last) = int(windows.chunk_of[place]), windows.spans[place]
-        stored, start = windows.chunks[chunk], windows.chunks[chunk].chunk.start_line
-        found.append(
-            Passage(
-                windows.folders[chunk],
-                stored,
-                start + first,
-                start + last,
-                float(scores[place]),
-                reasons[place],
-            )
-        )
+        chunk, lines = int(windows.chunk_of[place]), windows.at(place)
+        where = windows.folders[chunk], windows.chunks[chunk]
+        found.append(Passage(*where, *lines, float(scores[place]), reasons[place]))
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
 
 
-def _paths_asked(ranking: Ranking) -> Callable[[int, str], bool]:
-    """Whether the question is about the file of a folder at a path."""
-    asked = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
-    chosen = [None if patterns is None else Selection(patterns) for patterns in asked]
+def _path_filter(ranking: Ranking) -> Callable[[int, str], bool]:
+    """Return a predicate for the paths that the query's filter includes, by folder."""
+    filters = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
+    chosen = [None if patterns is None else Selection(patterns) for patterns in filters]
 
-    def is_asked(folder: int, path: str) -> bool:
+    def is_included(folder: int, path: str) -> bool:
         selection = chosen[folder]
         return selection is None or selection.names(path)
 
-    return is_asked
+    return is_included
 
 
 def _best_places(windows: Windows, scores: Floats) -> list[int]:
-    """The best windows of code."""
     code = [place for place in np.argsort(-scores, kind="stable").tolist() if windows.is_code[place]]
     return code[:_SEARCHED]
 
 
-def _best_code(windows: Windows, scores: Floats) -> Iterator[Found]:
+def _best_code(windows: Windows, scores: Floats) -> Iterator[ScoredLines]:
     for place in _best_places(windows, scores):
         number = int(windows.chunk_of[place])
         stored = windows.chunks[number]
         if stored.kind not in (FileKind.TESTS, FileKind.EXAMPLES):
-            yield Found(windows.folders[number], stored.path, *windows.at(place), float(scores[place]))
+            yield ScoredLines(windows.folders[number], stored.path, *windows.at(place), float(scores[place]))
 
 
 def _scored(windows: Windows) -> tuple[Floats, Floats]:
-    """float64[signals, windows], what each signal adds, and float64[windows], the scores."""
+    """Return float64[signals, windows], each signal's part, and float64[windows], the scores."""
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
     scores = parts.sum(axis=0)
-    return parts, scores + _of_best_definitions(windows, scores)
+    return parts, scores + _definition_bonus(windows, scores)
 
 
-def _of_best_definitions(windows: Windows, scores: Floats) -> Floats:
-    """What windows gain that belong to the definitions, or sections, whose three best windows are best: an answer goes on there."""
-    most, gain = (
-        (_FLOWS, _FLOW_GAIN) if QuestionKind.FLOW in windows.kinds else (_DEFINITIONS, _DEFINITION_GAIN)
-    )
+def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
+    """Return the bonus of windows in the best definitions or sections, where the answer continues."""
+    most, gain = _DEFINITIONS, _DEFINITION_GAIN
+    if QuestionKind.FLOW in windows.kinds:
+        most, gain = _FLOWS, _FLOW_GAIN
     places: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
     for place, number in enumerate(windows.chunk_of.tolist()):
         chunk = windows.chunks[number].chunk
@@ -174,28 +145,27 @@ def _of_best_definitions(windows: Windows, scores: Floats) -> Floats:
             places[windows.folders[number], windows.chunks[number].path, within].append(place)
     several = [each for each in places.values() if len(each) > 1]
     best = sorted(several, key=lambda each: -float(np.sort(scores[each])[-3:].sum()) / 3)
-    gained = np.zeros(len(scores))
+    bonus = np.zeros(len(scores))
     for number, each in enumerate(best[:most]):
-        gained[each] = gain * _NEXT_GAIN**number
-    return gained
+        bonus[each] = gain * _NEXT_GAIN**number
+    return bonus
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """What speaks for each window, in words; `parts` are float64[signals, windows].
-
-    What few windows have tells more than the words that it holds of the question, and these more than that it is near in meaning,
-    as most are.
-    """
-    telling = _strongest(parts, _TELLING)
+    """Return the reason for each window; `parts` are float64[signals, windows]. A rare signal says more than
+    words of the question, and these more than a similar meaning, which most windows have."""
+    distinctive = _strongest(parts, _DISTINCTIVE)
     usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
-    held = windows.counts > 0
+    contained = windows.counts > 0
     rarest = np.argsort(-windows.idf, kind="stable")
     reasons = []
-    for place, (strongest, other) in enumerate(zip(telling, usual, strict=True)):
+    for place, (strongest, other) in enumerate(zip(distinctive, usual, strict=True)):
         text = windows.texts[place]
         named = [name for name in windows.names if name in text]
         defines = windows.chunks[int(windows.chunk_of[place])].chunk.defines
-        terms = (named or [windows.query.terms[term] for term in rarest if held[place, term]])[:_TERMS_SHOWN]
+        terms = (named or [windows.query.terms[term] for term in rarest if contained[place, term]])[
+            :_TERMS_SHOWN
+        ]
         number = strongest if strongest >= 0 else _WORDS if terms else other
         reason = SIGNALS[number].reason if number >= 0 else ""
         step = windows.step_of[place]
@@ -211,8 +181,8 @@ def _reasons(windows: Windows, parts: Floats) -> list[str]:
 
 
 def _strongest(parts: Floats, which: Sequence[int]) -> list[int]:
-    """For each window the place of the signal out of `which` that adds most; -1 where none adds anything that counts."""
+    """Return for each window the index of the signal in `which` that adds most; -1 if none adds enough."""
     chosen = parts[list(which)]
     strongest = np.asarray(which)[chosen.argmax(axis=0)]
-    found: list[int] = np.where(chosen.max(axis=0) > _LEAST_TELLING, strongest, -1).tolist()
+    found: list[int] = np.where(chosen.max(axis=0) > _LEAST_DISTINCTIVE, strongest, -1).tolist()
     return found

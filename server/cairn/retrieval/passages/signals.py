@@ -1,8 +1,6 @@
-"""What speaks for a window of lines: named signals with their weights, which are added up.
-
-Weights of the first eight form a plateau: each may be halved or doubled and the facts found within 4,000 tokens stay within
-0.02 (docs/ranking.md). The others speak only for the kind of question that they are about.
-"""
+"""Define the signals of windows and their weights; a window's score is their sum. The first eight weights are
+on a plateau: each may be halved or doubled, and the facts found within 4,000 tokens change by less than 0.02
+(docs/ranking.md). The others apply only to their kind of question."""
 
 from __future__ import annotations
 
@@ -12,24 +10,32 @@ import numpy as np
 from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
-from cairn.retrieval import evidence_lines as lines_show
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.evidence_lines import (
+    assigns,
+    begins_test,
+    defines_or_imports,
+    has_number,
+    message_match,
+    prose_match,
+    reads_option,
+    uses,
+    words_of_message,
+)
 from cairn.retrieval.file_names import is_release_notes
-from cairn.retrieval.introductions import is_furniture, subject_of
-from cairn.retrieval.matching import matcher
-from cairn.retrieval.passages.families import lists, members_held
-from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.introductions import is_project_upkeep, subject_of
+from cairn.retrieval.passages.families import lists, most_members_in
+from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
 from cairn.retrieval.reports.anchors import frame_weights
 from cairn.workspace.collections import FileKind
 
 _K1, _B = 1.2, 0.75
-"""BM25's customary constants."""
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
-"""Members of a family, beside the first, that count: what mentions so many is a place for one more."""
+"""Members of a family, beside the first, that make a window a place for another one."""
 _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
-"""What counts of a step where it begins and where it calls nothing of the workspace."""
+"""The values of a step's windows where it begins, and where it has no calls into the workspace."""
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -43,9 +49,9 @@ def _bm25(windows: Windows) -> Floats:
 def _meaning(windows: Windows) -> Floats:
     if windows.table is None:
         return np.zeros(len(windows.texts))
-    asked = windows.table.embed_queries([windows.query.meant or windows.query.text])[0]
+    query = windows.table.embed_queries([windows.query.meant or windows.query.text])[0]
     vectors = np.concatenate([read.vectors for read in windows.read]).astype(np.float32)
-    cosines: Floats = np.asarray(np.vecdot(vectors, asked) / _INT8_SCALE, np.float64)
+    cosines: Floats = np.asarray(np.vecdot(vectors, query) / _INT8_SCALE, np.float64)
     return cosines
 
 
@@ -57,15 +63,9 @@ def _nearness(windows: Windows) -> Floats:
 
 
 def _headings(windows: Windows) -> Floats:
-    wanted = matcher(windows.query.groups)
-    worth = windows.idf / (windows.idf.sum() or 1.0)
-    held = [
-        sum(
-            worth[place] for place in wanted.held(f"{c.chunk.header_path}\n{c.chunk.title}\n{c.chunk.symbol}")
-        )
-        for c in windows.chunks
-    ]
-    return windows.of_chunks(held)
+    chunks = (stored.chunk for stored in windows.chunks)
+    headings = (f"{chunk.header_path}\n{chunk.title}\n{chunk.symbol}" for chunk in chunks)
+    return windows.of_chunks(list(map(windows.coverage, headings)))
 
 
 def _of_chunk(name: str) -> Callable[[Windows], Floats]:
@@ -73,7 +73,6 @@ def _of_chunk(name: str) -> Callable[[Windows], Floats]:
 
 
 def _definition(windows: Windows) -> Floats:
-    """Whether the very name that is asked for is defined in the window."""
     values = np.zeros(len(windows.texts))
     if not windows.names or QuestionKind.CALLERS in windows.kinds:
         return values
@@ -87,19 +86,18 @@ def _definition(windows: Windows) -> Floats:
 
 
 def _message(windows: Windows) -> Floats:
-    """How well a literal of the window made the message that the question cites."""
-    message = lines_show.words_of_message(message_of(windows.query.wording))
+    message = words_of_message(message_of(windows.query.wording))
     if not message:
         return np.zeros(len(windows.texts))
     values = [
-        lines_show.message_match(message, text) if code else 0.7 * lines_show.prose_match(message, text)
+        message_match(message, text) if code else 0.7 * prose_match(message, text)
         for text, code in zip(windows.texts, windows.is_code, strict=True)
     ]
     return np.array(values, np.float64)
 
 
 def _frame(windows: Windows) -> Floats:
-    """How near to where it broke the function is that a stack trace went through."""
+    """Return the weight of the innermost stack frame whose function the window's chunk defines."""
     report = windows.query.report
     if report is None or not report.frames:
         return np.zeros(len(windows.texts))
@@ -107,42 +105,35 @@ def _frame(windows: Windows) -> Floats:
 
 
 def _value(windows: Windows) -> Floats:
-    """Whether a word of the question gets a literal value in the window."""
     return _lines_with_terms(
         windows,
         QuestionKind.CONSTANT,
-        lambda line: lines_show.assigns(line) * (1 + lines_show.has_number(line)) / 2,
+        lambda line: assigns(line) * (1 + has_number(line)) / 2,
     )
 
 
 def _option(windows: Windows) -> Floats:
-    """Whether an option or an environment variable is read or declared in the window, beside words of the question."""
-    return _lines_with_terms(windows, QuestionKind.CONFIG, lambda line: float(lines_show.reads_option(line)))
+    return _lines_with_terms(windows, QuestionKind.CONFIG, lambda line: float(reads_option(line)))
 
 
 def _lines_with_terms(windows: Windows, kind: QuestionKind, shows: Callable[[str], float]) -> Floats:
     if kind not in windows.kinds:
         return np.zeros(len(windows.texts))
-    wanted = matcher(windows.query.groups)
-    worth = windows.idf / (windows.idf.sum() or 1.0)
 
     def best(lines: Sequence[str]) -> float:
-        shown = [(line, value) for line in lines if (value := shows(line))]
-        return max(
-            (value * (0.3 + sum(worth[p] for p in wanted.held(line))) for line, value in shown), default=0.0
-        )
+        shown = ((line, value) for line in lines if (value := shows(line)))
+        return max((value * (0.3 + windows.coverage(line)) for line, value in shown), default=0.0)
 
     return windows.each(best) * windows.is_code
 
 
 def _call(windows: Windows) -> Floats:
-    """Whether the window calls or reads what is asked for by name."""
-    pattern = lines_show.uses(windows.names) if QuestionKind.CALLERS in windows.kinds else None
+    pattern = uses(windows.names) if QuestionKind.CALLERS in windows.kinds else None
     if pattern is None:
         return np.zeros(len(windows.texts))
 
     def is_used(lines: Sequence[str]) -> float:
-        return float(any(pattern.search(line) and not lines_show.defines_or_imports(line) for line in lines))
+        return float(any(pattern.search(line) and not defines_or_imports(line) for line in lines))
 
     return windows.each(is_used) * windows.is_code
 
@@ -150,30 +141,27 @@ def _call(windows: Windows) -> Floats:
 def _test(windows: Windows) -> Floats:
     if QuestionKind.TESTS not in windows.kinds:
         return np.zeros(len(windows.texts))
-    begins = windows.each(lambda lines: float(any(map(lines_show.begins_test, lines))))
+    begins = windows.each(lambda lines: float(any(map(begins_test, lines))))
     return windows.of_kind(FileKind.TESTS) * (0.75 + 0.25 * begins)
 
 
 def _list(windows: Windows) -> Floats:
-    """Whether things are listed one by one in the window, as they are where another one is to be added."""
+    """Return how many things the window lists one by one, as where another one is added."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
-    return (
-        np.minimum(1.0, (windows.each(lambda lines: max(map(len, lists(lines)), default=1)) - 1) / 4)
-        * windows.is_code
-    )
+    longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))
+    return np.minimum(1.0, (longest - 1) / 4) * windows.is_code
 
 
 def _family(windows: Windows) -> Floats:
-    """How many others of the kind that is to be added the window mentions."""
     if not windows.families:
         return np.zeros(len(windows.texts))
-    held = [members_held(windows.families, text) for text in windows.texts]
-    return np.clip((np.array(held, np.float64) - 1) / _MOST_COUNTED, 0.0, 1.0) * windows.is_code
+    members = [most_members_in(windows.families, text) for text in windows.texts]
+    return np.clip((np.array(members, np.float64) - 1) / _MOST_COUNTED, 0.0, 1.0) * windows.is_code
 
 
 def _step(windows: Windows) -> Floats:
-    """How surely the window belongs to what happens; most where it calls on."""
+    """Return how surely the window belongs to the flow; most where it calls a further step."""
     if not windows.steps:
         return np.zeros(len(windows.texts))
     values = np.zeros(len(windows.texts))
@@ -187,41 +175,36 @@ def _step(windows: Windows) -> Floats:
 
 
 def _document(windows: Windows) -> Floats:
-    """A document, where it is asked what code does."""
     return (QuestionKind.FLOW in windows.kinds) * (1 - windows.is_code)
 
 
 def _comment(windows: Windows) -> Floats:
-    """The share of lines that are comments: they name what the code beside them does."""
     return np.array([share for read in windows.read for share in read.comments], np.float64) * windows.is_code
 
 
-def _beside(windows: Windows) -> Floats:
-    """A test or an example, where none is asked for; of a project's life, where it is asked what it is."""
+def _test_or_upkeep(windows: Windows) -> Floats:
+    """Return whether the window is in a test or example; for overviews, also whether it is about the
+    project's upkeep. Zero if the question asks for tests."""
     if QuestionKind.TESTS in windows.kinds:
         return np.zeros(len(windows.texts))
     beside = windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
     if not subject_of(windows.query.wording):
         return beside
     places = [(each.chunk.header_path.split(" > "), each.path) for each in windows.chunks]
-    return np.maximum(beside, windows.of_chunks([is_furniture(*place) for place in places]))
+    return np.maximum(beside, windows.of_chunks([is_project_upkeep(*place) for place in places]))
 
 
 def _history(windows: Windows) -> Floats:
-    """Notes on releases, which say what once changed."""
     return windows.of_chunks([is_release_notes(chunk.path) for chunk in windows.chunks])
 
 
 @frozen
 class PassageSignal:
-    """One reason why a window should stand higher or lower."""
-
     name: str
     weight: float
     value: Callable[[Windows], Floats]
-    """float64[windows]: what it says of each."""
     reason: str = ""
-    """What it is called where the passage is shown; "" for what says little to people."""
+    """The description shown with the passage; "" if it says little to users."""
 
 
 SIGNALS: tuple[PassageSignal, ...] = (
@@ -242,11 +225,11 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),
     PassageSignal("uses it", 0.8, _call, "uses {names}"),
     PassageSignal("is a test", 0.6, _test, "a test"),
-    PassageSignal("lists such things", 0.8, _list, "lists such things"),
-    PassageSignal("mentions others of its kind", 1.0, _family, "mentions others of its kind"),
+    PassageSignal("lists similar things", 0.8, _list, "lists similar things"),
+    PassageSignal("mentions other members", 1.0, _family, "mentions other members"),
     PassageSignal("is a step", 1.0, _step, "{step}"),
     PassageSignal("is a document", -0.3, _document),
     PassageSignal("is a comment", -0.2, _comment),
-    PassageSignal("is beside the question", -0.8, _beside),
-    PassageSignal("tells of releases", -0.3, _history),
+    PassageSignal("is off topic", -0.8, _test_or_upkeep),
+    PassageSignal("is in release notes", -0.3, _history),
 )

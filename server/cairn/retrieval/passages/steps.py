@@ -1,8 +1,5 @@
-"""Steps: the functions that what is asked about goes through, by who calls what.
-
-A question about what happens in order is answered where the functions that fit it best call each other: often in one that
-has few words of the question.
-"""
+"""Find steps: the functions that a flow passes through, by who calls whom. A question about what happens in
+order is answered where its best functions call each other, often in one with few words of the question."""
 
 from __future__ import annotations
 
@@ -21,28 +18,26 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _BESIDE = frozenset({FileKind.TESTS, FileKind.EXAMPLES})
 
-# Each may be halved or doubled, and the facts that 22 questions need within 4,000 tokens stay within 0.02.
+# Halving or doubling any of these changes the facts found within 4,000 tokens for 22 questions by < 0.02.
 _STARTS = 6
-"""Functions that fit best, from which the walk goes on."""
+"""The best functions, where the walk starts."""
 _STEPS = 7
-"""Functions taken."""
 _LINK = 0.5
-"""Of a function's worth, what one that it calls, or that calls it, has from it."""
+"""The share of a function's worth that its callees and callers get."""
 _BY_NAME = 0.7
-"""Of that, what is in proportion to how near its name is to the question."""
+"""The part of that share in proportion to the nearness of their names to the question."""
 _BY_THREE = 0.6
-"""Of a function's own worth, what its three best windows say together; the best one says the rest."""
+"""The weight of a function's three best windows in its own worth; the best one has the rest."""
 
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
 _MOST_CHUNKS = 40
-"""Of one function."""
 _NAMES_SHOWN = 3
 
 
 @frozen
-class Found:
-    """Lines `[first, last)` of a file that fit the question, and how well."""
+class ScoredLines:
+    """Lines `[first, last)` of a file with their score."""
 
     folder: int
     path: str
@@ -53,52 +48,43 @@ class Found:
 
 @frozen
 class Step:
-    """A function on the way."""
-
     folder: int
     place: Place
     worth: float
-    """0 to 1: how surely it belongs to what is asked about."""
+    """0 to 1: how surely it belongs to the flow."""
     calls: frozenset[int]
-    """The lines on which it calls what the workspace defines."""
+    """The lines with calls of what the workspace defines."""
     reason: str
 
-    def holds(self, folder: int, path: str, first: int, last: int) -> bool:
-        """Whether it has some of these lines."""
-        place = self.place
-        return (
-            folder == self.folder
-            and path == place.path
-            and first < place.end_line
-            and place.start_line < last
-        )
+    def overlaps(self, folder: int, path: str, first: int, last: int) -> bool:
+        is_its_file = folder == self.folder and path == self.place.path
+        return is_its_file and first < self.place.end_line and self.place.start_line < last
 
 
 _Function = tuple[int, Place]
-"""By folder."""
 
 
 @define(eq=False)
 class Walk:
-    """Goes from the functions that fit a question to those that they call, and to those that call them."""
+    """Walks from the functions that fit a question to their callees and callers."""
 
     readers: Sequence[IndexReader]
     cancelled: Cancelled
     nearness: Callable[[Sequence[str]], Floats]
-    """float64[texts]: how near each text is to the question, 0 to 1."""
+    """Returns float64[texts]: how near each text is to the question, 0 to 1."""
     goes_to: Callable[[int, str], bool]
-    """Whether the file of a folder may be stepped into."""
+    """Returns whether a file of a folder may be entered."""
     _graphs: list[ReferenceGraph] = field(init=False)
     _worth: defaultdict[_Function, float] = field(factory=lambda: defaultdict(float), init=False)
     _calls: dict[_Function, Sequence[Edge]] = field(factory=dict, init=False)
     _reasons: dict[_Function, tuple[float, str]] = field(factory=dict, init=False)
-    """With what the neighbour gave that the reason is about."""
+    """The strongest contribution of a neighbour, and the reason that names it."""
 
     def __attrs_post_init__(self) -> None:
         self._graphs = [ReferenceGraph(reader, self.cancelled) for reader in self.readers]
 
-    def steps(self, found: Iterable[Found]) -> tuple[Step, ...]:
-        """The functions that a question goes through, the surest first; `found` are lines of code, the best first."""
+    def steps(self, found: Iterable[ScoredLines]) -> tuple[Step, ...]:
+        """Return the functions of the flow, the surest first; `found` are lines of code, best first."""
         fitting = self._functions(found)
         self._worth.update(fitting)
         starts = sorted(fitting, key=fitting.__getitem__, reverse=True)[:_STARTS]
@@ -115,14 +101,12 @@ class Walk:
         most = max(taken.values(), default=0.0) or 1.0
         return tuple(self._step(function, worth / most) for function, worth in taken.items())
 
-    def _functions(self, found: Iterable[Found]) -> dict[_Function, float]:
-        """What each function around the lines is worth by their scores, 0 to 1."""
+    def _functions(self, found: Iterable[ScoredLines]) -> dict[_Function, float]:
+        """Return the worth of each function around the lines by their scores, 0 to 1."""
         scores: defaultdict[_Function, list[float]] = defaultdict(list)
         for each in found:
-            around = {
-                self._graphs[each.folder].around(each.path, line) for line in range(each.first, each.last)
-            }
-            for place in around:
+            graph = self._graphs[each.folder]
+            for place in {graph.around(each.path, line) for line in range(each.first, each.last)}:
                 if place is not None and place.kind in CALLABLE:
                     scores[each.folder, place].append(max(0.0, each.score))
         best = max((values[0] for values in scores.values()), default=0.0) or 1.0
@@ -132,7 +116,6 @@ class Walk:
         }
 
     def _follow(self, function: _Function, worth: float) -> None:
-        """Give those that a function calls their part of its worth."""
         folder, place = function
         edges = self._graphs[folder].callees(place, _MOST_CALLS).found
         sure = [each for each in edges if each.target is not None and _counts(each, each.target)]
@@ -141,7 +124,6 @@ class Walk:
         self._spread(function, worth, called, f"called by `{place.name}`")
 
     def _enter(self, function: _Function, worth: float) -> None:
-        """Give those that call a function their part of its worth."""
         folder, place = function
         edges = self._graphs[folder].callers([place], _MOST_CALLERS).found
         calling = {
@@ -159,7 +141,7 @@ class Walk:
         ]
         if not functions:
             return
-        near = self.nearness([_called(place) for place in functions]).tolist()
+        near = self.nearness([_described(place) for place in functions]).tolist()
         for place, by_name in zip(functions, near, strict=True):
             function = source[0], place
             given = _LINK * worth * to[place] * (1 - _BY_NAME + _BY_NAME * by_name)
@@ -178,13 +160,11 @@ def _counts(edge: Edge, neighbour: Place) -> bool:
     return edge.confidence >= _LEAST_CONFIDENCE and file_kind(neighbour.path) not in _BESIDE
 
 
-def _called(place: Place) -> str:
-    """The names by which a function's part can be told: those of its file, its type and its own."""
+def _described(place: Place) -> str:
     return f"{place.path.rpartition('/')[2].partition('.')[0]} {place.qualified}"
 
 
 def chunks_of(steps: Iterable[Step], folder: int, reader: IndexReader) -> list[int]:
-    """The ids of the chunks that hold the steps of a folder."""
     found: dict[int, None] = {}
     for step in steps:
         if step.folder == folder:

@@ -1,4 +1,4 @@
-"""What the best passages show of whether a question can be answered at all: how near they come, and what of it they hold."""
+"""Measure how well the best passages answer a question: their similarity, and the terms that they contain."""
 
 from __future__ import annotations
 
@@ -9,62 +9,63 @@ from attrs import frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.passages.window_columns import Windows
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.text.identifiers import identifier_words
 
 _BEST = 3
-"""Passages whose similarity counts: one may be near by chance."""
+"""Passages whose similarity counts: a single one may be near by chance."""
 _FILES_OF = 5
-"""Best passages whose files count: what is asked about stands in one file, whose passages hold the question together."""
-_INTRODUCES = 0.5
-"""What a passage must have of an introduction to be one."""
+"""Best passages whose files count: the passages of one file contain the terms together."""
+_LEAST_INTRODUCTION = 0.5
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
 
 @frozen
 class Strength:
-    """What ranked passages show of their question."""
+    """How well the best passages answer their question."""
 
     similarity: float | None
     """The mean cosine of the best passages by the static table; None without one."""
-    held: tuple[frozenset[int], ...]
-    """For each of the best files the places of the question's terms that its passages hold."""
+    terms_by_file: tuple[frozenset[int], ...]
+    """The places of the terms in the passages of each of the best files."""
     missing_names: int
-    """Names and abbreviations in the question, by their capitals and digits (`YAML`, `Redis`), that no passage holds; 0 where it cites
-    a message or asks for a change."""
+    """The names and abbreviations of the question (`YAML`, `Redis`) that no passage contains; 0 if it cites a
+    message or asks for a change."""
     introductions: tuple[tuple[int, StoredChunk], ...] = ()
-    """Folder and chunk of those of the best passages that introduce what an overview is asked of, best first."""
+    """Folder and chunk of those best passages that introduce the subject of an overview."""
 
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
-    """`scores` and `similarities` are float64[windows]; at least one window."""
+    """Measure the passages; `scores` and `similarities` are float64[windows], with at least one window."""
     order = np.argsort(-scores, kind="stable")
     files = [(windows.folders[chunk], windows.chunks[chunk].path) for chunk in windows.chunk_of.tolist()]
     holds = windows.counts > 0
     best = dict.fromkeys(files[place] for place in order[:_FILES_OF].tolist())
     of_file = [np.array([file == each for file in files]) for each in best]
     somewhere: list[bool] = np.atleast_1d(holds.any(axis=0)).tolist()
-    # Values in a message are the asker's own, and what is to be added is not there yet.
+    # Values in a message are the user's own, and a thing to add does not exist yet.
     is_foreign = bool(windows.kinds & {QuestionKind.ERROR, QuestionKind.CHANGE})
     named = frozenset() if is_foreign else _written_as_names(windows.query.meant or windows.query.text)
     terms = zip(windows.query.terms, somewhere, strict=True)
     introducing = dict.fromkeys(
         int(windows.chunk_of[place])
         for place in order[:_FILES_OF]
-        if windows.introductions[place] >= _INTRODUCES
+        if windows.introductions[place] >= _LEAST_INTRODUCTION
     )
     return Strength(
         similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),
-        held=tuple(frozenset(np.flatnonzero(holds[these].any(axis=0)).tolist()) for these in of_file),
-        missing_names=sum(not is_held for term, is_held in terms if term in named),
+        terms_by_file=tuple(
+            frozenset(np.flatnonzero(holds[these].any(axis=0)).tolist()) for these in of_file
+        ),
+        missing_names=sum(not is_found for term, is_found in terms if term in named),
         introductions=tuple((windows.folders[chunk], windows.chunks[chunk]) for chunk in introducing),
     )
 
 
 def _written_as_names(question: str) -> frozenset[str]:
-    """The words, in lower case, that are capitalised within a sentence, or have several capitals or a digit."""
+    """Return in lower case the capitalised words within sentences, and those with digits."""
     named: set[str] = set()
     for match in _WORD.finditer(question):
         word = match[0].rstrip("./-")

@@ -1,4 +1,4 @@
-"""Where the names and paths of a report are in an index: the definitions and the files that it is anchored to."""
+"""Find the definitions and files of an index that a report names."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from cairn.retrieval.reports.names import FRAME_DECAY, last_part
 from cairn.retrieval.reports.report import Report
 from cairn.workspace.collections import FileKind
 
-_OF_OWNER = 2.0
-"""How much more a definition counts whose type, file or folder was named with it."""
+_OWNER_BONUS = 2.0
+"""The bonus factor of a definition whose type, file or folder is named with it."""
 _MOST_DEFINITIONS = 40
-"""A name that more chunks define tells nothing."""
+"""A name that more chunks define is ignored."""
 _MOST_NAMED = 40
-"""Files that may be found by what a report names."""
 
 
 def named_definitions(
     reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
 ) -> dict[int, float]:
-    """For each chunk that defines a name of the report how much it counts, the more the fewer files define the name."""
+    """Return the weight of each chunk that defines a name of the report, more for rarer names."""
     found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
     known = reader.places({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)
@@ -46,17 +45,15 @@ def named_definitions(
         for place in defining:
             worth[place.chunk_id] = max(name.weight / files, worth[place.chunk_id])
         for place in owned:
-            worth[place.chunk_id] += _OF_OWNER * name.weight / max(1, _files(owned))
+            worth[place.chunk_id] += _OWNER_BONUS * name.weight / max(1, _files(owned))
     return worth
 
 
 def _files(definitions: Iterable[DefinitionPlace]) -> int:
-    """How many files define a name, tests not counted."""
     return len({each.path for each in definitions if each.kind != FileKind.TESTS})
 
 
 def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
-    """Whether `owner` is the type around a definition, or the name of its file or folder."""
     folder = definition.path.rpartition("/")[0].rpartition("/")[2]
     return owner != "" and owner in (
         definition.parent.rpartition(".")[2],
@@ -66,10 +63,8 @@ def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
-    """For each file that the report means how surely it does, 1 at most, surest first.
-
-    A frame counts the less the more frames of the project lie inside it, and a fragment the less the more files it fits.
-    """
+    """Return how surely the report means each file, 1 at most, surest first. A frame weighs less the more
+    project frames are inside it, and a path less the more files it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
     for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
@@ -97,7 +92,7 @@ def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> di
 
 
 def _fits(path: str, fragment: str) -> bool:
-    """Whether one of them ends with the other; a fragment of any ending (`port/cranes.*`) fits whatever ending a file has."""
+    """Return whether one path ends with the other; `port/cranes.*` fits a file with any ending."""
     path, fragment = f"/{path}", f"/{fragment.strip('/')}"
     if fragment.endswith(".*"):
         return path.rpartition(".")[0].endswith(fragment[:-2])
@@ -105,10 +100,10 @@ def _fits(path: str, fragment: str) -> bool:
 
 
 def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
-    """For each chunk 1 where it defines the function of the innermost frame that one of them holds, less for those around it."""
+    """Return 1 for chunks that define the innermost function found in any, less for outer frames."""
     weights = [0.0] * len(chunks)
     weight = 1.0
-    for frame in dict.fromkeys(report.frames):  # what calls itself is one
+    for frame in dict.fromkeys(report.frames):  # a recursive function counts once
         name = last_part(frame.name)
         holding = [
             place

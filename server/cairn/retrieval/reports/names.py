@@ -1,4 +1,4 @@
-"""What a report names: identifiers, options, and paths of files and modules."""
+"""Read the names in a report: identifiers, options, and paths of files and modules."""
 
 from __future__ import annotations
 
@@ -15,37 +15,34 @@ from cairn.text.languages import detect_language
 from cairn.text.words import is_stopword
 
 FRAME_DECAY = 0.75
-"""The share of a frame's weight that the frame around it has."""
+"""The weight of a frame relative to the frame inside it."""
 REPEATED = 0.25
-"""The share by which each further mention raises a weight, for up to four of them."""
+"""The share by which each further mention raises a weight, up to four times."""
 
 _MOST_NAMES = 48
-"""Each name costs a look into the index."""
 _MOST_OPTIONS = 8
 _MOST_PATHS, _MOST_MODULES = 32, 16
 _MOST_PARTS = 10
 """Parts of a dotted name; a longer one is data."""
 
 _TITLE, _PROSE, _BACKTICKS, _CODE, _IMPORTED, _CAPITALISED = 2.0, 1.0, 1.5, 0.7, 0.5, 0.3
-"""What a name weighs by where it stands."""
+"""The weights of names by their place."""
 _PLAIN_IN_TITLE = 0.4
-"""The share that a plain word of the title has, for a function may be called so."""
+"""The factor of a plain word of the title, which may be a function's name."""
 _OWNER = 0.6
-"""The share that a name has behind which a member stands."""
+"""The factor of a name before a member."""
 
 
 @frozen
 class Name:
-    """An identifier that a report names."""
-
     text: str
     owner: str = ""
-    """The name before it (`Mul` of `Mul.flatten`), or the module of its frame; "" where there is none."""
+    """The name before it (`Mul` of `Mul.flatten`), or the module of its frame, or ""."""
     weight: float = 1.0
 
 
 def repeated(weight: float, times: int) -> float:
-    """The weight of what stands `times` times in a report."""
+    """Return the weight of text that occurs `times` times in a report."""
     return weight * (1 + REPEATED * min(times - 1, 4))
 
 
@@ -67,15 +64,15 @@ _NOT_NAMES = _RECEIVERS | frozenset(
     import from class def return raise if else for while with as in not and or lambda assert try except finally yield async await
     function var let const new void public private static final struct fn use impl enum match
     Error Exception ValueError TypeError KeyError AttributeError IndexError RuntimeError AssertionError NameError ImportError
-    Traceback Yes Python Using Use Description Expected Actual Example Result Results Currently""".split()
+    Traceback Yes Python Using Use Description Expected Actual Example Result Results Currently""".split()  # noqa: E501
 )
 """Keywords, built-in names, and words that begin sentences of reports."""
 
 
 def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
-    """The identifiers that a report names, the weightiest first, without those that its own code defines."""
+    """Return the identifiers in a report, the weightiest first, without those that its own code defines."""
     defined = {name for match in _DEFINED.finditer(parts.code) for name in match.groups() if name}
-    found = _Found(defined)
+    found = _NameCounter(defined)
     found.read(parts.title, _TITLE, plain=_PLAIN_IN_TITLE)
     found.read(_QUOTED.sub(" ", parts.prose), _PROSE)
     for text, weight in ((parts.title, _TITLE), (parts.prose, _BACKTICKS)):
@@ -97,22 +94,17 @@ def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
 
 
 def last_part(name: str) -> str:
-    """The name without the types or modules before it."""
     return _SEPARATOR.split(name)[-1]
 
 
 @define
-class _Found:
-    """The names found so far."""
-
+class _NameCounter:
     defined: set[str]
-    """The names that the report's own code defines."""
     weights: dict[tuple[str, str], float] = field(factory=dict)
-    """The highest weight of each name with its owner."""
+    """The highest weight of each name and owner."""
     times: Counter[tuple[str, str]] = field(factory=Counter)
 
     def add(self, name: str, owner: str, weight: float) -> None:
-        """Count one mention of a name."""
         if len(name) < 2 or name in _NOT_NAMES:
             return
         key = name, "" if owner in self.defined or owner in _RECEIVERS else owner
@@ -120,7 +112,7 @@ class _Found:
         self.times[key] += 1
 
     def read(self, text: str, weight: float, plain: float = 0.0) -> None:
-        """Count the names of a text. `plain` is the share that a word has which nothing marks as an identifier."""
+        """Count the names of a text; `plain` is the factor of a word that is not clearly an identifier."""
         for match in _DOTTED.finditer(text):
             names = _SEPARATOR.split(match.group())
             for place, name in enumerate(names):
@@ -132,7 +124,6 @@ class _Found:
                     self.add(name, owner, weight * share * (1.0 if is_last else _OWNER))
 
     def names(self) -> tuple[Name, ...]:
-        """All of them, the weightiest first."""
         every = (Name(*key, weight=repeated(weight, self.times[key])) for key, weight in self.weights.items())
         return tuple(sorted(every, key=lambda name: -name.weight)[:_MOST_NAMES])
 
@@ -145,7 +136,7 @@ _OPTION = re.compile(
 
 
 def read_options(text: str) -> tuple[str, ...]:
-    """Names of options and commands, without dashes before them: `min-similarity-lines`."""
+    """Return names of options and commands without leading dashes: `min-similarity-lines`."""
     found = (match[1] or match[2] for match in _OPTION.finditer(text))
     return tuple(dict.fromkeys(found))[:_MOST_OPTIONS]
 
@@ -158,17 +149,14 @@ _LINKED = re.compile(
 )
 _MODULE = re.compile(r"(?<![\w./\\@-])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+(?![\w/@])")
 _IS_LINKED, _IS_WRITTEN, _IS_FILE_NAME, _IS_MODULE = 1.0, 0.6, 0.2, 0.25
-"""How surely a file is meant by an address in the repository, by a path, by a file's name alone, which is often that of a file of
-the reporter's own, and by a dotted name that is the path of a module."""
+"""How surely a file is meant by a URL, a path, a bare file name, and a dotted module name."""
 _IS_PACKAGE = 0.5
-"""The share that the file has by which a package is imported."""
+"""The share of a package's `__init__.py`."""
 
 
 def read_places(text: str, message: str) -> dict[str, float]:
-    """The fragments of paths and globs in a report, with how surely each is meant, 1 at most.
-
-    `message` is the text without the frames of stack traces.
-    """
+    """Return the paths and globs in a report, with how surely each is meant, 1 at most. `message` is the text
+    without the frames of stack traces."""
     places = dict.fromkeys(_LINKED.findall(text), _IS_LINKED)
     for path in read_mentions(without_addresses(message)).paths:
         if detect_language(path):
@@ -182,7 +170,7 @@ def read_places(text: str, message: str) -> dict[str, float]:
 
 
 def _module_paths(module: str) -> Iterator[tuple[str, float]]:
-    """The paths that a dotted name may stand for, each with its share: its last parts may be names inside the module."""
+    """Yield the paths, with shares, that a dotted name may stand for; its end may be names in a module."""
     parts = module.split(".")
     if len(parts[0]) == 1 or len(parts) > _MOST_PARTS or parts[0] in _RECEIVERS or detect_language(module):
         return

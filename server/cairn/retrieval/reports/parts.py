@@ -1,7 +1,5 @@
-"""The parts of a report: its title, its text, its code and what programs printed, without what every report has.
-
-Headings of a form, check lists, lists of versions and descriptions of a machine have nothing to do with the fault, and are long.
-"""
+"""Split a report into title, prose, code and program output, without boilerplate. Form headings, check lists
+and descriptions of the machine are long and say nothing about the fault."""
 
 from __future__ import annotations
 
@@ -13,19 +11,18 @@ from attrs import frozen
 
 @frozen
 class Parts:
-    """The parts of a report; "" stands for a part that it does not have."""
+    """The parts of a report; "" for a missing one."""
 
     title: str
     prose: str
     code: str
-    """Blocks of code, without prompts before them."""
     output: str
-    """Lines that programs printed, without the frames of stack traces."""
+    """Lines that programs printed, without stack frames."""
 
 
 def read_parts(text: str) -> Parts:
-    """The parts of a report from which the frames of stack traces were taken out."""
-    title, rest = _titled(_COMMENT.sub(" ", text).strip())
+    """Return the parts of a report whose stack frames have been removed."""
+    title, rest = _split_title(_COMMENT.sub(" ", text).strip())
     lines: dict[str, list[str]] = {"prose": [], "code": [], "output": []}
     for part, line in _sorted_lines(rest):
         lines[part].append(line)
@@ -39,8 +36,8 @@ _LONGEST_TITLE = 200
 _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
-def _titled(text: str) -> tuple[str, str]:
-    """The title and the rest. The first line is the title; of a line that is too long for one, its first sentence is."""
+def _split_title(text: str) -> tuple[str, str]:
+    """Return the title and the rest; of a first line too long for a title, its first sentence."""
     first, _, rest = text.partition("\n")
     end = _SENTENCE_END.search(first)
     if len(first) > _LONGEST_TITLE and end:
@@ -54,7 +51,7 @@ _DATA = re.compile(r"\S{120,}")
 
 
 def without_addresses(text: str) -> str:
-    """The text without addresses of the web, and without tokens so long that they are data."""
+    """Return the text without URLs, and without tokens so long that they are data."""
     return _DATA.sub(" ", _ADDRESS.sub(" ", _LINK.sub(r"\1", text)))
 
 
@@ -68,19 +65,19 @@ _CODE_LINE = re.compile(
         | with\s+\w.*: | for\s+\w.*: | if\s.*:$ | else:$ | try:$ | except\b.*: | assert\s | \#include
         | (?:let|const|var|fn|func|pub|use|package)\s+\w.*[;{(=]
         | [\w.\[\]'", ]{1,80}\s[-+*/|&]?=\s\S | [\w.]+\(.*\)?[,;]?$ | [\w.]+\(.*\).*[;{)]$ | [})\]]+[;,)]*$
-    )""",
+    )""",  # noqa: E501
     re.VERBOSE,
 )
 _OUTPUT_LINE = re.compile(
     r"""^\s*(?:Out\[\d+\]: | [\w.]*(?:Error|Exception|Warning|Panic)\b\ ?: | E\ \ + | FAILED\  | ---?\ FAIL | thread\ '
-        | error(?:\[\w+\])?: | warning: | fatal: | panic: | Caused\ by:)""",
+        | error(?:\[\w+\])?: | warning: | fatal: | panic: | Caused\ by:)""",  # noqa: E501
     re.VERBOSE,
 )
 _CHECK_BOX = re.compile(r"^\s*[-*]\s*\[[ xX]?\]")
 _RULE = re.compile(r"^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
 _TRACKER = re.compile(
     r"""^\s*(?:\(last\ modified\ by\ .*\) | _No\ response_ | Description | Original\ (?:issue|author|comments?)\b.* | Referenced\ issues.*
-        | </?(?:details|summary|p|br|img)\b.*> | !\[.* | Attachments?:.* | (?:Thanks|Cheers|Best)\b.{0,20})\s*$""",
+        | </?(?:details|summary|p|br|img)\b.*> | !\[.* | Attachments?:.* | (?:Thanks|Cheers|Best)\b.{0,20})\s*$""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 _VERSION = re.compile(
@@ -90,13 +87,13 @@ _VERSION = re.compile(
         | (?:python|os|operating\ system|platform|machine|processor|kernel|browser|compiler|system|byteorder|LANG|LC_ALL|LOCALE
            |rustc|node|npm|go\ version|java|openjdk|host|binary|commit-\w+|release|LLVM\ version|executable|blas|cpu)\b[^.]{0,12}[:=(].*
         | Python\ \d+\.\d+\.\d+.* | \[?(?:GCC|Clang|MSC)\b.*
-    )\s*$""",
+    )\s*$""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 def _sorted_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Each line that matters, with the part that it belongs to: prose, code or output."""
+    """Yield each relevant line with its part: prose, code or output."""
     is_fenced = is_about_machine = False
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -123,7 +120,7 @@ def _sorted_lines(text: str) -> Iterator[tuple[str, str]]:
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*\n]{2,60})\*\*:?)\s*$")
 _PLAIN_HEADING = re.compile(r"^\s*([A-Z][\w /]{2,40}):?\s*$")
 _ABOUT_MACHINE = re.compile(
-    r"\b(?:versions?|environments?|system|platform|operating|dependencies|installed|installation|packages|setup|pip list|pip freeze|conda"
+    r"\b(?:versions?|environments?|system|platform|operating|dependencies|installed|installation|packages|setup|pip list|pip freeze|conda"  # noqa: E501
     r"|show_versions|check ?list|self[- ]?checks?|software|machine)\b",
     re.IGNORECASE,
 )
@@ -134,15 +131,15 @@ _FORM = re.compile(
         | (?:actual|expected|current|observed|desired)(?:\ (?:outcome|behaviou?r|results?|output))?
         | what\ (?:happened|did\ you\ (?:do|expect|see)).* | what.*expected.* | anything\ else.* | additional\ (?:context|information|notes?)
         | relevant\ log\ output | screenshots? | logs? | context | configuration | command\ used | traceback | stack\ ?trace | details
-        | notes? | error | motivation | alternatives.* | related\ issues.*)\W*$""",
+        | notes? | error | motivation | alternatives.* | related\ issues.*)\W*$""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 def _heading(line: str) -> str:
-    """What a heading says, in any markup; "" for another line. A line without markup is one where forms have such headings."""
+    """Return the text of a heading in any markup, or ""; one without markup must be usual in forms."""
     if marked := _HEADING.match(line):
         return (marked["marked"] or marked["bold"]).strip(" :*")
     plain = _PLAIN_HEADING.match(line)
-    said = plain[1].strip() if plain else ""
-    return said if _FORM.match(said) or _ABOUT_MACHINE.search(said) else ""
+    heading = plain[1].strip() if plain else ""
+    return heading if _FORM.match(heading) or _ABOUT_MACHINE.search(heading) else ""

@@ -1,8 +1,6 @@
-"""A report: an issue, a bug report or the output of a failing test, pasted as a question.
-
-A report is long, so where a word stands tells how much it matters: the title says best what is wrong, the text explains it, and
-code that reproduces the fault says which names are concerned.
-"""
+"""Parse reports: issues, bug reports and outputs of failing tests, pasted as queries. In a long report a
+word's place shows its importance: the title names the fault best, the text explains it, and code that
+reproduces it has the names involved."""
 
 from __future__ import annotations
 
@@ -19,31 +17,28 @@ from cairn.retrieval.traces import Frame, Trace, read_trace
 from cairn.retrieval.wording import read_words
 
 _FEWEST_CHARS = 240
-"""A shorter text is a question, as is one of a single paragraph."""
+"""A shorter text, or one of a single paragraph, is a question."""
 _MOST_TERMS = 96
 _MOST_MESSAGES = 2
 _MEANT_PROSE, _MEANT_CODE = 1_500, 500
-"""Characters of the text and of the code that are compared by meaning."""
 
 _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
-"""What a word counts by the part that it stands in (docs/ranking.md)."""
+"""The weight of a word by its part (docs/ranking.md)."""
 
 
 @frozen
 class Report:
-    """What a report says."""
+    """A parsed report."""
 
     parts: Parts
     frames: tuple[Frame, ...]
-    """The frames of its stack traces, the innermost first."""
+    """The frames of its stack traces, innermost first."""
     messages: tuple[str, ...]
-    """What errors said, the last one first: the others led to it."""
+    """Error messages, the last one first: earlier ones led to it."""
     names: tuple[Name, ...]
-    """The identifiers that it names, the weightiest first."""
     options: tuple[str, ...]
-    """The options and commands that it names."""
     places: Mapping[str, float]
-    """The fragments of paths and globs that it names, with how surely each is meant."""
+    """Paths and globs in it, with how surely each is meant."""
 
     @property
     def title(self) -> str:
@@ -52,19 +47,18 @@ class Report:
 
     @property
     def text(self) -> str:
-        """All parts, the title first."""
         parts = self.parts
         return "\n".join(filter(None, (parts.title, parts.prose, parts.code, parts.output)))
 
     @property
     def meant(self) -> str:
-        """What is compared by meaning: the title counts twice."""
+        """The text that is embedded; the title counts twice."""
         return "\n".join(
             (self.title, self.title, self.parts.prose[:_MEANT_PROSE], self.parts.code[:_MEANT_CODE])
         )
 
     def terms(self) -> dict[str, float]:
-        """Its content words with their weights, the weightiest first."""
+        """Return its content words with their weights, the weightiest first."""
         weights: dict[str, float] = {}
         times: Counter[str] = Counter()
         for part, weight in _WEIGHTS.items():
@@ -78,7 +72,7 @@ class Report:
 
 
 def read_report(text: str) -> Report | None:
-    """The report that a text is; None for a question."""
+    """Return the report in a text; None for a question."""
     lines = _BLANK_LINES.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if len(lines) < _FEWEST_CHARS:
         return None
@@ -87,7 +81,7 @@ def read_report(text: str) -> Report | None:
     trace = read_trace(lines) or Trace(message=lines)
     parts = read_parts(trace.message)
     if not (parts.prose or parts.output or trace.frames):
-        return None  # a piece of code, to be found as it is written
+        return None  # a piece of code, which is searched verbatim
     return Report(
         parts,
         trace.frames,

@@ -1,4 +1,4 @@
-// Shows an answer as it is made: each stage that finds other excerpts replaces them, and the whole answer comes last.
+// Shows an answer while it is made: each stage may replace the excerpts, and the whole answer comes last.
 
 import { clearNotice, getFragment, showNotice } from "./base.js";
 
@@ -20,14 +20,15 @@ function listen(address) {
   for (const stage of article.dataset.stages.split(" ")) {
     events.addEventListener(stage, ({ data }) => {
       clearNotice();
-      progress.textContent = `${stage.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase())} done…`;
+      const name = stage.replaceAll("_", " ");
+      progress.textContent = `${name[0].toUpperCase()}${name.slice(1)} done…`;
       if (data) put(data);
     });
   }
   events.addEventListener("answer", ({ data }) => end(events, data));
   events.addEventListener("error", (event) => {
     if (event.data !== undefined) end(events, event.data);
-    else void away(events, address);
+    else void handleBreak(events, address);
   });
 }
 
@@ -47,14 +48,14 @@ function put(html) {
   found.classList.remove("waiting");
 }
 
-/** The connection broke. A browser asks again by itself, but not where it was refused. */
-async function away(events, address) {
+/** Handle a broken connection. The browser connects again, unless the server refused its request. */
+async function handleBreak(events, address) {
   if (events.readyState !== EventSource.CLOSED) {
     showNotice("The server does not answer. Trying again…");
     return;
   }
   progress.textContent = "";
-  // Says why: a session that ended, or a problem with the question.
+  // The fragment explains the refusal: the session has ended, or the question is wrong.
   const html = await getFragment(address);
   if (source !== events || html === undefined) return;
   if (html) end(events, html);

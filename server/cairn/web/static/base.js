@@ -1,4 +1,4 @@
-// What all pages share: parts of pages that are fetched, notices, copying, keys and the theme.
+// Functions of all pages: fetching fragments, notices, copying, keys and the theme.
 
 const RETRY_MS = 1500;
 const THEME_COOKIE = "cairn_theme";
@@ -6,7 +6,7 @@ const COPIED_MS = 1200;
 
 const notice = document.getElementById("notice");
 
-/** A part of a page as HTML that the server escaped; undefined where there is none, which a notice explains. */
+/** Fetch a part of a page as HTML that the server has escaped; on failure, show a notice instead. */
 export async function getFragment(address, signal) {
   for (;;) {
     try {
@@ -28,7 +28,7 @@ export async function getFragment(address, signal) {
   }
 }
 
-/** A message above the page; `html` is a fragment of the server's, or a constant of a script. */
+/** Show a message above the page; `html` is a fragment from the server, or a constant of a script. */
 export function showNotice(html) {
   if (notice.innerHTML !== html) notice.innerHTML = html;
 }
@@ -37,7 +37,7 @@ export function clearNotice() {
   if (notice.firstChild) notice.replaceChildren();
 }
 
-/** Signing in leads back to what is shown now. */
+/** Let the sign-in lead back to the current page. */
 function keepAddress() {
   for (const link of notice.querySelectorAll("[data-keeps-address]")) {
     link.href = `${link.href.split("?")[0]}?next=${encodeURIComponent(location.pathname + location.search)}`;
@@ -54,7 +54,8 @@ export function later(ms, signal) {
 // --- copying ---
 
 document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element ? event.target.closest("[data-copy], [data-copy-from]") : null;
+  if (!(event.target instanceof Element)) return;
+  const button = event.target.closest("[data-copy], [data-copy-from]");
   if (button) copy(button);
 });
 
@@ -77,7 +78,7 @@ export async function copyText(text) {
   }
 }
 
-/** Browsers have no clipboard for pages that came unencrypted from another machine. */
+/** Copy without the clipboard API, which browsers deny to unencrypted pages of other machines. */
 function copyByHand(text) {
   const area = document.createElement("textarea");
   area.value = text;
@@ -94,7 +95,8 @@ function copyByHand(text) {
 // --- keys ---
 
 export function isTyping(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 document.addEventListener("keydown", (event) => {

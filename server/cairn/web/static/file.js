@@ -1,4 +1,4 @@
-// A file: marking lines, choosing one, and what belongs to it, which is fetched.
+// A file: marks lines, selects one, and fetches the panel about it.
 
 import { copyText, getFragment, showNotice } from "./base.js";
 
@@ -25,13 +25,14 @@ function lineOf(number) {
   return document.getElementById(`L${number}`)?.parentElement;
 }
 
-/** Bring an element into sight in the box that scrolls it; the page stays where it is. */
+/** Scroll the box to an element, without scrolling the page. */
 function reveal(element, box, block) {
   const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
   const room = box.clientHeight - inner.height;
   const above = inner.top - outer.top - box.clientTop;
   if (block === "nearest" && above >= 0 && above <= room) return;
-  const wanted = { start: Math.min(inner.height * 3, room), center: room / 2, nearest: above < 0 ? 0 : room }[block];
+  const nearest = above < 0 ? 0 : room;
+  const wanted = { start: Math.min(inner.height * 3, room), center: room / 2, nearest }[block];
   box.scrollTop += above - wanted;
 }
 
@@ -40,8 +41,8 @@ function numberOf(target) {
   return line && code.contains(line) ? Number(line.firstElementChild.textContent) : 0;
 }
 
-/** The first line that is not empty: passages begin with what parts them from those before. */
-function firstWritten({ first, last }) {
+/** Return the first line that is not blank, since passages begin with blank lines. */
+function firstLine({ first, last }) {
   for (let number = first; number <= last && lineOf(number); number++) {
     if (lineOf(number).lastElementChild.textContent.trim()) return number;
   }
@@ -55,7 +56,7 @@ function fromAddress() {
   return { first, last, anchor: first };
 }
 
-/** Mark the lines between two; the address follows. */
+/** Mark the lines between two, also in the address. */
 function mark(anchor, to) {
   marked = { first: Math.min(anchor, to), last: Math.max(anchor, to), anchor };
   for (const line of code.querySelectorAll(".line.marked")) line.classList.remove("marked");
@@ -68,7 +69,7 @@ function mark(anchor, to) {
   if (box) box.value = values.get("lines");
 }
 
-/** Choose a line: what belongs to it is shown beside the code. */
+/** Select a line and show the panel about it. */
 function choose(number, scroll = "nearest") {
   const line = lineOf(number);
   if (!line) return;
@@ -81,7 +82,8 @@ function choose(number, scroll = "nearest") {
   const editor = document.getElementById("editor");
   if (editor) editor.href = `${file.dataset.editor}:${number}`;
   const entry = follow(number);
-  const wanted = entry && !isPartial ? `${entry.dataset.first}-${entry.dataset.last} ${entry.textContent}` : `line ${number}`;
+  const { first, last } = entry?.dataset ?? {};
+  const wanted = entry && !isPartial ? `${first}-${last} ${entry.textContent}` : `line ${number}`;
   clearTimeout(timer);
   if (wanted === shownFor) {
     asking.abort();
@@ -133,7 +135,7 @@ async function copyPlace() {
   setTimeout(() => showNotice(""), 1200);
 }
 
-// --- beside the code ---
+// --- panel ---
 
 async function ask(number, wanted) {
   asking.abort();
@@ -157,7 +159,7 @@ async function ask(number, wanted) {
 
 // --- outline ---
 
-/** The entry around a line, which is shown in the outline and beside its lines. */
+/** Highlight the outline's entry around a line, and the entry's lines; return the entry. */
 function follow(number) {
   let found;
   for (const entry of outline) {
@@ -210,9 +212,9 @@ document.querySelector(".to-line")?.addEventListener("submit", (event) => {
   code.focus({ preventScroll: true });
 });
 
-// --- at first ---
+// --- start ---
 
 if (marked && lineOf(marked.first)) {
   reveal(lineOf(marked.first), code, marked.last - marked.first > 20 ? "start" : "center");
-  choose(firstWritten(marked), "nearest");
+  choose(firstLine(marked), "nearest");
 } else void ask(0, "");

@@ -1,4 +1,4 @@
-// Looks again while the page is visible, often while something is going on, and changes only what is different.
+// Updates the page while it is visible, more often during changes, and replaces only the parts that differ.
 
 import { getFragment, later } from "./base.js";
 
@@ -12,10 +12,10 @@ async function watch() {
     await later(Number(part(page, "health").dataset.again));
     await visible();
     const html = await getFragment(location.href);
-    if (html === undefined) return; // the session has ended, which the notice says
+    if (html === undefined) return; // The session has ended.
     const fresh = document.createElement("template");
     fresh.innerHTML = html;
-    if (!part(fresh.content, "health")) continue; // a problem of the moment
+    if (!part(fresh.content, "health")) continue; // The fragment is an error message.
     for (const now of fresh.content.querySelectorAll("[data-part]")) put(now);
   }
 }
@@ -24,7 +24,7 @@ function part(root, name) {
   return root.querySelector(`[data-part="${name}"]`);
 }
 
-/** Put a part in the place of the one before, where they differ. What was opened stays open, and the focus stays. */
+/** Replace a part if it differs, and keep open details, scroll positions and the focus. */
 function put(now) {
   const before = part(page, now.dataset.part);
   if (!before) return;
@@ -32,7 +32,7 @@ function put(now) {
   const html = now.innerHTML;
   if (shown.get(before) === html) return;
   const focused = before.contains(document.activeElement) ? nameOf(document.activeElement) : undefined;
-  const open = new Set(Array.from(before.querySelectorAll("details[open]"), (details) => details.dataset.key));
+  const open = new Set(Array.from(before.querySelectorAll("details[open]"), ({ dataset }) => dataset.key));
   const scrolled = Array.from(before.querySelectorAll(".scrolls"), (box) => box.scrollLeft);
   shown.set(before, html);
   before.innerHTML = html;
@@ -43,9 +43,10 @@ function put(now) {
   places.find((place) => nameOf(place) === focused)?.focus({ preventScroll: true });
 }
 
-/** What tells a place that can have the focus from others, though its figures change. */
+/** Return a name of a focusable element that stays the same when its figures change. */
 function nameOf(place) {
-  return `${place.localName} ${place.getAttribute("href") ?? place.parentElement.dataset.key ?? place.getAttribute("aria-label")}`;
+  const href = place.getAttribute("href");
+  return `${place.localName} ${href ?? place.parentElement.dataset.key ?? place.getAttribute("aria-label")}`;
 }
 
 function visible() {

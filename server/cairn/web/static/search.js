@@ -1,4 +1,4 @@
-// Search while typing: the last keystroke wins, and the address always holds the whole question.
+// Searches while the user types: the last keystroke wins, and the address always contains the whole question.
 
 import { copyText, getFragment, isTyping, showNotice } from "./base.js";
 
@@ -6,10 +6,10 @@ const box = document.getElementById("q");
 const results = document.getElementById("results");
 let asking = new AbortController();
 let shown = new URLSearchParams(location.search).get("q")?.trim() ?? "";
-let isEntered = true; // The address of what is typed next is a new entry of the history; what is typed on from there replaces it.
+let isEntered = true; // The next letter adds an entry to the history; the letters after it replace the entry.
 
 box.addEventListener("input", () => ask(box.value.trim()));
-ask(box.value.trim()); // What was typed before this script was there.
+ask(box.value.trim()); // The user may have typed before this script was loaded.
 addEventListener("popstate", () => {
   box.value = new URLSearchParams(location.search).get("q") ?? "";
   isEntered = true;
@@ -31,7 +31,7 @@ function ask(text) {
   void show(location.href, text);
 }
 
-/** This page's address with another question. */
+/** Return this page's address with another question. */
 function address(text) {
   const values = new URLSearchParams(location.search);
   values.delete("limit");
@@ -55,7 +55,7 @@ async function show(href, text) {
   document.title = `${text || "Search"} · Cairn`;
 }
 
-// --- keys: down and up go through the results, Esc back to the box ---
+// --- keys: down and up move through the results, Esc moves back to the box ---
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

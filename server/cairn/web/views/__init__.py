@@ -1,1 +1,1 @@
-"""The views: one module for each page, from what an address asks to what a template shows."""
+"""The views: each module handles the requests of one page, and prepares the values of its templates."""

@@ -1,4 +1,4 @@
-"""What stands beside a file: the definition around a line, its callers and callees, what is related, and the history."""
+"""The panel beside a file: the definition around a line, its callers, callees, relations and history."""
 
 from __future__ import annotations
 
@@ -16,35 +16,29 @@ from cairn.engine.file_page import FilePage
 from cairn.text.languages import detect_language
 from cairn.text.verbatim import lines_of
 from cairn.web.addresses import file_address
-from cairn.web.asked import Asked
 from cairn.web.code import code_lines
+from cairn.web.request import PageRequest
 
 _LISTED = 8
-"""Files of a list that are shown before it is opened."""
+"""Number of files that are visible before a list is expanded."""
 _RELATED = 8
 
 
 @frozen
 class ShownReference:
-    """A place that calls the definition, or that it calls."""
-
     address: str
     label: str
-    """`path:line`."""
     within: str
-    """The function around the call, or the definition that is called."""
+    """The function around the call, or the called definition."""
     code: Markup
-    """The line of code."""
     confidence: int
-    """Percent."""
+    """The confidence in percent."""
     why: str
     times: int = 1
 
 
 @frozen
 class ShownPassage:
-    """A related passage."""
-
     address: str
     label: str
     title: str
@@ -54,8 +48,6 @@ class ShownPassage:
 
 @frozen
 class ShownFile:
-    """Another file."""
-
     address: str
     path: str
     remark: str = ""
@@ -63,42 +55,38 @@ class ShownFile:
 
 @frozen
 class ShownCommit:
-    """A commit of the file."""
-
     hash: str
     date: str
     subject: str
     others: int
-    """How many other files it touched."""
+    """The number of other files that it changed."""
 
 
 def panel_values(
-    asked: Asked, file: FilePage, around: AroundLine | None, history: FileHistory | None
+    request: PageRequest, file: FilePage, around: AroundLine | None, history: FileHistory | None
 ) -> dict[str, Any]:
-    """The values of `file_panel.html`."""
     users = around.users.references if around and around.users else ()
     callees = around.callees.references if around and around.callees else ()
-    shown_users, shown_callees = [_user(asked, each) for each in users], _callees(asked, callees)
-    # What is related to a function is what calls it and what it calls, first of all.
+    shown_users, shown_callees = [_user(request, each) for each in users], _callees(request, callees)
+    # Most related passages of a function are its callers and callees, which are listed already.
     listed = {(each.address.partition("?")[0], each.label) for each in (*shown_users, *shown_callees)}
-    related = [_passage(asked, each) for each in around.related] if around else []
+    passages = [_passage(request, each) for each in around.related] if around else []
+    related = [each for each in passages if (each.address.partition("?")[0], each.label) not in listed]
     return {
         "around": around,
         "users": shown_users,
         "callees": shown_callees,
         "elsewhere": sorted({each.symbol for each in callees if each.target is None}),
-        "related": [each for each in related if (each.address.partition("?")[0], each.label) not in listed][
-            :_RELATED
-        ],
+        "related": related[:_RELATED],
         "history": history,
-        **(_history_values(asked, file, history) if history else {}),
+        **(_history_values(request, file, history) if history else {}),
     }
 
 
-def _user(asked: Asked, reference: protocol.FoundReference) -> ShownReference:
+def _user(request: PageRequest, reference: protocol.FoundReference) -> ShownReference:
     line = reference.range.start.line + 1
     return ShownReference(
-        file_address(reference.path, (line, line), asked.named(reference.folder) or asked.repository),
+        file_address(reference.path, (line, line), request.named(reference.folder) or request.repository),
         f"{reference.path}:{line}",
         reference.enclosing.symbol if reference.enclosing else "",
         _code(reference.line, reference.path),
@@ -107,8 +95,8 @@ def _user(asked: Asked, reference: protocol.FoundReference) -> ShownReference:
     )
 
 
-def _callees(asked: Asked, references: Iterable[protocol.FoundReference]) -> list[ShownReference]:
-    """The definitions that are called, in the order of the code, each once."""
+def _callees(request: PageRequest, references: Iterable[protocol.FoundReference]) -> list[ShownReference]:
+    """Return the called definitions, each once, in the order of the code."""
     calls: dict[tuple[str, int], list[tuple[protocol.FoundReference, protocol.SymbolPlace]]] = {}
     for each in references:
         if each.target is not None:
@@ -117,29 +105,22 @@ def _callees(asked: Asked, references: Iterable[protocol.FoundReference]) -> lis
     shown = []
     for (_, number), found in calls.items():
         surest, target = max(found, key=lambda each: each[0].confidence)
-        line, named = number + 1, asked.named(target.folder) or asked.repository
-        shown.append(
-            ShownReference(
-                file_address(target.path, (line, max(line, target.range.end.line)), named),
-                f"{target.path}:{line}",
-                target.symbol,
-                _code(target.line, target.path),
-                round(100 * surest.confidence),
-                surest.via,
-                len(found),
-            )
-        )
+        line, named = number + 1, request.named(target.folder) or request.repository
+        link = file_address(target.path, (line, max(line, target.range.end.line)), named)
+        code, percent = _code(target.line, target.path), round(100 * surest.confidence)
+        label = f"{target.path}:{line}"
+        shown.append(ShownReference(link, label, target.symbol, code, percent, surest.via, len(found)))
     return shown
 
 
-def _passage(asked: Asked, result: protocol.SearchResult) -> ShownPassage:
+def _passage(request: PageRequest, result: protocol.SearchResult) -> ShownPassage:
     lines = lines_of(result.snippet)
     at = result.selection_range.start.line - result.range.start.line
     text = lines[at] if 0 <= at < len(lines) else lines[0]
     first = result.selection_range.start.line + 1
     last = max(first, result.selection_range.end.line)
     return ShownPassage(
-        file_address(result.path, (first, last), asked.named(result.folder) or asked.repository),
+        file_address(result.path, (first, last), request.named(result.folder) or request.repository),
         f"{result.path}:{first}",
         result.header_path or result.title,
         _code(text, result.path, result.language),
@@ -156,8 +137,8 @@ def _code(line: str, path: str, language: str = "") -> Markup:
 # --- history ---------------------------------------------------------------------------------------------
 
 
-def _history_values(asked: Asked, file: FilePage, history: FileHistory) -> dict[str, Any]:
-    named = asked.named(file.page.folder) or asked.repository
+def _history_values(request: PageRequest, file: FilePage, history: FileHistory) -> dict[str, Any]:
+    named = request.named(file.page.folder) or request.repository
 
     def files(paths: Sequence[str]) -> list[ShownFile]:
         return [ShownFile(file_address(path, None, named), path) for path in paths]
@@ -181,7 +162,7 @@ def _history_values(asked: Asked, file: FilePage, history: FileHistory) -> dict[
 
 
 def _date(seconds: int) -> str:
-    """The day, in UTC; "" for a time that no calendar has."""
+    """Return the day in UTC; "" for a time outside of the calendar's range."""
     try:
         return datetime.fromtimestamp(seconds, UTC).date().isoformat()
     except (OverflowError, OSError, ValueError):

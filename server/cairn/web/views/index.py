@@ -1,4 +1,4 @@
-"""The index: what is in it, what is left out, who writes it, how far it is, and how fast questions are answered."""
+"""The page about the index: its content, left-out files, writer, progress, and durations of queries."""
 
 from __future__ import annotations
 
@@ -15,72 +15,62 @@ from cairn.engine.engine import Engine
 from cairn.engine.overview import FolderOverview, Overview, Share, overview
 from cairn.engine.why_indexed import WhyIndexed, why_indexed
 from cairn.errors import InvalidRequestError
+from cairn.text.counts import counted
 from cairn.web import addresses
 from cairn.web.addresses import address, repository_name
-from cairn.web.asked import Asked
 from cairn.web.latency_plot import LINEAR, LOG, ORDER, TIME, latency_plot, title_of
 from cairn.web.rendering import fragment, page, wants_fragment
-from cairn.web.treemap import Group, Leaf, Treemap, treemap
+from cairn.web.request import PageRequest
+from cairn.web.treemap import Group, Leaf, treemap
 
 _CHUNKS, _FILES = "passages", "files"
-_WIDE, _NARROW = (1_000, 380), (340, 420)
-"""Treemap and plot are drawn for a wide window and for a phone, since their labels do not scale."""
-_WIDE_PLOT, _NARROW_PLOT = (1_000, 250), (340, 230)
+_SIZES = {"wide": (1_000, 380), "narrow": (340, 420)}
+"""Sizes of the treemap for a wide window and for a phone, since its labels do not scale."""
+_PLOT_SIZES = {"wide": (1_000, 250), "narrow": (340, 230)}
 _COLOURS = 7
-"""Languages that have a colour of their own."""
 _OTHER = "c8"
 _NO_LANGUAGE = "no language"
 _SLOWEST = 8
 _SOON_MS, _LATER_MS = 2_000, 15_000
-"""When a script looks again: while something is going on, and otherwise."""
+"""Intervals of the script's updates, during changes and otherwise."""
 _CHOICES = {"by": (_CHUNKS, _FILES), "scale": (LOG, LINEAR), "axis": (TIME, ORDER)}
-"""What an address may choose, the usual one first."""
+"""The possible values of an address's choices, the default first."""
 
 
 @frozen
-class Question:
-    """What an address asks of the page."""
+class IndexQuery:
+    """The parameters in the page's address."""
 
     choices: Mapping[str, str]
     repository: str
     path: str
-    """The path about which it asks whether it is indexed; "" for none."""
+    """The path to explain why it is indexed or not; "" for none."""
 
     @classmethod
-    def of(cls, asked: Asked) -> Question:
-        given = asked.request.query_params
+    def of(cls, request: PageRequest) -> IndexQuery:
+        given = request.http.query_params
         choices = {
             name: given[name] if given.get(name) in values else values[0] for name, values in _CHOICES.items()
         }
-        return cls(choices, asked.repository, given.get("path", ""))
+        return cls(choices, request.repository, given.get("path", ""))
 
     def address(self, **changed: str) -> str:
-        """The page with other choices; what is as usual is left out."""
+        """Return the page's address with other choices, without those that are the default."""
         values = {"repository": self.repository, "path": self.path} | dict(self.choices) | changed
-        usual = {name: choices[0] for name, choices in _CHOICES.items()}
+        defaults = {name: choices[0] for name, choices in _CHOICES.items()}
         return address(
-            addresses.INDEX, {name: value for name, value in values.items() if value != usual.get(name)}
+            addresses.INDEX, {name: value for name, value in values.items() if value != defaults.get(name)}
         )
 
     def hidden(self) -> list[tuple[str, str]]:
-        """What a form about a path keeps of the address."""
+        """Return the parameters that the form for a path keeps."""
         chosen = [(name, value) for name, value in self.choices.items() if value != _CHOICES[name][0]]
         return [*chosen, ("repository", self.repository)] if self.repository else chosen
 
 
 @frozen
-class Looked:
-    """What the page is made of."""
-
-    seen: Overview
-    answers: tuple[WhyIndexed, ...]
-    problem: str
-    """Why the path that was asked about cannot be explained."""
-
-
-@frozen
 class ShareRow:
-    """A row of the table that says what the treemap shows."""
+    """A row of the table below the treemap."""
 
     folder: str
     collection: str
@@ -90,81 +80,81 @@ class ShareRow:
     address: str
 
 
-async def index(asked: Asked) -> Response:
-    """The page, or its figures alone where a script asks for them."""
-    question = Question.of(asked)
-    looked = await asked.work(lambda engine, _: _look(engine, question.path))
-    return await asyncio.to_thread(_shown, asked, question, looked)
+async def index(request: PageRequest) -> Response:
+    """Return the page, or only its figures if a script requests them."""
+    query = IndexQuery.of(request)
+    seen, answers, problem = await request.work(
+        lambda engine, _: (overview(engine), *_explain(engine, query.path))
+    )
+    return await asyncio.to_thread(_shown, request, query, seen, answers, problem)
 
 
-def _look(engine: Engine, path: str) -> Looked:
-    answers: tuple[WhyIndexed, ...] = ()
-    problem = ""
-    if path:
-        try:
-            answers = why_indexed(engine, path) if engine.folders else ()
-        except InvalidRequestError as refused:
-            problem = str(refused)
-        if not engine.folders:
-            problem = "Choose a repository first: you may see more than can be looked through at once."
-    return Looked(overview(engine), answers, problem)
+def _explain(engine: Engine, path: str) -> tuple[tuple[WhyIndexed, ...], str]:
+    """Return why the path is indexed or not, and a problem with the path."""
+    if path and not engine.folders:
+        return (), "Choose a repository first: you have access to too many to look through all of them."
+    try:
+        return why_indexed(engine, path) if path else (), ""
+    except InvalidRequestError as refused:
+        return (), str(refused)
 
 
-def _shown(asked: Asked, question: Question, looked: Looked) -> Response:
-    seen, is_part = looked.seen, wants_fragment(asked.request)
+def _shown(
+    request: PageRequest, query: IndexQuery, seen: Overview, answers: tuple[WhyIndexed, ...], problem: str
+) -> Response:
     folders = seen.folders
     languages = Counter[str]()
     for folder in folders:
         for share in folder.shares or ():
-            languages[share.language] += _size(share, question)
+            languages[share.language] += _size(share, query)
     colours = {
         language: f"c{number}" for number, (language, _) in enumerate(languages.most_common(_COLOURS), 1)
     }
-    groups = _groups(asked, folders, question, colours) or _repositories(seen, question)
-    timings, plot_of = seen.timings, (question.choices["scale"], question.choices["axis"])
+    groups = _groups(request, folders, query, colours) or _repositories(seen, query)
+    timings, plot_of = seen.timings, (query.choices["scale"], query.choices["axis"])
     values: dict[str, Any] = {
         "seen": seen,
         "state": seen.status,
-        "asking": question,
-        "maps": _maps(groups),
+        "query": query,
+        "maps": [(name, treemap(groups, *size)) for name, size in _SIZES.items() if groups],
         "legend": [
             (language or _NO_LANGUAGE, colours.get(language, _OTHER), size)
             for language, size in languages.most_common(_COLOURS)
         ],
         "other": sum(size for language, size in languages.items() if language not in colours),
         "is_counting": any(folder.shares is None for folder in folders),
-        "rows": _rows(asked, folders),
+        "rows": _rows(request, folders),
         "plots": [
             (name, plot)
-            for name, size in (("wide", _WIDE_PLOT), ("narrow", _NARROW_PLOT))
+            for name, size in _PLOT_SIZES.items()
             if (plot := latency_plot(timings, *size, *plot_of))
         ],
         "slowest": [
             (each, title_of(each)) for each in sorted(timings.questions, key=lambda each: -each.ms)[:_SLOWEST]
         ],
-        "answers": looked.answers,
-        "problem": looked.problem,
+        "answers": answers,
+        "problem": problem,
         "again_ms": _SOON_MS if seen.is_changing else _LATER_MS,
         "name_of": repository_name,
         "ago": lambda moment: _ago(seen.at, moment),
         "size_of": _bytes,
     }
-    if is_part:
+    if wants_fragment(request.http):
         return fragment("index_figures.html", **values)
-    return page(asked, "index.html", here="index", **values)
+    return page(request, "index.html", here="index", **values)
 
 
-# --- what is in it --------------------------------------------------------------------------------------
+# --- content of the index -------------------------------------------------------------------------------
 
 
-def _size(share: Share, question: Question) -> int:
-    return share.files if question.choices["by"] == _FILES else share.chunks
+def _size(share: Share, query: IndexQuery) -> int:
+    return share.files if query.choices["by"] == _FILES else share.chunks
 
 
 def _groups(
-    asked: Asked, folders: Sequence[FolderOverview], question: Question, colours: Mapping[str, str]
+    request: PageRequest, folders: Sequence[FolderOverview], query: IndexQuery, colours: Mapping[str, str]
 ) -> list[Group]:
-    """The collections of all folders, with their languages."""
+    """Return the collections of all folders, with their languages."""
     found: list[Group] = []
     for folder in folders:
         collections: dict[str, list[Share]] = {}
@@ -172,37 +162,32 @@ def _groups(
             collections.setdefault(share.collection, []).append(share)
         within = f" in {repository_name(folder.uri)}" if len(folders) > 1 else ""
         for name, shares in collections.items():
-            leaves = tuple(
-                Leaf(
-                    share.language or _NO_LANGUAGE,
-                    _size(share, question),
-                    colours.get(share.language, _OTHER),
-                    f"{share.language or _NO_LANGUAGE} of {name}{within}: {_amount(share.files, share.chunks)}",
-                    _search_address(asked, folder, share),
-                )
-                for share in shares
-            )
+            leaves = []
+            for share in shares:
+                language, colour = share.language or _NO_LANGUAGE, colours.get(share.language, _OTHER)
+                title = f"{language} of {name}{within}: {_amount(share.files, share.chunks)}"
+                link = _search_address(request, folder, share)
+                leaves.append(Leaf(language, _size(share, query), colour, title, link))
             files, chunks = sum(share.files for share in shares), sum(share.chunks for share in shares)
-            whole = address(addresses.SEARCH, [("collection", name), ("repository", asked.named(folder.uri))])
-            found.append(Group(name, f"{name}{within}: {_amount(files, chunks)}", whole, leaves))
+            whole = address(addresses.SEARCH, {"collection": name, "repository": request.named(folder.uri)})
+            found.append(Group(name, f"{name}{within}: {_amount(files, chunks)}", whole, tuple(leaves)))
     return found
 
 
-def _repositories(seen: Overview, question: Question) -> list[Group]:
-    """The repositories of a team's index, where these are more than can be looked through at once."""
+def _repositories(seen: Overview, query: IndexQuery) -> list[Group]:
+    """Return the repositories of a team's index, if there are too many to show their collections."""
     repositories = () if seen.team is None or seen.folders else seen.team.repositories
-    by_files = question.choices["by"] == _FILES
-    return [
-        Group(
-            each.name, title, address(addresses.SEARCH, {"repository": each.uri}),
-            (Leaf(each.name, each.files if by_files else each.chunks, "c1", title, address(addresses.INDEX, {"repository": each.uri})),),
-        )
-        for each in repositories
-        for title in [f"{each.name}: {_amount(each.files, each.chunks)}"]
-    ]  # fmt: skip
+    by_files = query.choices["by"] == _FILES
+    groups = []
+    for each in repositories:
+        title = f"{each.name}: {_amount(each.files, each.chunks)}"
+        page_of = address(addresses.INDEX, {"repository": each.uri})
+        leaf = Leaf(each.name, each.files if by_files else each.chunks, "c1", title, page_of)
+        groups.append(Group(each.name, title, address(addresses.SEARCH, {"repository": each.uri}), (leaf,)))
+    return groups
 
 
-def _rows(asked: Asked, folders: Sequence[FolderOverview]) -> list[ShareRow]:
+def _rows(request: PageRequest, folders: Sequence[FolderOverview]) -> list[ShareRow]:
     return [
         ShareRow(
             repository_name(folder.uri) if len(folders) > 1 else "",
@@ -210,48 +195,34 @@ def _rows(asked: Asked, folders: Sequence[FolderOverview]) -> list[ShareRow]:
             share.language or _NO_LANGUAGE,
             share.files,
             share.chunks,
-            _search_address(asked, folder, share),
+            _search_address(request, folder, share),
         )
         for folder in folders
         for share in sorted(folder.shares or (), key=lambda share: -share.chunks)
     ]
 
 
-def _search_address(asked: Asked, folder: FolderOverview, share: Share) -> str:
-    return address(
-        addresses.SEARCH,
-        [
-            ("collection", share.collection),
-            ("language", share.language),
-            ("repository", asked.named(folder.uri)),
-        ],
-    )
+def _search_address(request: PageRequest, folder: FolderOverview, share: Share) -> str:
+    filters = {"collection": share.collection, "language": share.language}
+    return address(addresses.SEARCH, {**filters, "repository": request.named(folder.uri)})
 
 
-def _maps(groups: Sequence[Group]) -> list[tuple[str, Treemap]]:
-    if not groups:
-        return []
-    return [("wide", treemap(groups, *_WIDE)), ("narrow", treemap(groups, *_NARROW))]
-
-
-# --- in words -------------------------------------------------------------------------------------------
+# --- formatting -----------------------------------------------------------------------------------------
 
 
 def _amount(files: int, chunks: int) -> str:
-    return f"{files:,} {'file' if files == 1 else 'files'}, {chunks:,} {'passage' if chunks == 1 else 'passages'}"
+    return f"{counted(files, 'file')}, {counted(chunks, 'passage')}"
 
 
 def _ago(now: datetime.datetime, moment: datetime.datetime) -> str:
     seconds = (now - moment).total_seconds()
     for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
-            many = int(seconds // size)
-            return f"{many:,} {name}{'' if many == 1 else 's'} ago"
+            return f"{counted(int(seconds // size), name)} ago"
     return "just now"
 
 
 def _bytes(size: int) -> str:
-    """`3.8 MB`."""
     amount, unit = float(size), "bytes"
     for bigger in ("kB", "MB", "GB"):
         if amount < 1_000:

@@ -1,4 +1,4 @@
-"""Search: results while typing, with filters, reasons and the lines that match."""
+"""Search: results while typing, with filters, reasons and matching lines."""
 
 from __future__ import annotations
 
@@ -14,66 +14,63 @@ from cairn import protocol
 from cairn.errors import CairnError
 from cairn.http.errors import RefusedError, refusal_of
 from cairn.web.addresses import editor_address, file_address, numbered, repository_name
-from cairn.web.asked import Asked
 from cairn.web.passages import CodeLine, passage_window, window
 from cairn.web.question import Question, chosen, offered
 from cairn.web.rendering import fragment, page, page_around, rendered, wants_fragment
+from cairn.web.request import PageRequest
 
 _SOON_SECONDS = 0.02
-"""A page waits so long for its results; then its beginning is sent, so that something is seen of a search in a large index, too."""
+"""After this wait for the results, the server sends the beginning of the page."""
 
 
 @frozen
 class Place:
-    """A passage with where it leads."""
+    """A passage with its link; the label is `path:line`."""
 
     address: str
     label: str
-    """`path:line`."""
     shown: tuple[CodeLine, ...]
     title: str = ""
 
 
 @frozen
 class Row:
-    """A result as it is shown."""
-
     result: protocol.SearchResult
     place: Place
     further: tuple[Place, ...]
-    """Further passages of the same file."""
     editor: str
-    """What opens it in VS Code; "" for a file that is not on the browser's machine."""
+    """The address that opens it in VS Code; "" for a file that is not on the browser's machine."""
     repository: str
-    """The name of its folder, where there are several; else ""."""
+    """The name of its folder if there are several, else ""."""
 
 
-async def search(asked: Asked) -> Response:
-    """The page, or its results alone where a script asks for them."""
-    question = Question.asked(asked.request.query_params)
+async def search(request: PageRequest) -> Response:
+    """Return the page, or only its results if a script requests them."""
+    question = Question.from_query(request.http.query_params)
     values: dict[str, Any] = {"question": question, "chosen": chosen(question)}
     if not question.text:
         values |= {"answer": None, "rows": []}
-        return _shown(asked, values)
-    # A filter may be wrong, which is answered with another status.
-    if wants_fragment(asked.request) or question.filters or question.repository:
-        return _shown(asked, values | await _found(asked, question))
-    finding = asyncio.ensure_future(_found(asked, question))
-    finding.add_done_callback(lambda done: done.cancelled() or done.exception())  # The browser may have left.
+        return _shown(request, values)
+    # An invalid filter needs an error status, so the page cannot be sent before its results.
+    if wants_fragment(request.http) or question.filters or question.repository:
+        return _shown(request, values | await _found(request, question))
+    finding = asyncio.ensure_future(_found(request, question))
+    # If the browser disconnects, no code retrieves the exception.
+    finding.add_done_callback(lambda done: done.cancelled() or done.exception())
     done, _ = await asyncio.wait({finding}, timeout=_SOON_SECONDS)
     if done:
-        return _shown(asked, values | finding.result())
-    return page_around(asked, "search.html", _results(finding, values), **values)
+        return _shown(request, values | finding.result())
+    return page_around(request, "search.html", _results(finding, values), **values)
 
 
-def _shown(asked: Asked, values: dict[str, Any]) -> Response:
-    if wants_fragment(asked.request):
+def _shown(request: PageRequest, values: dict[str, Any]) -> Response:
+    if wants_fragment(request.http):
         return fragment("results.html", **values)
-    return page(asked, "search.html", **values)
+    return page(request, "search.html", **values)
 
 
 async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, Any]) -> str:
-    """The results of a search that goes on, or why there are none."""
+    """Wait for the search and return its results, or an error message, as HTML."""
     try:
         return rendered("results.html", **values, **await finding)
     except (RefusedError, CairnError) as problem:
@@ -82,21 +79,21 @@ async def _results(finding: asyncio.Future[dict[str, Any]], values: dict[str, An
         return ""
 
 
-async def _found(asked: Asked, question: Question) -> dict[str, Any]:
+async def _found(request: PageRequest, question: Question) -> dict[str, Any]:
     started = time.perf_counter()
-    answer: protocol.SearchAnswer = await asked.answer("search", question.params(explain=True))
+    answer: protocol.SearchAnswer = await request.answer("search", question.params())
     return {
         "answer": answer,
-        # Highlighting takes its time, and the event loop is everybody's.
-        "rows": await asyncio.to_thread(lambda: [_row(asked, result) for result in answer.results]),
+        # Highlighting is too slow for the event loop.
+        "rows": await asyncio.to_thread(lambda: [_row(request, result) for result in answer.results]),
         "offered": offered(question, answer.results),
         "more": question.longer() if len(answer.results) == question.limit else None,
         "milliseconds": round(1_000 * (time.perf_counter() - started)),
     }
 
 
-def _row(asked: Asked, result: protocol.SearchResult) -> Row:
-    named = asked.named(result.folder)
+def _row(request: PageRequest, result: protocol.SearchResult) -> Row:
+    named = request.named(result.folder)
     best = result.best_lines or result.selection_range
     line = result.selection_range.start.line + 1
     return Row(
@@ -116,6 +113,6 @@ def _row(asked: Asked, result: protocol.SearchResult) -> Row:
             )
             for passage in result.passages
         ),
-        editor=editor_address(result.uri, line) if asked.is_local else "",
+        editor=editor_address(result.uri, line) if request.is_local else "",
         repository=repository_name(result.folder) if named else "",
     )

@@ -1,4 +1,4 @@
-"""Worker processes prepare what the index would have without them, and lose nothing when one ends."""
+"""Worker processes prepare the same rows as the writer does, and lose nothing when one of them ends."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.reading import ReadRequest, read_file
 from cairn.index.indexing.workers import cores
+from cairn.index.indexing.workers import pool as pool_module
 from cairn.index.indexing.workers.cores import Turns, most_workers
 from cairn.index.indexing.workers.pool import WorkerPool
-from cairn.index.store.prepared import ChunkRow
+from cairn.index.store.deadline import never
+from cairn.index.store.prepared_rows import ChunkRow
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.writer import IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe, static_vectors
 from cairn.index.vectors.store import ChunkText, VectorStore
 from cairn.settings.tree import EmbeddingSettings, IndexSettings
 from cairn.workspace.scan import FileEntry
 
-PACKAGE = Path(intake.__file__).parents[2]
-"""Cairn's own source: real files of some size."""
+SOURCE = Path(intake.__file__).parents[1] / "vectors"
+"""Part of Cairn's own source: real files of some size."""
 
 CRASHING = """
 import os
@@ -47,7 +49,7 @@ def prepare(root, recipe, request):
     return process.prepare(root, recipe, request)
 process.serve(prepare)
 """
-"""A worker that a file ends, as a fault in a grammar does."""
+"""A worker that a file crashes, as a fault in a grammar does."""
 
 
 @pytest.fixture
@@ -59,26 +61,36 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture
+def all_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers read every file."""
+    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
+    monkeypatch.setattr(WorkerPool, "is_ready", True)
+
+
+def new_writer(folder: Path) -> IndexWriter:
+    folder.mkdir()
+    return IndexWriter(folder)
+
+
 def requests(root: Path) -> Iterator[ReadRequest]:
     for path in sorted(root.glob("*.py")):
         status = path.stat()
         yield ReadRequest(FileEntry(path.name, status.st_size, status.st_mtime_ns), "project-source", None)
 
 
-def test_pool_reads_files_in_order(root: Path) -> None:
+@pytest.mark.parametrize("batch", [1, 64])
+def test_pool_reads_files_in_order(root: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr(pool_module, "_BATCH_FILES", batch)
     with closing(WorkerPool(root, 2)) as pool:
         readings = [reading for _, reading in pool.read(requests(root))]
     files = [reading.file for reading in readings]
     assert all(isinstance(file, IndexedFile) and file.chunks for file in files)
-    assert [file.record.path for file in files if isinstance(file, IndexedFile)] == [
-        "a.py",
-        "b.py",
-        "c.py",
-        "crash.py",
-    ]
+    paths = [file.record.path for file in files if isinstance(file, IndexedFile)]
+    assert paths == ["a.py", "b.py", "c.py", "crash.py"]
 
 
-def test_file_that_ends_its_worker_is_unreadable_and_others_are_read(root: Path) -> None:
+def test_file_that_crashes_its_worker_is_unreadable(root: Path) -> None:
     with closing(WorkerPool(root, 2, program=CRASHING)) as pool:
         readings = [reading for _, reading in pool.read(requests(root))]
     assert [bool(reading.unreadable) for reading in readings] == [False, False, False, True]
@@ -86,7 +98,7 @@ def test_file_that_ends_its_worker_is_unreadable_and_others_are_read(root: Path)
     assert all(isinstance(r.file, IndexedFile) and r.file.chunks for r in readings[:3])
 
 
-def test_static_vectors_come_with_the_chunks_as_they_would_be_made_later(root: Path) -> None:
+def test_workers_make_the_same_static_vectors(root: Path) -> None:
     settings = EmbeddingSettings()
     with closing(WorkerPool(root, 1, StaticRecipe(FOLDER, settings))) as pool:
         readings = [reading.file for _, reading in pool.read(requests(root))]
@@ -103,23 +115,19 @@ def test_static_vectors_come_with_the_chunks_as_they_would_be_made_later(root: P
         assert expected
 
 
-def test_vectors_that_come_with_chunks_are_stored_and_no_chunk_waits(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    writer = IndexWriter(tmp_path / "data")
+def test_writer_stores_the_vectors_of_workers(root: Path, tmp_path: Path) -> None:
+    writer = new_writer(tmp_path / "data")
     VectorStore(writer.db).use_static("table", 256)
     with closing(WorkerPool(root, 1, StaticRecipe(FOLDER, EmbeddingSettings()))) as pool:
         files = [r.file for _, r in pool.read(requests(root)) if isinstance(r.file, IndexedFile)]
     ids = writer.write(files[:3], ())
     assert writer.facts().static_queued == 0
     assert VectorStore(writer.db).lacking_static(ids) == []
-    late = writer.write([replace(files[3].record, root)], ())
+    record = files[3].record
+    late = writer.write([IndexedFile.of(record, (root / record.path).read_text("utf-8"))], ())
     assert writer.facts().static_queued == len(late) > 0
     assert VectorStore(writer.db).lacking_static([*ids, *late]) == late
     writer.close()
-
-
-def replace(record: FileRecord, root: Path) -> IndexedFile:
-    return IndexedFile.of(record, (root / record.path).read_text("utf-8"))
 
 
 def test_close_ends_all_processes(root: Path) -> None:
@@ -136,19 +144,19 @@ def test_worker_ends_when_its_input_does() -> None:
     worker = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdin is not None
     assert worker.stdout is not None
-    worker.stdout.read(1)  # it is there
+    worker.stdout.read(1)  # it has started
     worker.stdin.close()
     assert worker.wait(30) == 0
     worker.stdout.close()
 
 
-def test_wanted_number_of_workers_is_taken_as_it_is() -> None:
+def test_setting_decides_the_number_of_workers() -> None:
     assert most_workers(3) == 3
     assert most_workers() >= 1
 
 
 @pytest.mark.parametrize(("cores_of_others", "at_once"), [(0, 3), (1, 2), (3, 1)])
-def test_as_many_are_at_work_as_others_leave_cores(
+def test_as_many_threads_work_as_cores_are_idle(
     monkeypatch: pytest.MonkeyPatch, cores_of_others: int, at_once: int
 ) -> None:
     monkeypatch.setattr(cores, "_EVERY_SECONDS", 0.01)
@@ -173,28 +181,16 @@ def test_as_many_are_at_work_as_others_leave_cores(
     assert most == at_once
 
 
-def test_index_is_the_same_with_workers_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
-    monkeypatch.setattr(WorkerPool, "is_ready", True)  # or the first files would be read here
-    alone, together = (tables(tmp_path / str(workers), workers) for workers in (1, 2))
-    assert len(alone["chunks"]) > 500
-    assert len(alone["chunks_fts"]) > 10_000
-    assert alone.keys() == together.keys()
-    assert [name for name in alone if alone[name] != together[name]] == []
-
-
-def test_file_saved_while_workers_read_is_indexed_as_it_was_saved(
+@pytest.mark.usefixtures("all_by_workers")
+def test_file_saved_while_workers_read_is_indexed_as_saved(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
     monkeypatch.setattr(intake, "_BATCH_CHUNKS", 1)  # a batch for each file
-    monkeypatch.setattr(WorkerPool, "is_ready", True)
-    (tmp_path / "data").mkdir()
-    writer = IndexWriter(tmp_path / "data")
+    writer = new_writer(tmp_path / "data")
     saved = (root / "crash.py", root / "c.py")
 
     def save() -> None:
-        """All files were read in one batch of a worker by now."""
+        # A worker has read all files in one batch by now.
         if saved[1].exists():
             saved[0].write_text("def saved_later():\n    pass\n", "utf-8")
             saved[1].unlink()
@@ -207,13 +203,10 @@ def test_file_saved_while_workers_read_is_indexed_as_it_was_saved(
     assert symbols == {"a", "b", "saved_later"}
 
 
-def test_of_changed_files_workers_prepare_new_chunks_alone_and_others_keep_their_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
-    monkeypatch.setattr(WorkerPool, "is_ready", True)
-    root, recipe = tmp_path / "index", StaticRecipe(FOLDER, EmbeddingSettings())
-    shutil.copytree(PACKAGE / "index", root)
+@pytest.mark.usefixtures("all_by_workers")
+def test_index_is_the_same_with_and_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, recipe = tmp_path / "source", StaticRecipe(FOLDER, EmbeddingSettings())
+    shutil.copytree(SOURCE, root)
     given: list[IndexedFile] = []
     write = IndexWriter.write
 
@@ -222,62 +215,56 @@ def test_of_changed_files_workers_prepare_new_chunks_alone_and_others_keep_their
         return write(self, files, removed, **how)
 
     monkeypatch.setattr(IndexWriter, "write", noted)
-    writers = []
-    for workers in (1, 2):
-        (tmp_path / str(workers)).mkdir()
-        writers.append(IndexWriter(tmp_path / str(workers)))
-        VectorStore(writers[-1].db).use_static("table", 256)
-        taken_in(root, writers[-1], workers, recipe)
+    writers = [new_writer(tmp_path / name) for name in ("alone", "together")]
+
+    def index(workers: int) -> None:
+        writer = writers[workers - 1]
+        taking = Intake(root, writer, Progress(), never, lambda: None, recipe=lambda: recipe)
+        taking.reconcile(IndexSettings(workers=workers))
+
+    def compare() -> None:
+        alone, together = map(contents, writers)
+        assert len(alone["chunks"]) > 50
+        assert len(alone["chunks_fts"]) > 2_000
+        assert alone.keys() == together.keys()
+        # A single process makes the vectors later.
+        tables = [name for name in alone if not name.startswith((STATIC_TABLE, "sqlite_sequence"))]
+        assert [name for name in tables if alone[name] != together[name]] == []
+
+    for workers, writer in enumerate(writers, 1):
+        VectorStore(writer.db).use_static("table", 256)
+        index(workers)
+    compare()
     before = {id_ for (id_,) in writers[1].db.execute("SELECT id FROM chunks")}
     for number, path in enumerate(sorted(root.rglob("*.py"))):
         text = path.read_text("utf-8")
         path.write_text(f"# {number}\n{text}\n\ndef moor_{number}(ship):\n    return ship\n", "utf-8")
     given.clear()
-    taken_in(root, writers[1], 2, recipe)
+    index(workers=2)
     kept = [chunk for file in given for chunk in file.chunks if isinstance(chunk, Chunk)]
     rows = [chunk for file in given for chunk in file.chunks if isinstance(chunk, ChunkRow)]
     assert 0 < len(rows) < len(kept)
     assert all(row.vector for row in rows)
     assert writers[1].facts().static_queued == 0
-    taken_in(root, writers[0], 1, recipe)
-    alone, together = (contents(writer) for writer in writers)
-    # Whoever reads alone leaves the vectors to be made later.
-    tables = [name for name in alone if not name.startswith((STATIC_TABLE, "sqlite_sequence"))]
-    assert [name for name in tables if alone[name] != together[name]] == []
+    index(workers=1)
+    compare()
     after = {id_ for (id_,) in writers[1].db.execute("SELECT id FROM chunks")}
     assert len(before & after) >= len(kept) > 0
     for writer in writers:
         writer.close()
 
 
-def tables(data: Path, workers: int) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
-    """The `contents` of an index of Cairn's source."""
-    data.mkdir()
-    writer = IndexWriter(data)
-    taken_in(PACKAGE, writer, workers)
-    found = contents(writer)
-    writer.close()
-    return found
-
-
-def taken_in(root: Path, writer: IndexWriter, workers: int, recipe: StaticRecipe | None = None) -> None:
-    """Make the index equal to the folder."""
-    taking = Intake(root, writer, Progress(), lambda: False, lambda: None, recipe=lambda: recipe)
-    taking.reconcile(IndexSettings(workers=workers))
-
-
 def contents(writer: IndexWriter) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
-    """What an index has in every table, but for the time when and the number of batches in which it was written."""
+    """Return the rows of every table, apart from the time and the number of batches of writing."""
     contents = {"files": list(writer.db.execute(f"SELECT {', '.join(_FILE_COLUMNS_COMPARED)} FROM files"))}
     listed = writer.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
     schema = {str(name): str(sql) for name, sql in listed.fetchall()}
     keywords = [name for name, sql in schema.items() if "USING fts5(" in sql]
     for name in keywords:
-        writer.db.execute(
-            f"CREATE VIRTUAL TABLE temp.{name}_words USING fts5vocab('main', '{name}', 'instance')"
-        )
+        vocabulary = f"fts5vocab('main', '{name}', 'instance')"
+        writer.db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name}_words USING {vocabulary}")
         contents[name] = list(writer.db.execute(f"SELECT * FROM temp.{name}_words"))
-    # How words lie in their tables depends on the batches; what they say was compared above.
+    # The tables below the keyword indexes depend on the batches.
     below = tuple(f"{name}_" for name in keywords)
     for name, sql in schema.items():
         if name not in (*contents, "meta") and not name.startswith(below) and "VIRTUAL" not in sql:
@@ -286,5 +273,6 @@ def contents(writer: IndexWriter) -> dict[str, list[tuple[apsw.SQLiteValue, ...]
 
 
 _FILE_COLUMNS_COMPARED = (
-    "id", "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "chunks", "imports", "symbols_id",
+    "id", "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "chunks", "imports",
+    "symbols_id",
 )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Processes that read files and prepare their rows, so that indexing uses more than one core."""
+"""Processes that read and prepare files, so that indexing uses more than one core."""

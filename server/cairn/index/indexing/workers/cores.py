@@ -1,4 +1,4 @@
-"""How many worker processes may be at work: as many as there are cores that nobody else uses."""
+"""The number of worker processes that may run: one for each core that other programs leave idle."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from pathlib import Path
 import psutil
 
 _EVERY_SECONDS = 2.0
-"""Between two looks at what others do: shorter ones take a single compiler call for a build."""
+"""Interval of measuring other programs' CPU use. A shorter one would react to a single short process."""
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal", "interrupt", "dpc")
-"""What psutil counts as time at work; which of them there are depends on the system."""
+"""Fields of psutil's CPU times that count as busy; each system has some of them."""
 
 
 def most_workers(wanted: int = 0) -> int:
-    """How many workers to have: `wanted`, or one for each core of this process, on battery for every other one.
-
-    1 means none: the thread that writes does it all.
-    """
+    """Return `wanted`; if it is 0, one for each core of this process, or on battery for every second core. 1
+    means that the writing thread reads the files and there are no worker processes."""
     if wanted:
         return wanted
     cores = _own_cores()
@@ -30,36 +28,33 @@ def most_workers(wanted: int = 0) -> int:
 
 
 def _own_cores() -> int:
-    """The cores that this process may use."""
     count = getattr(os, "process_cpu_count", os.cpu_count)() or 1
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
-    with contextlib.suppress(OSError, ValueError):  # a container may have less of them, as time (cgroup v2)
+    with contextlib.suppress(OSError, ValueError):  # a container may have a quota of CPU time (cgroup v2)
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         count = min(count, max(1, int(quota) // int(period)))
     return int(count)
 
 
 class Turns:
-    """Lets so many threads work at once as there are cores to spare: fewer while others compute, a build for example.
-
-    Each thread works inside a `with` statement. How many may is decided anew every two seconds.
-    """
+    """A context manager that limits how many threads work at once to the number of idle cores. It updates the
+    limit every two seconds, for example while a build runs."""
 
     def __init__(self, most: int, busy_seconds: Callable[[], float]) -> None:
-        """`most` threads at once; `busy_seconds` gives the time that others have computed so far, on all cores together."""
+        """Allow at most `most` threads; `busy_seconds` returns the CPU seconds of other programs so far."""
         self._most = self._allowed = most
         self._busy_seconds = busy_seconds
-        self._looked, self._busy = time.monotonic(), busy_seconds()
+        self._measured_at, self._busy = time.monotonic(), busy_seconds()
         self._at_work = 0
         self._changed = threading.Condition()
 
     def __enter__(self) -> None:
         with self._changed:
-            self._look()
+            self._update_limit()
             while self._at_work >= self._allowed:
                 self._changed.wait(_EVERY_SECONDS)
-                self._look()
+                self._update_limit()
             self._at_work += 1
 
     def __exit__(self, *_: object) -> None:
@@ -67,17 +62,17 @@ class Turns:
             self._at_work -= 1
             self._changed.notify_all()
 
-    def _look(self) -> None:
+    def _update_limit(self) -> None:
         now = time.monotonic()
-        if (passed := now - self._looked) < _EVERY_SECONDS:
+        if (passed := now - self._measured_at) < _EVERY_SECONDS:
             return
         busy = self._busy_seconds()
         self._allowed = max(1, self._most - round((busy - self._busy) / passed))
-        self._looked, self._busy = now, busy
+        self._measured_at, self._busy = now, busy
 
 
 def busy_seconds_of_others(own: Iterable[int]) -> float:
-    """CPU seconds that were used on this machine so far, but by this process and those with the ids `own`."""
+    """Return the CPU seconds used on this machine by all but this process and the processes `own`."""
     times = psutil.cpu_times()
     return sum(getattr(times, name, 0.0) for name in _BUSY) - time.process_time() - sum(map(_seconds_of, own))
 

@@ -1,4 +1,4 @@
-"""The workers of one indexing job: as many processes as there are cores, each led by a thread of this process."""
+"""The worker processes of one indexing job, each controlled by a thread of this process."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-from cairn.index.indexing.reading import Reading, ReadRequest, record_of
+from cairn.index.indexing.reading import ReadRequest, ReadResult, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
-from cairn.index.indexing.workers.start import end, start
+from cairn.index.indexing.workers.start import LOST, end, exchange, start
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
-"""Files go to a worker by so many at most, whichever is less: what waits for the writer takes memory. Not tuned yet."""
+"""A batch ends at either limit, as results that wait for the writer take memory. Not tuned yet."""
 _AHEAD = 2
-"""Batches that wait beside those at work, so that no worker waits for the writer."""
+"""Batches that are queued besides those in progress, so that no worker waits for the writer."""
 
 
 class WorkerPool:
-    """Prepares files in processes of its own. Used by one thread; `close` ends the processes."""
+    """Prepares files in worker processes. Use it from one thread; `close` ends the processes."""
 
     def __init__(
         self, root: Path, workers: int, recipe: StaticRecipe | None = None, program: str = _PROGRAM
     ) -> None:
-        """Start `workers` processes. `program` is what each runs; with `recipe` they make static vectors, too."""
+        """Start `workers` processes that run `program`. With a `recipe`, they also make static vectors."""
         self._root = root
         self._workers = workers
         self._recipe = recipe
@@ -46,13 +46,12 @@ class WorkerPool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a worker waits for files."""
         return any(each.done() for each in self._started)
 
-    def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, Reading]]:
-        """What became of each file, in the order of `requests`."""
+    def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, ReadResult]]:
+        """Yield the result for each file, in the order of `requests`."""
         batches = _batches(requests)
-        pending: deque[tuple[list[ReadRequest], Future[list[Reading]]]] = deque()
+        pending: deque[tuple[list[ReadRequest], Future[list[ReadResult]]]] = deque()
         while True:
             while len(pending) < self._workers + _AHEAD and (upcoming := next(batches, None)):
                 pending.append((upcoming, self._threads.submit(self._read, upcoming)))
@@ -62,7 +61,7 @@ class WorkerPool:
             yield from zip(batch, answers.result(), strict=True)
 
     def close(self) -> None:
-        """End the processes; what they have not done is dropped."""
+        """End the processes and drop unfinished work."""
         with self._lock:
             self._closed = True
             processes = list(self._processes)
@@ -78,24 +77,20 @@ class WorkerPool:
         with contextlib.suppress(OSError, EOFError):
             self._process()
 
-    def _read(self, batch: Sequence[ReadRequest]) -> list[Reading]:
-        answers = self._ask(batch)
+    def _read(self, batch: Sequence[ReadRequest]) -> list[ReadResult]:
+        answers = self._exchange(batch)
         if answers is not None:
             return answers
-        # Some file ended the worker. Each is tried alone, so that only that one is lost.
-        return [reading for request in batch for reading in (self._ask([request]) or [_lost(request)])]
+        # A file crashed the worker. Each file is tried alone, so that only that one is lost.
+        return [reading for request in batch for reading in (self._exchange([request]) or [_lost(request)])]
 
-    def _ask(self, batch: Sequence[ReadRequest]) -> list[Reading] | None:
-        """What the worker of this thread answers; None if it died."""
+    def _exchange(self, batch: Sequence[ReadRequest]) -> list[ReadResult] | None:
+        """Return the results of this thread's worker; None if it died."""
         try:
             process = self._process()
-            assert process.stdin
-            assert process.stdout
             with self._turns:
-                pickle.dump((self._root, self._recipe, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
-                process.stdin.flush()
-                return cast(list[Reading], pickle.load(process.stdout))
-        except (OSError, EOFError, pickle.UnpicklingError):
+                return cast(list[ReadResult], exchange(process, (self._root, self._recipe, batch)))
+        except LOST:
             self._drop()
             return None
 
@@ -105,7 +100,7 @@ class WorkerPool:
         return busy_seconds_of_others(own)
 
     def _process(self) -> subprocess.Popen[bytes]:
-        """The worker of this thread, started if need be. Raises OSError or EOFError where that fails."""
+        """Return this thread's worker, started if necessary. Raises OSError or EOFError on failure."""
         process: subprocess.Popen[bytes] | None = getattr(self._local, "process", None)
         if process is None:
             with self._lock:
@@ -139,8 +134,7 @@ def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:
         yield batch
 
 
-def _lost(request: ReadRequest) -> Reading:
-    # Its text is not known here; with an empty digest, it is read again once it changes.
-    record = record_of(request, "")
+def _lost(request: ReadRequest) -> ReadResult:
+    record = record_of(request, "")  # its text and digest are unknown; it is read again once it changes
     reason = f"{request.entry.path}: the process that read it ended"
-    return Reading(IndexedFile.left_out(record), unreadable=reason)
+    return ReadResult(IndexedFile.left_out(record), unreadable=reason)

@@ -1,41 +1,38 @@
-"""A worker process: takes requests from its standard input and answers on its standard output, one pickle after another.
-
-It ends when its input does, which the system closes however the process that started it ends.
-"""
+"""A worker process, which reads pickled requests from standard input and writes pickled results to output. It
+ends at the end of its input, which the system closes when the parent process ends for any reason."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from attrs import evolve
 
-from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.indexing.reading import ReadRequest, ReadResult, read_file
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
-from cairn.startup.interpreter import made_to_last
+from cairn.startup.interpreter import exempt_from_collection
 
 _NICENESS = 5
-"""Typing and questions come first; Windows is told when the process is started."""
+"""Editing and queries have priority. On Windows, `start` sets the priority."""
 
 _COLLECT_EVERY = 50
-"""Batches between two collections of garbage. The interpreter's own take a tenth of the time: they look through what is about to be
-sent, and there is hardly any garbage."""
+"""Batches between two garbage collections. The interpreter's automatic ones took a tenth of the time,
+although there is hardly any garbage."""
 
-Requests = tuple[Path, StaticRecipe | None, Sequence[ReadRequest]]
-"""The folder, what static vectors are made with, and files in the folder."""
-Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], Reading]
+Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], ReadResult]
 
 
-def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Reading:
-    """Read a file and prepare the rows of its new chunks, with `recipe` their static vectors, too."""
+def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> ReadResult:
+    """Read a file and compute the rows of its new chunks, with static vectors if there is a `recipe`."""
     reading = read_file(root, request)
     file = reading.file
     if not isinstance(file, IndexedFile):
@@ -43,39 +40,37 @@ def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Re
     return evolve(reading, file=file.prepared(recipe.vectors if recipe else None, request.indexed))
 
 
-def work_for_another() -> tuple[BinaryIO, BinaryIO]:
-    """Make this a process that works for the one that started it, and gives way to others; the pipes for requests and answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
+def set_up_child_process() -> tuple[BinaryIO, BinaryIO]:
+    """Set up signals and priority of a child process; return its pipes for requests and for results."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent process
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
-    # Not those of `sys`: with PYTHONUNBUFFERED they write no more than the system takes at once, and a signal cuts that short.
+    # Not those of `sys`: with PYTHONUNBUFFERED, a write to them may be incomplete after a signal.
     pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
     sys.stdout = sys.stderr  # a stray print would break the protocol
     return pipes
 
 
 def serve(prepare: Prepare = prepare) -> None:
-    """Answer requests until there are no more. The first pickle sent is True: everything is imported by then."""
-    requests, answers = work_for_another()
-    with made_to_last():
+    """Handle requests to the end of the input. The first pickle sent is True, after all imports."""
+    requests, answers = set_up_child_process()
+    with exempt_from_collection():
         import cairn.chunking.chunker
         import cairn.chunking.references.packing
-        import cairn.workspace.imports  # noqa: F401  # what reading a file would import
+        import cairn.workspace.imports  # noqa: F401  # reading a file would import these
 
     gc.disable()
     with contextlib.suppress(EOFError, BrokenPipeError):
-        _send(answers.write, answers.flush, True)
-        batches = 0
-        while True:
+        _send(answers, True)
+        for batches in itertools.count(1):
             root, recipe, batch = pickle.load(requests)
-            _send(answers.write, answers.flush, [prepare(root, recipe, request) for request in batch])
-            batches += 1
+            _send(answers, [prepare(root, recipe, request) for request in batch])
             if batches % _COLLECT_EVERY == 0:
                 gc.collect()
-    os._exit(0)  # nothing is left to be done, and a pipe that is gone would be flushed again
+    os._exit(0)  # an ordinary exit would flush a pipe that may be closed
 
 
-def _send(write: Callable[[bytes], object], flush: Callable[[], object], answer: object) -> None:
-    write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
-    flush()
+def _send(answers: BinaryIO, answer: object) -> None:
+    answers.write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+    answers.flush()

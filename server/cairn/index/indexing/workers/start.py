@@ -1,18 +1,21 @@
-"""Starts and ends processes that work for this one and speak with it in pickles, over their standard input and output."""
+"""Starts and ends child processes that exchange pickles with this one over standard input and output."""
 
 from __future__ import annotations
 
 import contextlib
+import pickle
 import subprocess
 import sys
+from typing import Any
 
+LOST = (OSError, EOFError, pickle.UnpicklingError)
+"""Errors of an exchange with a process that has ended."""
 _END_SECONDS = 5.0
-"""A process that was ended and is still there after so long is left to the system."""
 
 
 def start(program: str) -> subprocess.Popen[bytes]:
-    """Start an interpreter that runs `program`. Raises OSError where the system refuses."""
-    # With the same search path, and without the current directory, whose modules are somebody's workspace.
+    """Start an interpreter that runs `program`. Raises OSError on failure."""
+    # It has the same search path, but not the current directory, whose modules are the user's code.
     path = [entry for entry in sys.path if entry]
     command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {path!r}; {program}"]
     flags = 0
@@ -22,7 +25,7 @@ def start(program: str) -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process, which has nothing to lose, and free what the system keeps for it."""
+    """Kill the process, which has no state to save, and free its resources."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
@@ -30,3 +33,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
+
+
+def exchange(process: subprocess.Popen[bytes], request: object) -> Any:
+    """Send a request and return the answer. Raises one of LOST if the process ends meanwhile."""
+    assert process.stdin
+    assert process.stdout
+    pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
+    process.stdin.flush()
+    return pickle.load(process.stdout)

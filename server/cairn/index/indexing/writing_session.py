@@ -1,0 +1,208 @@
+"""The loop of the writing process's indexing thread: changes first, then scans, then background work."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from functools import partial
+
+import apsw
+
+from cairn.errors import IndexUnavailableError
+from cairn.index.indexing.background import Background
+from cairn.index.indexing.folder_state import Activity, FolderState
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.work_queue import Work, needs_rescan
+from cairn.index.store.database import check_soundness
+from cairn.index.store.meta import CHECK_IS_DUE
+from cairn.index.store.requests import (
+    RequestKind,
+    check_is_marked,
+    drop_requests,
+    take_check_mark,
+    waiting_requests,
+)
+from cairn.index.store.writer import IndexWriter
+from cairn.settings.tree import Settings
+from cairn.workspace.watch import FolderWatcher
+
+_FLOOD = 1_000
+"""Number of changed paths above which the whole folder is scanned, because the watcher may have lost some."""
+
+
+class WritingSession:
+    """Indexes a folder through `writer` on the indexing thread while the process has the folder's lock."""
+
+    def __init__(self, state: FolderState, writer: IndexWriter) -> None:
+        self._state = state
+        self._queue, self._intervals = state.queue, state.intervals
+        self._writer = writer
+        self._background = Background(state, writer)
+        self._intake = Intake(
+            state.root,
+            writer,
+            state.progress,
+            state.queue.is_stopped,
+            on_batch=self._take_urgent,
+            is_urgent=lambda: state.queue.has_saves,
+            on_compared=self._watch_once,
+            on_written=lambda ids: self._background.added(ids, state.settings()),
+            step_aside=state.gate.step_aside,
+            recipe=lambda: self._background.recipe(state.settings()),
+        )
+        self._has_requests = False
+        """Whether another process left a request while vectors are being made."""
+        self._watcher: FolderWatcher | None = None
+        self._watching = False
+        self._saved_at = float("-inf")
+        self._rescan_at = float("inf")
+        """When to scan again for changes from before the watcher was ready."""
+        self._background.select_models(state.settings())  # so that the status names the vectors to come
+
+    def run(self) -> None:
+        """Keep the index equal to the folder until the thread must end."""
+        try:
+            self._queue.rescan()
+            while not self._queue.is_stopped():
+                self._step()
+        finally:
+            self._stop_watching()
+            self._background.close()
+
+    def _stop_watching(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _watch_once(self) -> None:
+        """Start the watcher after the first comparison, which thousands of new watches would delay."""
+        if self._watcher is None:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Start or restart the watcher. A scan follows once it is ready, so that no change is missed."""
+        self._stop_watching()
+        self._watching = self._state.settings().index.watch
+        self._state.note("watch", None)
+        if self._watching:
+            head_moved = partial(self._queue.add, Work(head_moved=True))
+            self._watcher = FolderWatcher(
+                self._state.root, self._queue.changed, head_moved, self._not_watched, self._watched
+            )
+            self._watcher.start()
+
+    def _watched(self) -> None:
+        self._rescan_at = time.monotonic() + self._intervals.after_watched
+
+    def _not_watched(self, problem: str) -> None:
+        self._watching = False
+        self._state.note("watch", problem)
+        self._queue.rescan()
+
+    def _step(self) -> None:
+        """Do the most urgent work, or sleep until there is some."""
+        if not self._queue.paused and time.monotonic() >= self._scan_due():
+            self._queue.rescan()
+        self._queue.wait_for_burst(self._intervals.burst_pause, self._intervals.longest_burst)
+        if _was_removed(self._writer):
+            raise IndexUnavailableError(
+                f"The index in {self._state.data} was removed while it was in use. Cairn is rebuilding it."
+            )
+        if take_check_mark(self._state.data):
+            self._queue.add_request(RequestKind.CHECK, "")
+        requests = waiting_requests(self._writer.db)
+        work = self._queue.take(requests)
+        paused = self._queue.paused
+        self._has_requests = False
+        settings = self._state.settings()
+        try:
+            self._writer.note(paused=paused)
+            self._take_in(work, settings)
+            if (
+                not self._queue.is_stopped()
+            ):  # otherwise the work may be incomplete, and the next writer does it
+                drop_requests(self._writer.db, [request.id for request in requests])
+        except BaseException:
+            self._queue.add(work)
+            raise
+        if work.is_few_files:
+            self._saved_at = time.monotonic()
+        if (
+            not work
+            and self._wait_for_queries(paused)
+            and (paused or not self._background.step(settings, self._interrupted, self._between_steps))
+        ):
+            self._state.progress.activity = Activity.PAUSED if paused else Activity.IDLE
+            self._state.on_change()
+            self._sleep(paused)
+        self._queue.done()
+        self._state.on_change()
+
+    def _wait_for_queries(self, paused: bool) -> bool:
+        """Wait for queries that run or may follow a save; return false if work arrived meanwhile."""
+        self._queue.wait(max(0.0, self._saved_at + self._intervals.after_save - time.monotonic()), paused)
+        self._state.gate.step_aside(urgent=lambda: bool(self._queue))
+        return not self._queue
+
+    def _take_in(self, work: Work, settings: Settings) -> None:
+        if work.check and not check_soundness(self._writer.db, self._queue.is_stopped):
+            self._writer.note(**CHECK_IS_DUE)
+        if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
+            self._background.select_models(settings)
+            if time.monotonic() >= self._rescan_at:
+                self._rescan_at = float("inf")
+            self._intake.reconcile(settings.index, work.force)
+            self._state.scanned_at = time.monotonic()
+        elif work.paths:
+            self._intake.update(work.paths)
+        if work.forced:  # after the scan, which reads the rules again
+            self._intake.update(work.forced, force=True)
+        if work.opened:
+            self._background.put_first(work.opened)
+
+    def _between_steps(self) -> None:
+        self._has_requests = bool(waiting_requests(self._writer.db))
+        self._state.gate.step_aside(urgent=lambda: bool(self._queue))
+        self._state.on_change()
+
+    def _sleep(self, paused: bool) -> None:
+        """Wait for work, a change of `paused`, a request of another process, or the next due time."""
+        due = float("inf") if paused else min(self._scan_due(), self._background.next_step_at())
+        while not self._queue.wait(min(self._intervals.request, max(0.0, due - time.monotonic())), paused):
+            if self._watcher is not None and self._watcher.is_lost:
+                self._watch()
+            if (
+                time.monotonic() >= min(due, self._rescan_at)
+                or waiting_requests(self._writer.db)
+                or check_is_marked(self._state.data)
+                or _was_removed(self._writer)
+            ):
+                return
+
+    def _scan_due(self) -> float:
+        if not self._state.settings().index.watch:
+            return float("inf")  # the process answers one query, or the user disabled watching
+        every, share = self._intervals.look_again, self._intervals.look_again_share
+        if not self._watching:
+            every, share = self._intervals.poll, self._intervals.poll_share
+        return min(self._state.scanned_at + max(every, share * self._intake.scan_seconds), self._rescan_at)
+
+    def _take_urgent(self) -> None:
+        """Index files that were saved since the previous batch of a scan."""
+        waiting = waiting_requests(self._writer.db)
+        saves = [each for each in waiting if each.kind is RequestKind.RECONCILE and each.path]
+        paths = self._queue.take_saves(request.path for request in saves)
+        if paths:  # none if another scan is necessary, which indexes them
+            self._intake.update(paths)
+            drop_requests(self._writer.db, [request.id for request in saves])
+        self._state.on_change()
+
+    def _interrupted(self) -> bool:
+        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._has_requests
+
+
+def _was_removed(writer: IndexWriter) -> bool:
+    """Return whether the writer's file was deleted or moved, so that no reader would see its changes."""
+    moved = ctypes.c_int(0)
+    known = writer.db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    return known and bool(moved.value)

@@ -1,0 +1,60 @@
+"""Caches of values derived from a whole index; those of a large index are refreshed only from time to
+time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+from attrs import define, field
+
+from cairn.index.store.meta import Facts
+
+MANY_CHUNKS = 200_000
+"""From this size on, deriving a value takes 0.1 s or more, and after each save a query would wait for it."""
+_SHARE = 0.01
+"""The share of time that may be spent on refreshing a value of a large index."""
+_FEWEST_SECONDS = 10.0
+"""The shortest time between two refreshes."""
+
+T = TypeVar("T")
+
+
+def due_again(began: float) -> float:
+    """Return when to refresh a value of a large index that was derived from `began` until now."""
+    now = time.monotonic()
+    return now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
+
+
+@define(eq=False)
+class ContentCache(Generic[T]):
+    """One value derived from an index. Safe from several threads at once."""
+
+    _value: T | None = None
+    _version: tuple[object, int] | None = None
+    """The index and its content from which the value was derived."""
+    _due: float = -math.inf
+    """When the value of a large index becomes too old."""
+    _making: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def get(self, identity: object, facts: Facts, make: Callable[[], T]) -> T:
+        """Return the value for the index `identity` as of `facts`. While one thread refreshes the value of a
+        large index, others get the old one."""
+        version, known = (identity, facts.content), self._version
+        is_usable = facts.chunks >= MANY_CHUNKS and known is not None and known[0] == identity
+        if version == known or (is_usable and time.monotonic() < self._due):
+            return cast(T, self._value)
+        if not self._making.acquire(blocking=not is_usable):
+            return cast(T, self._value)
+        try:
+            if version != self._version:  # no other thread made it while this one waited
+                began = time.monotonic()
+                value = make()
+                self._due = due_again(began)
+                self._value, self._version = value, version
+            return cast(T, self._value)
+        finally:
+            self._making.release()

@@ -1,0 +1,80 @@
+"""Announces this process's engine in the data folders of workspaces, so that other processes find it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cairn.attach.finding import ask_to_yield
+from cairn.attach.records import BACKGROUND, Record, acquire_lock, remove_record, write_record
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+logger = logging.getLogger(__name__)
+
+
+class Announcements:
+    """The folders whose engine this process announces. All methods are thread-safe."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._locks: dict[Path, BaseFileLock] = {}
+        self._unwritten: set[Path] = set()
+        """Folders whose record could not be written."""
+        self._changing = threading.Lock()
+        self._ended = False
+
+    def __contains__(self, folder: Path) -> bool:
+        return folder in self._locks
+
+    def add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
+        """Announce one more folder, unless another process keeps it; `lock` is its acquired lock, if any."""
+        with self._changing:
+            self._add(folder, lock)
+
+    def _add(self, folder: Path, lock: BaseFileLock | None = None) -> None:
+        if self._ended:
+            return
+        yielding = None
+        lock = lock or acquire_lock(folder)
+        if lock is None and self.record.kind != BACKGROUND:
+            yielding = ask_to_yield(folder)
+            lock = acquire_lock(folder)
+        if lock is None:
+            return
+        try:
+            write_record(folder, self.record)
+            self._locks[folder] = lock
+        except OSError as problem:
+            if folder not in self._unwritten:  # `follow` tries again every few seconds.
+                logger.warning("other processes will not find the engine of %s: %s", folder, problem)
+            self._unwritten.add(folder)
+            lock.release()
+        finally:
+            if yielding is not None:
+                yielding.close()  # The clients of the other engine look for this one now.
+
+    def follow(self, folders: Iterable[Path]) -> None:
+        """Announce exactly these folders."""
+        wanted = set(folders)
+        with self._changing:
+            for gone in set(self._locks) - wanted:
+                self._release(gone)
+            for folder in wanted - set(self._locks):
+                self._add(folder)
+
+    def end(self) -> None:
+        """Withdraw all announcements, and ignore later ones."""
+        with self._changing:
+            self._ended = True
+            for folder in tuple(self._locks):
+                self._release(folder)
+
+    def _release(self, folder: Path) -> None:
+        lock = self._locks.pop(folder)
+        remove_record(folder, self.record)
+        lock.release()

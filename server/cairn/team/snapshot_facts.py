@@ -1,0 +1,107 @@
+"""The facts about all files of a snapshot together: imports, copies, and git history.
+
+They are counted in an in-memory index with a row for each file, whether this run read it or the store had it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+from attrs import frozen
+
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.links import count_links, store_links
+from cairn.index.postgres.segment import FileFacts, bytes_of, parts_of, unpacked_part
+from cairn.index.store.database import create
+from cairn.index.store.meta import set_facts
+from cairn.index.text.bm25 import register
+
+_ROUNDS = 40
+"""Limit of rounds, which end after 30 s each. 20,000 commits take one, on a slow disk several."""
+_numbers = itertools.count()
+
+
+@frozen
+class SnapshotFacts:
+    """The packed parts of a snapshot, and its facts."""
+
+    parts: dict[str, bytes]
+    facts: dict[str, Any]
+    problem: str
+    """Why some history is missing, or ""."""
+
+
+def describe(
+    checkout: Path,
+    commit: str,
+    files: Iterable[FileFacts],
+    commits: bytes | None,
+    with_history: bool,
+    progress: Callable[[str], None],
+) -> SnapshotFacts:
+    """Count links and read the history of the files of a commit.
+
+    `commits` is that part of an earlier snapshot.
+    """
+    db = create(f"/cairn-whole-{next(_numbers)}", vfs="memdb")
+    try:
+        register(db)
+        files = list(files)
+        _fill(db, files, commits)
+        store_links(db, count_links(db))
+        problem = _read_history(db, checkout, progress) if with_history else ""
+        facts = {
+            "files_total": len(files),
+            "chunks": sum(file.chunks for file in files),
+            "paths": 1,
+            "links": 1,
+            "counted": 1,
+            "compared": 1,
+            "content": 1,
+            "static": 1,
+            "static_queued": 0,
+            "history": json.dumps([commit, 1]),
+        }
+        return SnapshotFacts(parts_of(db), facts, problem)
+    finally:
+        db.close(True)
+
+
+def _fill(db: apsw.Connection, files: Iterable[FileFacts], commits: bytes | None) -> None:
+    with db:
+        db.executemany(
+            """INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at,
+                                 chunks, imports, sketch)
+               VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (
+                (
+                    each.path, each.size, each.content_hash, int(each.is_text), each.kind, each.collection,
+                    each.indexed_at, each.chunks, each.imports, each.sketch,
+                )
+                for each in files
+            ),
+        )  # fmt: skip
+        set_facts(db, paths=1, links=1)
+        for first, packed in unpacked_part(commits) if commits else ():
+            db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (first, bytes_of(packed)))
+
+
+def _read_history(db: apsw.Connection, checkout: Path, progress: Callable[[str], None]) -> str:
+    """Read the history to its end, or as far as possible. Return why some is missing, or ""."""
+    known = -1
+    for _ in range(_ROUNDS):
+        history = GitHistory(db, checkout)
+        history.update(lambda: False)
+        stored = int(db.execute("SELECT count(*) FROM commits").get or 0)
+        if not history.problem or stored == known:
+            return history.problem
+        known = stored
+        progress("Reading the history takes longer than usual; it goes on")
+        with db:
+            db.execute("DELETE FROM meta WHERE key = 'history'")
+    return history.problem

@@ -1,0 +1,130 @@
+"""Access control of the pages: a request needs a session, and must not come from a page of another origin.
+
+Cookies ignore ports, so pages of other servers on this machine can send requests with the cookie. Each
+request must therefore come from a page of this server or be a navigation.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from attrs import frozen
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from cairn.http.errors import RefusedError
+from cairn.operations.tokens import Callers
+from cairn.web.addresses import LINK, ROOT, SEARCH, SIGN_IN, own_address, sign_in_address
+from cairn.web.preload import preload
+from cairn.web.rendering import plain_page
+from cairn.web.sessions import Links, Sessions
+
+_MOST_FORM_BYTES = 4_096
+_ELSEWHERE = ("cross-site", "same-site")
+_USED = "This link was used already, or is too old. Run `cairn open` for another one."
+
+
+@frozen
+class Authentication:
+    """Signs browsers in and out, and finds the caller of a request."""
+
+    callers: Callers
+    sessions: Sessions
+    links: Links
+    seconds: float
+
+    def check_navigation(self, request: Request) -> None:
+        """Raise RefusedError for a request from a page of another origin."""
+        headers = request.headers
+        if headers.get("sec-fetch-site") in _ELSEWHERE and (
+            request.method != "GET"
+            or headers.get("sec-fetch-mode") != "navigate"
+            or headers.get("sec-fetch-dest") != "document"
+        ):
+            raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
+
+    async def caller(self, request: Request) -> str | None:
+        """Return the name of the caller; None without a valid session."""
+        token = self.sessions.token(self._cookie(request))
+        return None if token is None else await self.callers.caller(token)
+
+    def lacks_cookie(self, request: Request) -> bool:
+        """Return whether the browser sent no cookie because it followed a link of another site."""
+        return request.headers.get("sec-fetch-site") in _ELSEWHERE and not self._cookie(request)
+
+    async def link(self, request: Request) -> Response:
+        """Answer `POST /ui/link` with the token by an address that signs in one browser."""
+        preload()
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or await self.callers.caller(token.strip()) is None:
+            raise RefusedError("unauthorized", f"Send {self.callers.remedy} as `Authorization: Bearer …`.")
+        address = sign_in_address(self.links.make(token.strip()))
+        return Response(address, media_type="text/plain", status_code=201)
+
+    async def sign_in(self, request: Request) -> Response:
+        """Answer `GET` with the code of a one-time link, or `POST` of a form with the token."""
+        if request.method == "POST":
+            form = await self._form(request)
+            token, wanted = form.get("token", "").strip(), form.get("next", "")
+            if await self.callers.caller(token) is None:
+                return self.sign_in_page(request, "The server does not know this token.", wanted)
+            return self._signed_in(request, self.sessions.begin(token), wanted)
+        code = request.query_params.get("code", "")
+        wanted = request.query_params.get("next", "")
+        if not code:
+            return self.sign_in_page(request, "", wanted)
+        cookie = self.links.use(code)
+        return (
+            self._signed_in(request, cookie, wanted) if cookie else self.sign_in_page(request, _USED, wanted)
+        )
+
+    async def sign_out(self, request: Request) -> Response:
+        self.sessions.end(self._cookie(request))
+        answer = RedirectResponse(SIGN_IN, 303)
+        answer.delete_cookie(cookie_name(request), path=ROOT, httponly=True, samesite="strict")
+        return answer
+
+    def sign_in_page(self, request: Request, problem: str = "", wanted: str = "") -> Response:
+        """Return the page with a form for the token, which leads to the `wanted` or the requested page."""
+        shown = own_address(wanted or _address(request))
+        shown = SEARCH if shown.startswith((SIGN_IN, LINK)) else shown
+        return plain_page(
+            request, "sign_in.html", 401, problem=problem, wanted=shown, remedy=self.callers.remedy
+        )
+
+    def _signed_in(self, request: Request, cookie: str, wanted: str) -> Response:
+        preload()
+        answer = RedirectResponse(own_address(wanted), 303)
+        answer.set_cookie(
+            cookie_name(request),
+            cookie,
+            max_age=int(self.seconds),
+            path=ROOT,
+            httponly=True,
+            samesite="strict",
+            secure=request.headers.get("x-forwarded-proto") == "https",
+        )
+        return answer
+
+    def _cookie(self, request: Request) -> str:
+        return request.cookies.get(cookie_name(request), "")
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > _MOST_FORM_BYTES:
+                raise RefusedError("tooLarge", f"The form has more than {_MOST_FORM_BYTES:,} bytes.")
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+        return {name: values[0] for name, values in fields.items()}
+
+
+def cookie_name(request: Request) -> str:
+    """Return the cookie's name, which contains the port, since all ports of a host share their cookies."""
+    port = request.url.port
+    return f"cairn_session_{port}" if port else "cairn_session"
+
+
+def _address(request: Request) -> str:
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path

@@ -1,0 +1,76 @@
+"""One request of a person who is signed in, and the queries that its view sends to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from attrs import frozen
+from starlette.requests import Request
+
+from cairn.engine.engine import Engine
+from cairn.engine.methods import WEB
+from cairn.engine.request import Tell
+from cairn.engine.runner import Runner
+from cairn.http.disconnect import unless_disconnected
+from cairn.http.guard import is_loopback_host
+from cairn.settings.tree import ServeSettings
+
+T = TypeVar("T")
+Cancelled = Callable[[], bool]
+"""Returns whether the browser has disconnected."""
+
+
+@frozen
+class Served:
+    """The parts of the server that the views need."""
+
+    runner: Runner
+    settings: ServeSettings
+    has_several: Callable[[], bool]
+    """Returns whether addresses must name a folder or repository, since there are several."""
+
+
+@frozen
+class PageRequest:
+    """A request whose queries are cancelled when the browser disconnects."""
+
+    http: Request
+    served: Served
+
+    @property
+    def repository(self) -> str:
+        """The folder or repository in the address; "" for all."""
+        return self.http.query_params.get("repository", "")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the browser runs on this machine, according to the address."""
+        return is_loopback_host(self.http.headers.get("host", ""))
+
+    def named(self, folder: str) -> str:
+        """Return the folder's URI if addresses must name it, else ""."""
+        return folder if self.served.has_several() else ""
+
+    async def answer(self, name: str, params: object) -> Any:
+        """Call the method `name` and return an object of its class of answers. Raises CairnError."""
+        return await unless_disconnected(self.http, self.streamed_answer(name, params))
+
+    async def streamed_answer(self, name: str, params: object, tell: Tell | None = None) -> Any:
+        """Call a method like `answer`, for a response that detects a disconnect itself."""
+        return await self.served.runner.answer(
+            name,
+            params,
+            front=WEB,
+            workspace=self.repository,
+            seconds=self.served.settings.request_seconds,
+            tell=tell,
+            as_json=False,
+        )
+
+    async def work(self, work: Callable[[Engine, Cancelled], T]) -> T:
+        """Run `work(engine, cancelled)` on a query thread, as this person. Raises CairnError."""
+        seconds = self.served.settings.request_seconds
+        running = self.served.runner.work(work, workspace=self.repository, seconds=seconds)
+        found: T = await unless_disconnected(self.http, running)
+        return found

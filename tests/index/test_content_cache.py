@@ -1,0 +1,112 @@
+"""Values derived from a whole index follow every change of a small index, and some changes of a large one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from cairn.index.reader import content_cache
+from cairn.index.reader.content_cache import MANY_CHUNKS, ContentCache
+from cairn.index.store.meta import Facts
+
+
+class Rig:
+    """A cached value that counts how often it was made, and the index behind it."""
+
+    def __init__(self, chunks: int) -> None:
+        self.chunks, self.content, self.made = chunks, 0, 0
+        self.cache: ContentCache[int] = ContentCache()
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def make(self) -> int:
+        self.made += 1
+        return self.made
+
+    def make_slowly(self) -> int:
+        self.begun.set()
+        assert self.may_end.wait(60)
+        return self.make()
+
+    def get(self, make: Callable[[], int] | None = None, identity: str = "this") -> int:
+        return self.cache.get(identity, Facts(content=self.content, chunks=self.chunks), make or self.make)
+
+    def get_after_change(self) -> int:
+        self.content += 1
+        return self.get()
+
+
+class Clock:
+    now = 1_000.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    clock = Clock()
+    with monkeypatch.context() as patch:
+        patch.setattr(content_cache.time, "monotonic", lambda: clock.now)
+        yield clock
+
+
+def test_a_small_index_makes_the_value_after_each_change() -> None:
+    rig = Rig(MANY_CHUNKS - 1)
+    gets = [rig.get, rig.get, rig.get_after_change, rig.get, rig.get_after_change]
+    assert [get() for get in gets] == [1, 1, 2, 2, 3]
+
+
+def test_a_large_index_may_return_a_recent_value(clock: Clock) -> None:
+    rig = Rig(MANY_CHUNKS)
+    assert [rig.get(), rig.get_after_change(), rig.get_after_change()] == [1, 1, 1]
+    clock.now += 10.1
+    assert rig.get() == 2
+    assert rig.get(identity="another") == 3
+
+
+def test_a_slow_value_takes_a_hundredth_of_the_time(clock: Clock) -> None:
+    rig = Rig(MANY_CHUNKS)
+
+    def take_two_seconds() -> int:
+        clock.now += 2.0
+        return rig.make()
+
+    assert rig.get(take_two_seconds) == 1
+    clock.now += 199.0
+    assert rig.get_after_change() == 1
+    clock.now += 2.0
+    assert rig.get() == 2
+
+
+def test_other_threads_get_the_old_value_of_a_large_index(clock: Clock) -> None:
+    rig = Rig(MANY_CHUNKS)
+    rig.get()
+    rig.content, clock.now = 1, clock.now + 10.0
+    maker = threading.Thread(target=rig.get, args=(rig.make_slowly,))
+    maker.start()
+    assert rig.begun.wait(60)
+    assert rig.get() == 1
+    rig.may_end.set()
+    maker.join()
+    assert (rig.get(), rig.made) == (2, 2)
+
+
+def test_other_threads_wait_for_the_value_of_a_small_index() -> None:
+    rig = Rig(10)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(rig.get, rig.make_slowly)
+        assert rig.begun.wait(60)
+        second = threads.submit(rig.get)
+        rig.may_end.set()
+        assert (first.result(), second.result()) == (1, 1)
+
+
+def test_a_failure_leaves_the_value_to_the_next_call() -> None:
+    rig = Rig(10)
+
+    def fail() -> int:
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        rig.get(fail)
+    assert rig.get() == 1
