@@ -29,7 +29,7 @@ import hostile_mcp
 from engine.figures import Figures, milliseconds, run_conditions
 from engine.place import Place, place_for
 from engine.wording import questions
-from hostile_traffic import Report, lay_secret
+from hostile_traffic import Report, write_secret
 from serving.clients import Rest
 from serving.server import Server, environment_of, serving
 
@@ -66,7 +66,7 @@ class Siege:
             if crashed:
                 report.problems.append(f"`cairn serve` ended with {self._server.process.returncode}")
                 break
-            report.problems += self._unsound()
+            report.problems += self._invalid_answers()
         return {
             "requests": sum(report.by_kind.values()),
             "seconds": round(time.perf_counter() - began, 1),
@@ -82,7 +82,7 @@ class Siege:
             "first_problems": report.problems[:10],
         }
 
-    def _unsound(self) -> list[str]:
+    def _invalid_answers(self) -> list[str]:
         """Return the faults of the answers to valid requests."""
         try:
             rest = Rest(self._server)
@@ -129,7 +129,7 @@ def main() -> None:
         }
     }
     with place_for(options.folder.resolve(), None) as place:
-        lay_secret(place.tree)
+        write_secret(place.tree)
         with serving(place.tree, place.data, _STEADY) as server:
             rest = Rest(server)
             while (status := rest.ask("status", {}))["state"] != "ready":

@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 from attrs import frozen
 from hostile_traffic import (
     ESCAPES,
+    INVALID_JSON,
     NEVER_DRAWN,
-    NO_JSON,
     PATIENCE_SECONDS,
     STRINGS,
     URIS,
@@ -66,7 +66,7 @@ class Target:
 
 
 @frozen
-class Sent:
+class RawRequest:
     """One request, as bytes."""
 
     kind: str
@@ -85,36 +85,36 @@ class Attacker:
         self._target = target
         self._random = random.Random(seed)
         self._values = Values(self._random, target.schemas)
-        self._kinds: list[tuple[int, Callable[[], Sent]]] = [
+        self._kinds: list[tuple[int, Callable[[], RawRequest]]] = [
             (30, self._wrong_params),
             (15, self._any_json),
-            (10, self._no_json),
+            (10, self._invalid_json),
             (10, self._escape),
             (8, self._wrong_address),
             (8, self._wrong_headers),
             (6, self._wrong_length),
-            (5, self._no_http),
+            (5, self._invalid_http),
             (4, self._large),
             (4, self._abandoned),
         ]
 
-    def next(self) -> Sent:
+    def next(self) -> RawRequest:
         weights = [weight for weight, _ in self._kinds]
         return self._random.choices([make for _, make in self._kinds], weights)[0]()
 
-    def _wrong_params(self) -> Sent:
+    def _wrong_params(self) -> RawRequest:
         path, schema = self._random.choice(self._target.paths)
         return self._post("wrong params", path, json.dumps(self._values.like(schema, 0)).encode())
 
-    def _any_json(self) -> Sent:
+    def _any_json(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         return self._post("any JSON", path, json.dumps(self._values.anything(0)).encode())
 
-    def _no_json(self) -> Sent:
+    def _invalid_json(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
-        return self._post("no JSON", path, self._random.choice(NO_JSON))
+        return self._post("no JSON", path, self._random.choice(INVALID_JSON))
 
-    def _escape(self) -> Sent:
+    def _escape(self) -> RawRequest:
         path, key = self._random.choice(
             [
                 ("/api/v1/fetch_page", "path"),
@@ -132,7 +132,7 @@ class Attacker:
             params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._post("escape", path, json.dumps(params).encode())
 
-    def _wrong_address(self) -> Sent:
+    def _wrong_address(self) -> RawRequest:
         known = self._random.choice(self._target.paths)[0]
         address = self._random.choice(
             [
@@ -156,7 +156,7 @@ class Attacker:
         )
         return self._request("wrong address", method, address, b"{}")
 
-    def _wrong_headers(self) -> Sent:
+    def _wrong_headers(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         wrong = self._random.choice(
             [
@@ -183,7 +183,7 @@ class Attacker:
         )
         return self._request("wrong headers", "POST", path, b'{"query": "a"}', wrong)
 
-    def _wrong_length(self) -> Sent:
+    def _wrong_length(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         chunks = b'5\r\n{"que\r\n' + b"0\r\n\r\n"
         body, headers = self._random.choice(
@@ -197,11 +197,11 @@ class Attacker:
         )
         return self._request("wrong length", "POST", path, body, headers)
 
-    def _no_http(self) -> Sent:
+    def _invalid_http(self) -> RawRequest:
         noise = self._random.randbytes(self._random.randrange(1, 400)) + b"\r\n\r\n"
-        return Sent("no HTTP", self._random.choice([*_NO_HTTP, noise]))
+        return RawRequest("no HTTP", self._random.choice([*_NO_HTTP, noise]))
 
-    def _large(self) -> Sent:
+    def _large(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         body = self._random.choice(
             [
@@ -213,21 +213,21 @@ class Attacker:
         )
         return self._post("large", path, body)
 
-    def _abandoned(self) -> Sent:
+    def _abandoned(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         whole = self._post("abandoned", path, b'{"query": "moor a ship"}').data
-        return Sent("abandoned", whole[: self._random.randrange(1, len(whole) + 1)], abandoned=True)
+        return RawRequest("abandoned", whole[: self._random.randrange(1, len(whole) + 1)], abandoned=True)
 
     # --- values ------------------------------------------------------------------------------------
 
     # --- bytes -------------------------------------------------------------------------------------
 
-    def _post(self, kind: str, path: str, body: bytes) -> Sent:
+    def _post(self, kind: str, path: str, body: bytes) -> RawRequest:
         return self._request(kind, "POST", path, body)
 
     def _request(
         self, kind: str, method: str, address: str, body: bytes, changes: dict[str, Any] | None = None
-    ) -> Sent:
+    ) -> RawRequest:
         headers = {
             "Host": f"localhost:{self._target.port}",
             "Authorization": f"Bearer {self._target.token}",
@@ -238,7 +238,7 @@ class Attacker:
         }
         lines = [f"{method} {address} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in headers.items() if value is not None]
-        return Sent(kind, "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
+        return RawRequest(kind, "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
 
 
 # --- sending them ----------------------------------------------------------------------------------
@@ -263,7 +263,12 @@ async def attack(
 
 
 async def send(
-    host: str, port: int, sent: Sent, report: Report, described: str, judge: Callable[[bytes, str], Judgement]
+    host: str,
+    port: int,
+    sent: RawRequest,
+    report: Report,
+    described: str,
+    judge: Callable[[bytes, str], Judgement],
 ) -> None:
     """Send one request on its own connection, and report the answer."""
     report.by_kind[sent.kind] += 1
@@ -272,14 +277,14 @@ async def send(
         async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await _exchange(host, port, sent)
     except TimeoutError:
-        report.hung(described)
+        report.record_hang(described)
         return
     except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
     if sent.abandoned:
         return
-    report.took(time.perf_counter() - began, described)
+    report.record_answer(time.perf_counter() - began, described)
     status, problem_ = judge(answer, sent.kind)
     report.outcomes[status] += 1
     report.failures += status.startswith("5") and bool(problem_)
@@ -287,7 +292,7 @@ async def send(
         report.problems.append(f"{problem_} to {described}")
 
 
-async def _exchange(host: str, port: int, sent: Sent) -> bytes:
+async def _exchange(host: str, port: int, sent: RawRequest) -> bytes:
     reader, writer = await asyncio.open_connection(host, port)
     answer = b""
     try:

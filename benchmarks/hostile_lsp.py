@@ -21,8 +21,8 @@ from typing import Any
 from attrs import frozen
 from hostile_traffic import (
     ESCAPES,
+    INVALID_JSON,
     NEVER_DRAWN,
-    NO_JSON,
     PATIENCE_SECONDS,
     STRINGS,
     URIS,
@@ -41,7 +41,7 @@ _OPENS_FOLDERS = frozenset({"workspace/didChangeWorkspaceFolders", "initialize"}
 """A client may open any folder, so these name only folders that do not exist."""
 _ENDS = frozenset({"exit", "shutdown"})
 _NO_FOLDERS = ("file:///no/such/folder", "file://[", "untitled:x", "http://evil.example/", 5, None)
-_NO_LSP = (
+_INVALID_LSP = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b'POST / HTTP/1.1\r\nContent-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"exit"}',
     b"\x16\x03\x01\x02\x00\x01\x00\r\n",
@@ -119,7 +119,7 @@ class Attacker:
             (14, self._any_method),
             (10, self._documents),
             (10, self._escape),
-            (8, self._no_json),
+            (8, self._invalid_json),
             (8, self._wrong_envelope),
             (8, self._cancelled),
             (4, self._unknown_method),
@@ -143,10 +143,10 @@ class Attacker:
         chance = self._random.random()
         if chance < 0.4:
             noise = self._random.randbytes(self._random.randrange(1, 300)) + b"\r\n\r\n"
-            return self._random.choice([*_NO_LSP, noise])
+            return self._random.choice([*_INVALID_LSP, noise])
         if chance < 0.6:
             return framed(
-                self._random.choice([*NO_JSON, *(json.dumps(e).encode() for e in _WRONG_ENVELOPES)])
+                self._random.choice([*INVALID_JSON, *(json.dumps(e).encode() for e in _WRONG_ENVELOPES)])
             )
         method = self._random.choice(
             ["initialize", "initialize", "cairn/search", "initialized", "shutdown", "exit"]
@@ -197,7 +197,7 @@ class Attacker:
 
     def last(self) -> bytes | None:
         """Return the last bytes of a connection; None if it is simply lost."""
-        return self._random.choice([None, *_NO_LSP])
+        return self._random.choice([None, *_INVALID_LSP])
 
     def reply(self) -> Any:
         """Return the reply to a request of the server."""
@@ -255,8 +255,8 @@ class Attacker:
         params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return "escape", self._request(f"cairn/{method}", params)
 
-    def _no_json(self) -> tuple[str, Any]:
-        return "no JSON", self._random.choice([body for body in NO_JSON if body])
+    def _invalid_json(self) -> tuple[str, Any]:
+        return "no JSON", self._random.choice([body for body in INVALID_JSON if body])
 
     def _wrong_envelope(self) -> tuple[str, Any]:
         return "wrong envelope", json.dumps(self._random.choice(_WRONG_ENVELOPES)).encode()
@@ -361,12 +361,12 @@ async def _stray(target: Target, data: bytes, report: Report, where: str) -> Non
             finally:
                 writer.close()
     except TimeoutError:
-        report.hung(described)
+        report.record_hang(described)
         return
     except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
-    report.took(time.perf_counter() - began, described)
+    report.record_answer(time.perf_counter() - began, described)
     report.outcomes["error" if answer else "closed"] += 1
     if escaped(answer) or (answer and b'"error"' not in answer):
         report.problems.append(f"{answer[:200]!r} to {described}")
@@ -387,7 +387,7 @@ class _Connection:
                 await self._speak(count)
         except TimeoutError:
             waiting = [described for _, _, described in self._waiting.values()]
-            self._report.hung(f"{waiting or 'the end'} on the connection ({self._where})")
+            self._report.record_hang(f"{waiting or 'the end'} on the connection ({self._where})")
         except (OSError, asyncio.IncompleteReadError) as problem:
             self._report.problems.append(
                 f"{type(problem).__name__} on the connection ({self._where}): {problem}"
@@ -463,7 +463,7 @@ class _Connection:
             while True:
                 head = await self._reader.readuntil(b"\r\n\r\n")
                 (line,) = (each for each in head.split(b"\r\n") if each.startswith(b"Content-Length:"))
-                self._heard(await self._reader.readexactly(int(line[15:])))
+                self._receive(await self._reader.readexactly(int(line[15:])))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         for number, (future, _, described) in self._waiting.items():
@@ -473,7 +473,7 @@ class _Connection:
             future.set_result({})
         self._waiting.clear()
 
-    def _heard(self, body: bytes) -> None:
+    def _receive(self, body: bytes) -> None:
         if escaped(body):
             self._report.problems.append(f"text from outside the workspace ({self._where}): {body[:300]!r}")
         message = json.loads(body)
@@ -489,5 +489,5 @@ class _Connection:
             self._report.failures += 1
             self._report.problems.append(f"{message['error']} to {described or self._where}")
         if future is not None:
-            self._report.took(time.perf_counter() - began, described)
+            self._report.record_answer(time.perf_counter() - began, described)
             future.set_result(message)

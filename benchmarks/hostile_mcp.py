@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
-from hostile_http import Judgement, Sent, read, send
-from hostile_traffic import ESCAPES, NO_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
+from hostile_http import Judgement, RawRequest, read, send
+from hostile_traffic import ESCAPES, INVALID_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
 
 from cairn.agents.tools import TOOLS
 
@@ -123,7 +123,7 @@ class Attacker:
             (14, self._escape),
             (14, self._any_method),
             (10, self._wrong_envelope),
-            (10, self._no_json),
+            (10, self._invalid_json),
             (6, self._unknown_tool),
             (4, self._noise),
             (2, self._large),
@@ -166,8 +166,8 @@ class Attacker:
     def _wrong_envelope(self) -> Message:
         return Message("wrong envelope", json.dumps(self._random.choice(_WRONG_ENVELOPES)).encode())
 
-    def _no_json(self) -> Message:
-        return Message("no JSON", self._random.choice(NO_JSON).replace(b"\n", b" "))
+    def _invalid_json(self) -> Message:
+        return Message("no JSON", self._random.choice(INVALID_JSON).replace(b"\n", b" "))
 
     def _noise(self) -> Message:
         return Message("noise", self._random.randbytes(self._random.randrange(1, 400)).replace(b"\n", b" "))
@@ -201,7 +201,7 @@ async def attack_http(
     async def client() -> None:
         for number in left:
             message = attacker.next()
-            sent = Sent(message.kind, _posted(target, message.data, drawn))
+            sent = RawRequest(message.kind, _posted(target, message.data, drawn))
             described = f"message {number} (seed {seed}, {message.kind}): {message.data[:300]!r}"
             await send(target.host, target.port, sent, kept, described, _judged)
 
@@ -212,7 +212,7 @@ async def attack_http(
 async def status_over_http(target: Target) -> str:
     """Return the fault of the answer to a valid request; "" if there is none."""
     report = Report()
-    sent = Sent("sound", _posted(target, _dumped("tools/call", STATUS, "sound"), None))
+    sent = RawRequest("sound", _posted(target, _dumped("tools/call", STATUS, "sound"), None))
     await send(target.host, target.port, sent, report, "a sound request", _judged)
     return "" if report.outcomes["200"] else f"{[*report.outcomes, *report.problems]} to a sound request"
 
@@ -322,19 +322,19 @@ class _Agent:
                             f"`cairn mcp` ended with {code} before it answered {waiting!r:.500}"
                         )
                         return False
-                    self._heard(line, waiting, began)
+                    self._receive(line, waiting, began)
         except TimeoutError:
-            self._report.hung(f"{waiting!r:.500}")
+            self._report.record_hang(f"{waiting!r:.500}")
             return False
         return True
 
-    def _heard(self, line: bytes, waiting: dict[str, str], began: float) -> None:
+    def _receive(self, line: bytes, waiting: dict[str, str], began: float) -> None:
         answer = json.loads(line)
         described = waiting.pop(answer.get("id"), "") if isinstance(answer.get("id"), str) else ""
         outcome = str(answer["error"]["code"]) if "error" in answer else "result"
         self._report.outcomes[outcome] += 1
         if described:
-            self._report.took(time.perf_counter() - began, described)
+            self._report.record_answer(time.perf_counter() - began, described)
         wrong = _failure(answer)
         self._report.failures += bool(wrong)
         if escaped(line):
@@ -371,7 +371,7 @@ async def _process(
         try:
             code = await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
         except TimeoutError:
-            report.hung(f"the end of stdin ({where})")
+            report.record_hang(f"the end of stdin ({where})")
         else:
             if code:
                 report.problems.append(f"`cairn mcp` ended with {code} ({where})")

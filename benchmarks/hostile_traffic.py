@@ -85,7 +85,7 @@ STRINGS = (
     "\ufffe\uffff",
 )
 NUMBERS = (0, 1, -1, 2, 10, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.0, 1e308, -1e-320)
-NO_JSON = (
+INVALID_JSON = (
     b"",
     b"{",
     b"[1,",
@@ -110,7 +110,7 @@ NO_JSON = (
 )
 
 
-def lay_secret(workspace: Path) -> None:
+def write_secret(workspace: Path) -> None:
     """Write the secret file beside the workspace, and a link to it inside if links can be made."""
     secret = workspace.parent / "secret.txt"
     secret.write_text(SECRET, encoding="utf-8")
@@ -138,12 +138,12 @@ class Report:
     problems: list[str] = field(factory=list)
     slowest: tuple[float, str] = (0.0, "")
 
-    def took(self, seconds: float, described: str) -> None:
+    def record_answer(self, seconds: float, described: str) -> None:
         """Record an answer after `seconds`."""
         self.times.append(seconds)
         self.slowest = max(self.slowest, (seconds, described))
 
-    def hung(self, described: str) -> None:
+    def record_hang(self, described: str) -> None:
         """Record a missing answer."""
         self.hangs += 1
         self.problems.append(f"no answer to {described}")

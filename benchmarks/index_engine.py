@@ -59,15 +59,15 @@ def main() -> None:
         sys.exit(f"goal missed, or not measured: {', '.join(missed)}")
 
 
-def _run(name: str, row: Row, given: argparse.Namespace) -> bool:
+def _run(name: str, row: Row, arguments: argparse.Namespace) -> bool:
     options = Options(
-        corpus=(given.corpus or given.corpora / row.corpus).resolve(),
-        data=given.data,
-        runs=given.runs,
-        count=given.count,
-        minutes=given.minutes,
-        embedding=None if given.embedding is None else given.embedding == "on",
-        seed=given.seed,
+        corpus=(arguments.corpus or arguments.corpora / row.corpus).resolve(),
+        data=arguments.data,
+        runs=arguments.runs,
+        count=arguments.count,
+        minutes=arguments.minutes,
+        embedding=None if arguments.embedding is None else arguments.embedding == "on",
+        seed=arguments.seed,
     )
     before = conditions(options)
     started = time.perf_counter()
@@ -79,8 +79,8 @@ def _run(name: str, row: Row, given: argparse.Namespace) -> bool:
     took = round(time.perf_counter() - started, 1)
     entry = {"goal": row.goal, "met": met, "figures": figures, "took_s": took, "conditions": before}
     show(name, entry)
-    if given.output:
-        keep(given.output, name, entry)
+    if arguments.output:
+        keep(arguments.output, name, entry)
     return met is True
 
 

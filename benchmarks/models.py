@@ -87,10 +87,12 @@ def main() -> None:
         rows[embedder.model.name] = Row(embedder.model.name, _size(embedder.model.folder))
     for each in options.sets:
         questions = [question for question in read_sets([each.questions]) if question.answerable]
-        for repository, asked in by_repository(questions):
-            print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
+        for repository, set_questions in by_repository(questions):
+            print(
+                f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True
+            )
             data = index_of(each, repository, options.data.resolve(), with_model=embedder is not None)
-            _measure(data, each.name, asked, rows, sources, embedder)
+            _measure(data, each.name, set_questions, rows, sources, embedder)
         _write(options.output, rows, options.sets)
     print(_markdown(list(rows.values()), [each.name for each in options.sets]))
 
@@ -106,7 +108,7 @@ class _Table:
 def _measure(
     data: Path,
     name: str,
-    asked: Sequence[Question],
+    set_questions: Sequence[Question],
     rows: dict[str, Row],
     sources: Sequence[_Table],
     embedder: Embedder | None,
@@ -119,38 +121,38 @@ def _measure(
             use_table(folder, source.table)
             index = OpenIndex.at(folder)
             if number == 0:
-                rows[WITHOUT].ranked[name] += _warm(index, asked, None)
-            _ask(rows[source.name], name, index, asked, StaticMeaning(source.table))
+                rows[WITHOUT].ranked[name] += _warm(index, set_questions, None)
+            _ask(rows[source.name], name, index, set_questions, StaticMeaning(source.table))
             _time(rows[source.name], folder, _TIMED_BY_TABLE, partial(embedded, source.table))
             if number == 0 and embedder is not None:
                 row = rows[embedder.model.name]
-                _ask(row, name, index, asked, ModelMeaning(embedder, source.table))
+                _ask(row, name, index, set_questions, ModelMeaning(embedder, source.table))
                 _time(row, folder, _TIMED_BY_MODEL, partial(_by_model, embedder))
 
 
 def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
     """Return the data folder with the index of a repository: all files, and with the model all of its
     vectors."""
-    workspace, kept = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
+    workspace, report = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
     if with_model:
-        with indexed(workspace, kept):
-            return kept
-    if not kept.exists():
-        make_data_folder(kept)
-    with Daemon(workspace, kept, {"embedding": {"enabled": False}}) as daemon:
+        with indexed(workspace, report):
+            return report
+    if not report.exists():
+        make_data_folder(report)
+    with Daemon(workspace, report, {"embedding": {"enabled": False}}) as daemon:
         daemon.wait_until(all_files_indexed, _PATIENCE)
-    return kept
+    return report
 
 
-def _ask(row: Row, name: str, index: OpenIndex, asked: Sequence[Question], meaning: Meaning) -> None:
-    row.ranked[name] += _warm(index, asked, meaning)
-    row.alone[name] += index.alone(asked, meaning)
+def _ask(row: Row, name: str, index: OpenIndex, set_questions: Sequence[Question], meaning: Meaning) -> None:
+    row.ranked[name] += _warm(index, set_questions, meaning)
+    row.alone[name] += index.alone(set_questions, meaning)
 
 
-def _warm(index: OpenIndex, asked: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
+def _warm(index: OpenIndex, set_questions: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
     """Return the answers after a first round that fills the caches."""
-    index.ranked(asked[:2], meaning)
-    return index.ranked(asked, meaning)
+    index.ranked(set_questions[:2], meaning)
+    return index.ranked(set_questions, meaning)
 
 
 def _time(row: Row, folder: Path, count: int, embed: Callable[[Sequence[ChunkText]], object]) -> None:
@@ -238,7 +240,7 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
     if output is None:
         return
     base = rows[WITHOUT]
-    kept: Figures = {
+    report: Figures = {
         "conditions": {**run_conditions(), "commit": commit()},
         "rows": {
             row.name: {
@@ -256,7 +258,7 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
             for row in rows.values()
         },
     }
-    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     tables = _markdown(list(rows.values()), [each.name for each in sets if base.ranked.get(each.name)])
     output.with_suffix(".md").write_text(f"{tables}\n", encoding="utf-8")
 

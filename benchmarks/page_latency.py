@@ -56,7 +56,8 @@ _PAINT = """() => {
 }"""
 _SCRIPTS = """performance.getEntriesByType("resource")
     .filter(each => /[.]js$/.test(new URL(each.name).pathname))
-    .map(each => [new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""  # noqa: E501
+    .map(each => [
+        new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""
 _WATCH = """() => {
     const waiting = [], measured = [], box = document.getElementById("q");
     let asked = "";

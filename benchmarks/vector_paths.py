@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
@@ -97,21 +96,24 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
         bits = _bit_table(writer.db, vectors)
         reader = SqliteReader(Path(folder))
         with _in_memory():
-            figures = _reading(reader, writer, questions[0])
+            figures = _matrix_costs(reader, writer, questions[0])
         rows = _rows(reader)
         paths: dict[str, Path_] = {
-            "sqlite-vec int8": lambda asked: _by_sqlite_vec(reader, asked),
+            "sqlite-vec int8": lambda query: _by_sqlite_vec(reader, query),
             "sqlite-vec bits": bits,
             "float32 matrix": _float32(vectors),
             "int8 matrix": _uncoded(rows),
-            **{f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
-               for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000)) if count < len(vectors)},  # noqa: E501
-        }  # fmt: skip
+            **{
+                f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
+                for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000))
+                if count < len(vectors)
+            },
+        }
         if figures["codes"]:
-            paths["int8 matrix with codes"] = lambda asked: rows.nearest(asked, _LIMIT)[0]
+            paths["int8 matrix with codes"] = lambda query: rows.nearest(query, _LIMIT)[0]
         with _in_memory():
-            paths["IndexReader.nearest_static"] = lambda asked: _ids(
-                reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)
+            paths["IndexReader.nearest_static"] = lambda query: _ids(
+                reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)
             )
             figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
         reader.memory.forget_vectors()
@@ -123,14 +125,14 @@ def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures
     """Return milliseconds and recall of each path, in turns."""
     seconds: dict[str, list[float]] = {name: [] for name in paths}
     recall: dict[str, list[list[float]]] = {name: [] for name in paths}
-    for asked in questions[:2]:
+    for query in questions[:2]:
         for find in paths.values():
-            find(asked)
-    for asked in questions:
-        right = exact(asked)
+            find(query)
+    for query in questions:
+        right = exact(query)
         for name, find in paths.items():
             began = time.perf_counter()
-            found = find(asked)
+            found = find(query)
             seconds[name].append(time.perf_counter() - began)
             recall[name].append([np.isin(right[:k], found[:k]).mean() for k in _RECALLED])
     slowest = percentile(seconds["sqlite-vec int8"], 50)
@@ -139,18 +141,21 @@ def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures
             "p50_ms": round(percentile(taken, 50) * 1000, 2),
             "p95_ms": round(percentile(taken, 95) * 1000, 2),
             "of_sqlite_vec": round(percentile(taken, 50) / slowest, 3),
-            **{f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4) for i, k in enumerate(_RECALLED)},  # noqa: E501
+            **{
+                f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4)
+                for i, k in enumerate(_RECALLED)
+            },
         }
         for name, taken in seconds.items()
-    }  # fmt: skip
+    }
 
 
-def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
+def _matrix_costs(reader: SqliteReader, writer: IndexWriter, query: Int8) -> Figures:
     """Measure the matrix: the time to read it, to apply a save, and to encode it, and its memory."""
 
     def ask() -> float:
         began = time.perf_counter()
-        reader.nearest_static(asked, 1, ChunkFilter(), _never)
+        reader.nearest_static(query, 1, ChunkFilter(), _never)
         return round((time.perf_counter() - began) * 1000, 1)
 
     first = ask()
@@ -163,7 +168,7 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     coded = round((time.perf_counter() - began) * 1000, 1)
     resident = _bytes_in_memory(_rows(reader))
     new = 10**7
-    VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(asked[None], 5, axis=0), queued=0)
+    VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(query[None], 5, axis=0), queued=0)
     added = ask()
     with writer.db:
         writer.db.execute(f"DELETE FROM {STATIC_TABLE} WHERE rowid >= {new}")
@@ -181,10 +186,10 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     }
 
 
-def _by_sqlite_vec(reader: IndexReader, asked: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
+def _by_sqlite_vec(reader: SqliteReader, query: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
     with _set("FEWEST_ROWS", 10**9):
         matrix, reader.memory.matrix = reader.memory.matrix, None
-        hits = reader.nearest_static(asked, _LIMIT, only or ChunkFilter(), _never)
+        hits = reader.nearest_static(query, _LIMIT, only or ChunkFilter(), _never)
         reader.memory.matrix = matrix
     return _ids(hits)
 
@@ -200,8 +205,8 @@ def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
             ((row + 1, bits.tobytes()) for row, bits in enumerate(packed)),
         )
 
-    def find(asked: Int8) -> NDArray[np.int64]:
-        wanted = np.packbits(asked > mean).tobytes()
+    def find(query: Int8) -> NDArray[np.int64]:
+        wanted = np.packbits(query > mean).tobytes()
         rows = db.execute(
             "SELECT rowid FROM temp.bits WHERE embedding MATCH vec_bit(?) AND k = ? ORDER BY distance",
             (wanted, _LIMIT),
@@ -215,8 +220,8 @@ def _float32(vectors: Int8) -> Path_:
     matrix = vectors.astype(np.float32)
     squares = np.einsum("ij,ij->i", matrix, matrix)
 
-    def find(asked: Int8) -> NDArray[np.int64]:
-        return _best(squares - 2 * (matrix @ asked.astype(np.float32))) + 1
+    def find(query: Int8) -> NDArray[np.int64]:
+        return _best(squares - 2 * (matrix @ query.astype(np.float32))) + 1
 
     return find
 
@@ -228,15 +233,15 @@ def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
     codes.add(0, vectors)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
 
-    def find(asked: Int8) -> NDArray[np.int64]:
+    def find(query: Int8) -> NDArray[np.int64]:
         own = np.empty((len(codes.words), 1), np.uint64)
-        codes.encode(asked[None], own)
+        codes.encode(query[None], own)
         differing = np.zeros(len(vectors), np.uint16)
         for word, code in zip(codes.words[:words], own[:, 0], strict=False):
             differing += np.bitwise_count(word ^ code)
         most = int(np.searchsorted(np.bincount(differing[::8]).cumsum(), candidates / 8))
         places = np.flatnonzero(differing <= most)
-        near = np.vecdot(vectors[places].astype(np.float32), asked.astype(np.float32))
+        near = np.vecdot(vectors[places].astype(np.float32), query.astype(np.float32))
         return places[_best(squares[places] - 2 * near)] + 1
 
     return find
@@ -252,7 +257,7 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
 # -----------------------------------------------------------------------------------------
 
 
-class _AnyVersion(IndexReader):
+class _AnyVersion(SqliteReader):
     """Reads an index of any version: all versions have the tables that are read here."""
 
     def _connection(self) -> apsw.Connection:
@@ -272,11 +277,11 @@ def _real_index(data: Path, questions: Int8) -> Figures:
         first = time.perf_counter() - began
         figures["filters"][name] = {
             "sqlite_vec_ms": _p50(
-                questions[:20], lambda asked, only=only: _by_sqlite_vec(reader, asked, only)
+                questions[:20], lambda query, only=only: _by_sqlite_vec(reader, query, only)
             ),
             "first_ms": round(first * 1000, 2),
             "known_ms": _p50(
-                questions, lambda asked, only=only: reader.nearest_static(asked, _LIMIT, only, _never)
+                questions, lambda query, only=only: reader.nearest_static(query, _LIMIT, only, _never)
             ),
         }
     facts = reader.facts()
@@ -286,12 +291,12 @@ def _real_index(data: Path, questions: Int8) -> Figures:
     return figures
 
 
-def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
-    pools = [_ids(reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)) for asked in questions]
+def _model_vectors(reader: SqliteReader, model: int, questions: Int8) -> Figures:
+    pools = [_ids(reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)) for query in questions]
     pools = [np.union1d(one, other)[:_COMPARED] for one, other in itertools.pairwise(pools)]
     db = reader._connection()
     stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
-    asked = np.frombuffer(stored, np.float32)
+    query = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
     ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
     for _ in range(2):  # The second time counts.
@@ -299,7 +304,7 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
         for pool in pools:
             for name, compare in ways.items():
                 began = time.perf_counter()
-                compare(db, model, pool.tolist(), asked.size)
+                compare(db, model, pool.tolist(), query.size)
                 seconds[name].append(time.perf_counter() - began)
     chunks = float(np.mean([len(pool) for pool in pools]))
     return {
@@ -330,7 +335,7 @@ def _opened(path: Path) -> apsw.Connection:
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
 
-def _rows(reader: IndexReader) -> StaticRows:
+def _rows(reader: SqliteReader) -> StaticRows:
     with _in_memory(), reader.reading() as db:
         rows = reader._static_rows(db, read_facts(db))
     assert rows is not None
@@ -350,9 +355,9 @@ def _bytes_in_memory(rows: StaticRows) -> int:
 def _uncoded(rows: StaticRows) -> Path_:
     """Return the distances to all rows, encoded or not."""
 
-    def find(asked: Int8) -> NDArray[np.int64]:
+    def find(query: Int8) -> NDArray[np.int64]:
         codes, rows.store.codes = rows.store.codes, None
-        found = rows.nearest(asked, _LIMIT)[0]
+        found = rows.nearest(query, _LIMIT)[0]
         rows.store.codes = codes
         return found
 
@@ -365,9 +370,9 @@ def _ids(hits: Sequence[Any]) -> NDArray[np.int64]:
 
 def _p50(questions: Int8, ask: Callable[[Int8], object]) -> float:
     seconds = []
-    for asked in questions:
+    for query in questions:
         began = time.perf_counter()
-        ask(asked)
+        ask(query)
         seconds.append(time.perf_counter() - began)
     return round(percentile(seconds, 50) * 1000, 2)
 

@@ -156,7 +156,8 @@ def protocol_page() -> str:
     parts = [
         _PROTOCOL_HEAD,
         "## Errors\n",
-        'A REST error is `{"error": {"code", "message", "field"}}`; `field` is the dotted path of a wrong field.\n',  # noqa: E501
+        'A REST error is `{"error": {"code", "message", "field"}}`; '
+        "`field` is the dotted path of a wrong field.\n",
         "| code | HTTP status | |\n|---|---|---|",
         *(f"| `{code}` | {status} | {text} |" for code, (status, text) in CODES.items()),
         "",

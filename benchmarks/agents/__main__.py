@@ -30,7 +30,7 @@ from retrieval.sets import SetError
 from agents import plot, report
 from agents.figures import HEADLINE, SESSION, compared, cost, mean_cost, summary
 from agents.loops import CALL_CAP, TOKEN_CAP, Trace, half
-from agents.measurement import Followed, Measured, measure, size_figures
+from agents.measurement import LoopRuns, Measured, measure, size_figures
 from agents.systems import CAIRN, LOOPS, SEMBLE
 
 
@@ -122,19 +122,19 @@ def _group(measured: Measured, ids: Sequence[str], chosen: dict[str, str]) -> Fi
     }
 
 
-def _traces(followed: Followed, loop: str, ids: Sequence[str]) -> list[Trace]:
-    return [trace for trace in followed.traces.get(loop, []) if trace.question.id in set(ids)]
+def _traces(runs: LoopRuns, loop: str, ids: Sequence[str]) -> list[Trace]:
+    return [trace for trace in runs.traces.get(loop, []) if trace.question.id in set(ids)]
 
 
-def _loops(followed: Followed) -> Figures:
+def _loops(runs: LoopRuns) -> Figures:
     """Return, by loop and half, both kinds of mean of the tokens until the headline's share."""
     return {
         name: {
-            side: [round(mean(those, followed.definitions[name])) for mean in (cost, mean_cost)]
+            side: [round(mean(those, runs.definitions[name])) for mean in (cost, mean_cost)]
             for side in "ab"
             if (those := [trace for trace in traces if half(trace.question) == side])
         }
-        for name, traces in followed.traces.items()
+        for name, traces in runs.traces.items()
     }
 
 

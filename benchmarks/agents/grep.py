@@ -35,8 +35,8 @@ DEFINITIONS = (
     {
         "name": "Grep",
         "description": "Search the contents of files with ripgrep. Supports full regular expressions "
-        "(log.*Error, function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). Output modes: "  # noqa: E501
-        "content shows the matching lines, files_with_matches shows paths only (the default), count shows "
+        "(log.*Error, function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). "
+        "Output modes: content shows the matching lines, files_with_matches shows paths only (the default), count shows "
         "how many lines match. Literal braces need escaping. Patterns match within single lines unless "
         "multiline is true. Use this tool to search; do not call grep or rg in a shell.",
         "input_schema": {
@@ -64,9 +64,9 @@ DEFINITIONS = (
     },
     {
         "name": "Read",
-        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning unless "  # noqa: E501
-        "offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be read; list them with "  # noqa: E501
-        "Glob. Call several reads at once when several files may be useful.",
+        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning "
+        "unless offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be read; "
+        "list them with Glob. Call several reads at once when several files may be useful.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -172,7 +172,7 @@ def read_file(tree: Tree, path: str) -> Iterator[Step]:
 
 
 @frozen
-class Usual:
+class WholeFileGrep:
     """Greps for the rarest words, names first, reads the files with the most hits whole, and greps for the
     next words."""
 
@@ -238,7 +238,7 @@ class Window:
 
 
 @frozen
-class Tuned:
+class TunedGrep:
     """Shows windows around the densest hits of the best files, wider ones of the same files, and then the
     next files.
 

@@ -87,7 +87,7 @@ class CairnLoop:
 
     def steps(self, server: Server, question: str) -> Iterator[Step]:
         """Yield the steps for a question."""
-        if self.references and (symbol := asked_for_callers(question)):
+        if self.references and (symbol := function_in_question(question)):
             yield from _references(server, symbol)
         order = [("discover", self.discoveries), ("search", self.searches)]
         shown: list[Place] = []
@@ -95,7 +95,7 @@ class CairnLoop:
         for tool, count in order[::-1] if self.first_search else order:
             cursor = ""
             for number in range(count):
-                step = _asked(
+                step = _call(
                     server, tool, query=question, **self._options(tool, number), cursor=cursor or None
                 )
                 yield step
@@ -108,7 +108,7 @@ class CairnLoop:
         yield from self._reads(server, shown)
         for tool, (cursor, number) in left.items():
             while cursor:
-                step = _asked(server, tool, query=question, **self._options(tool, number), cursor=cursor)
+                step = _call(server, tool, query=question, **self._options(tool, number), cursor=cursor)
                 yield step
                 cursor, number = cursor_in(step.answer), number + 1
 
@@ -136,7 +136,7 @@ def _read(server: Server, place: str) -> Iterator[Step]:
     """Yield the answers that show a place; none for a line of code that only looks like a place."""
     while place:
         try:
-            step = _asked(server, "read", path=place)
+            step = _call(server, "read", path=place)
         except ToolError:
             return
         yield step
@@ -144,7 +144,7 @@ def _read(server: Server, place: str) -> Iterator[Step]:
         place = match["place"] if match else ""
 
 
-def asked_for_callers(question: str) -> str:
+def function_in_question(question: str) -> str:
     """Return the function whose callers a question asks for by its name in code; "" for none."""
     name = _NAME.search(question)
     return name[0] if name and _CALLERS.search(question) else ""
@@ -153,12 +153,12 @@ def asked_for_callers(question: str) -> str:
 def _references(server: Server, symbol: str) -> Iterator[Step]:
     """Ask who calls the function of that name, unless no definition has the name."""
     try:
-        yield _asked(server, "references", symbol=symbol)
+        yield _call(server, "references", symbol=symbol)
     except ToolError:
         return
 
 
-def _asked(server: Server, tool: str, **arguments: Any) -> Step:
+def _call(server: Server, tool: str, **arguments: Any) -> Step:
     given = {name: value for name, value in arguments.items() if value is not None}
     answer = server.call(tool, **given)
     return Step(call(tool, **given), answer, without_numbers(answer))

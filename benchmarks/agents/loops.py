@@ -90,7 +90,7 @@ def follow(question: FactQuestion, steps: Iterable[Step]) -> Trace:
     for step in steps:
         total += tokens(step.call) + tokens(step.answer)
         text = plain(step.read)
-        have = [known or _stands(fact, text) for known, fact in zip(have, question.facts, strict=True)]
+        have = [known or _is_in(fact, text) for known, fact in zip(have, question.facts, strict=True)]
         spent.append(total)
         record.append(tuple(have))
         if all(have) or total >= TOKEN_CAP or len(spent) >= CALL_CAP:
@@ -103,5 +103,5 @@ def half(question: FactQuestion) -> str:
     return "ab"[hashlib.sha256(f"{question.repository.name}\n{question.text}".encode()).digest()[0] % 2]
 
 
-def _stands(fact: Fact, text: str) -> bool:
+def _is_in(fact: Fact, text: str) -> bool:
     return any(plain(snippet) in text for snippet in fact.snippets)

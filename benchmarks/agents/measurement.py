@@ -23,7 +23,7 @@ BUDGETS = (500, 1_000, 2_000, 4_000)
 
 
 @frozen
-class Followed:
+class LoopRuns:
     """The traces of one system's loops, by the loop's name."""
 
     traces: dict[str, list[Trace]] = field(factory=lambda: defaultdict(list))
@@ -45,7 +45,7 @@ class Followed:
 class Measured:
     """The measurements of a run."""
 
-    systems: dict[str, Followed] = field(factory=lambda: defaultdict(Followed))
+    systems: dict[str, LoopRuns] = field(factory=lambda: defaultdict(LoopRuns))
     sizes: dict[str, list[float]] = field(factory=lambda: defaultdict(list))
     listing: dict[str, int] = field(factory=dict)
     """The bytes of `tools/list`."""
@@ -78,12 +78,12 @@ def measure(
 
 
 def _follow_all(
-    tools: Tools, questions: Sequence[FactQuestion], system: str, followed: Followed, only: str | None
+    tools: Tools, questions: Sequence[FactQuestion], system: str, runs: LoopRuns, only: str | None
 ) -> None:
     for name, loop in LOOPS[system].items():
         if only is None or name == only:
-            followed.definitions[name] = tools.definitions(loop)
-            followed.traces[name] += [follow(question, tools.steps(loop, question)) for question in questions]
+            runs.definitions[name] = tools.definitions(loop)
+            runs.traces[name] += [follow(question, tools.steps(loop, question)) for question in questions]
 
 
 def _sizes(server: Server, question: str, sizes: dict[str, list[float]]) -> None:

@@ -37,8 +37,8 @@ from cairn.paths import workspace_dir
 
 QUESTIONS = (
     "how are cookies signed", "where are routes registered", "what happens when a request fails",
-    "parse the configuration", "error handler", "open a file and read it", "tests of the client", "default timeout", "how is a response made",  # noqa: E501
-    "what is this project for",
+    "parse the configuration", "error handler", "open a file and read it", "tests of the client",
+    "default timeout", "how is a response made", "what is this project for",
 )  # fmt: skip
 ANSWER_SECONDS = 60.0
 PAUSES = (5.0, 25.0)

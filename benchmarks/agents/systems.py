@@ -15,7 +15,7 @@ from answers.workplaces import Workplace
 from attrs import frozen
 
 from agents.clients import Server, connected
-from agents.grep import DEFINITIONS, Tree, Tuned, Usual
+from agents.grep import DEFINITIONS, Tree, TunedGrep, WholeFileGrep
 from agents.indexed import CairnLoop, SembleLoop
 from agents.loops import Step, tokens
 
@@ -26,7 +26,7 @@ CAIRN, CAIRN_SEARCH, TUNED, USUAL, SEMBLE = (
     "grep, whole files",
     "semble",
 )
-Loop = CairnLoop | Tuned | Usual | SembleLoop
+Loop = CairnLoop | TunedGrep | WholeFileGrep | SembleLoop
 
 LOOPS: Mapping[str, Mapping[str, Loop]] = {
     CAIRN: {
@@ -48,7 +48,7 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         for limit in (5, 10)
     },
     TUNED: {
-        f"windows of ±{around}, {page:,} tokens{growing}": Tuned(around, page=page, growth=growth)
+        f"windows of ±{around}, {page:,} tokens{growing}": TunedGrep(around, page=page, growth=growth)
         for around in (3, 5, 8)
         for page in (500, 1_000, 2_000)
         for growth, growing in (
@@ -58,7 +58,9 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         )
     },
     USUAL: {
-        f"{words} words{' together' if together else ''}, {files} files": Usual(words, together, files=files)
+        f"{words} words{' together' if together else ''}, {files} files": WholeFileGrep(
+            words, together, files=files
+        )
         for words, together in ((1, False), (2, False), (3, False), (2, True))
         for files in (2, 4, 8)
     },

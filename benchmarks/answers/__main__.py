@@ -32,7 +32,7 @@ from answers import plot, report
 from answers.asking import Retrieved
 from answers.explained import explained
 from answers.facts import MAIN_BUDGET, read_fact_sets
-from answers.measurement import SYSTEMS, Asked, measure
+from answers.measurement import SYSTEMS, Answers, measure
 from answers.summary import by_question, mean_share, summary
 from answers.workplaces import Workplace, workplaces
 
@@ -40,14 +40,14 @@ from answers.workplaces import Workplace, workplaces
 def main() -> None:
     options = _arguments()
     try:
-        places, asked = _run(options)
+        places, collected = _run(options)
     except (SetError, CheckoutError, NotReadyError, DaemonDiedError) as problem:
         sys.exit(str(problem))
     if options.explain:
-        for name, every in asked.retrieved.items():
+        for name, every in collected.retrieved.items():
             print("\n".join(explained(name, each) for each in every))
         return
-    kept = results(asked, places, options.sets, options.systems)
+    kept = results(collected, places, options.sets, options.systems)
     print(report.markdown(kept))
     if options.output:
         options.output.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -55,7 +55,7 @@ def main() -> None:
         options.output.with_suffix(".svg").write_text(plot.svg(kept["systems"]), encoding="utf-8")
 
 
-def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
+def _run(options: argparse.Namespace) -> tuple[list[Workplace], Answers]:
     questions = read_fact_sets(options.sets, options.only)
     if options.explain:
         questions = [question for question in questions if question.id in options.explain]
@@ -68,12 +68,12 @@ def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
 
 
 def results(
-    asked: Asked, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
+    collected: Answers, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
 ) -> Figures:
     """Return the content of the results file: conditions, repositories, and the figures and answers of each
     system."""
-    measured = {name: each for name, each in asked.retrieved.items() if name not in asked.unavailable}
-    models = {figures["model"] for figures in asked.indexes.values()}
+    measured = {name: each for name, each in collected.retrieved.items() if name not in collected.unavailable}
+    models = {figures["model"] for figures in collected.indexes.values()}
     return {
         "conditions": {
             **run_conditions(),
@@ -86,17 +86,19 @@ def results(
             place.repository.name: {
                 "language": place.repository.language,
                 "revision": place.repository.revision,
-                "index": asked.indexes[place.repository.name],
+                "index": collected.indexes[place.repository.name],
             }
             for place in places
         },
         "systems": {
-            name: summary(measured[name]) if name in measured else {"not_available": asked.unavailable[name]}
+            name: summary(measured[name])
+            if name in measured
+            else {"not_available": collected.unavailable[name]}
             for name in systems
         },
         "translations": {
             language: {name: _translation(given[name], measured[name]) for name in measured}
-            for language, given in asked.translated.items()
+            for language, given in collected.translated.items()
         },
         "questions": {name: by_question(retrieved) for name, retrieved in measured.items()},
     }

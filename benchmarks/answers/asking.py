@@ -100,7 +100,7 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Retrie
         evidence=bool(main["bullets"] or main.get("excerpts")),
         phases_lost=sum(map(_phase_lost, answers.values())),
         cited=cited,
-        standing=sum(each.stands_in(tree) for each in cited),
+        standing=sum(each.matches_file(tree) for each in cited),
     )
 
 
@@ -124,7 +124,7 @@ def ask_search(request: Request, question: FactQuestion, tree: Path) -> Retrieve
         evidence=bool(answer["results"]),
         phases_lost=int(_phase_lost(answer)),
         cited=cited,
-        standing=sum(each.stands_in(tree) for each in cited),
+        standing=sum(each.matches_file(tree) for each in cited),
     )
 
 

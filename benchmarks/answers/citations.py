@@ -31,7 +31,7 @@ class Cited:
     """The last line, 1-based and inclusive."""
     lines: tuple[str, ...]
 
-    def stands_in(self, tree: Path) -> bool:
+    def matches_file(self, tree: Path) -> bool:
         """Return whether the file has exactly these lines there."""
         try:
             text = read_text(tree / self.path)

@@ -22,7 +22,7 @@ SYSTEMS = (*CAIRN, *RIPGREP, *SEMBLES)
 
 
 @frozen
-class Asked:
+class Answers:
     """The answers of the systems by name, the reasons why a system could not answer, and figures of the
     indexes by repository."""
 
@@ -40,26 +40,26 @@ def measure(
     systems: Sequence[str],
     semble: Path | None,
     translations: Mapping[str, Mapping[str, str]],
-) -> Asked:
+) -> Answers:
     """Ask all questions. `semble` is an interpreter that has it; `translations` has questions by language and
     id.
 
     A system that cannot be asked about one of the places has no figures.
     """
-    asked = Asked()
+    collected = Answers()
     for place in places:
         print(f"{place.repository.name}: {len(place.questions)} questions", file=sys.stderr, flush=True)
         with place.served() as (daemon, figures):
-            asked.indexes[place.repository.name] = figures
+            collected.indexes[place.repository.name] = figures
             ways = _ways(place, daemon, semble)
             for name in systems:
                 try:
-                    asked.retrieved[name] += ways[name](place.questions)
+                    collected.retrieved[name] += ways[name](place.questions)
                     for language, texts in translations.items():
-                        asked.translated[language][name] += ways[name](translated(place.questions, texts))
+                        collected.translated[language][name] += ways[name](translated(place.questions, texts))
                 except UnavailableError as reason:
-                    asked.unavailable[name] = str(reason)
-    return asked
+                    collected.unavailable[name] = str(reason)
+    return collected
 
 
 def _ways(

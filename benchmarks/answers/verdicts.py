@@ -61,7 +61,7 @@ _STEPS = 30
 
 
 @frozen
-class Asked:
+class TopicQuestion:
     """A question, and whether the repository has an answer."""
 
     set: str
@@ -74,7 +74,7 @@ class Asked:
 class Judged:
     """The passages that search and discovery found for a question."""
 
-    asked: Asked
+    entry: TopicQuestion
     query: Query
     shares: tuple[float, ...]
     found: Sequence[Ranked]
@@ -88,35 +88,35 @@ class Judged:
 # --- what is asked ------------------------------------------------------------------------------------
 
 
-def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[Asked]]]:
+def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[TopicQuestion]]]:
     """Return every place with its questions."""
-    asked: dict[str, list[Asked]] = {}
+    questions_of: dict[str, list[TopicQuestion]] = {}
     repositories: dict[str, Repository] = {}
     for question in read_fact_sets(options.sets):
         repositories[question.repository.name] = question.repository
-        asked.setdefault(question.repository.name, []).append(
-            Asked(question.set, question.repository.name, question.text, question.answerable)
+        questions_of.setdefault(question.repository.name, []).append(
+            TopicQuestion(question.set, question.repository.name, question.text, question.answerable)
         )
     repositories |= repositories_of(options.absent.parent)
     for item in json.loads(options.absent.read_text(encoding="utf-8")):
         for name, answerable in (("absent", False), ("present", True)):
-            asked.setdefault(item["repo"], []).extend(
-                Asked(name, item["repo"], text, answerable) for text in item[name]
+            questions_of.setdefault(item["repo"], []).extend(
+                TopicQuestion(name, item["repo"], text, answerable) for text in item[name]
             )
     if options.relevance:
         for name in repositories.keys() & {path.stem for path in options.relevance.glob("*.json")}:
             searches = json.loads((options.relevance / f"{name}.json").read_text(encoding="utf-8"))
-            asked[name] += [Asked("relevance", name, each["query"], True) for each in searches]
+            questions_of[name] += [TopicQuestion("relevance", name, each["query"], True) for each in searches]
     projects = {
         each.name: each for half in ("tuned", "held_out") for each in read_projects(_DISCOVERY / half)
     }
-    for name, of_place in asked.items():
+    for name, of_place in questions_of.items():
         if name in repositories:
             (place,) = _workplaces([repositories[name]], options)
             yield place, of_place
         elif options.projects:
             project = projects[name]
-            own = [Asked("discovery", name, question.text, True) for question in project.questions]
+            own = [TopicQuestion("discovery", name, question.text, True) for question in project.questions]
             yield _place_of(project, options), [*of_place, *own]
 
 
@@ -140,7 +140,7 @@ def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
 # --- asking -------------------------------------------------------------------------------------------
 
 
-def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
+def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judged]:
     """Ask the place's index all questions."""
     if not list(place.data.glob("workspaces/*")):
         print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
@@ -149,7 +149,7 @@ def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
     reader = SqliteReader(index_path(place.data).parent)
     vocabulary, table = IndexVocabulary([reader]), load_packaged()
     judged = []
-    for each in asked:
+    for each in questions:
         query = understand(each.text, vocabulary=vocabulary)
         ranking = rank([reader], [query], StaticMeaning(table), _SETTINGS)
         found = ranking.results(JUDGED, _SETTINGS.diversity)
@@ -166,9 +166,9 @@ def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
 def table(judged: Sequence[Judged]) -> str:
     """Return a Markdown table of the verdicts, by set."""
     lines = ["| questions | | answer | … weakly | clarify | noMatch |", "|---|---|---|---|---|---|"]
-    groups = sorted({(each.asked.set, not each.asked.answerable) for each in judged})
+    groups = sorted({(each.entry.set, not each.entry.answerable) for each in judged})
     for name, is_absent in groups:
-        group = [j for j in judged if (j.asked.set, not j.asked.answerable) == (name, is_absent)]
+        group = [j for j in judged if (j.entry.set, not j.entry.answerable) == (name, is_absent)]
         for front in ("search", "discover"):
             said = [each.said(getattr(each, front)) for each in group]
             shares = [
@@ -231,9 +231,9 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
     ]
     rows = np.array([features(each.query, each.shares, strength) for each, strength in kept])
-    answerable = np.array([each.asked.answerable for each, _ in kept])
-    sets = np.array([each.asked.set for each, _ in kept])
-    repositories = np.array([each.asked.repository for each, _ in kept])
+    answerable = np.array([each.entry.answerable for each, _ in kept])
+    sets = np.array([each.entry.set for each, _ in kept])
+    repositories = np.array([each.entry.repository for each, _ in kept])
     worth = np.array([_WORTH.get(name, 1.0) for name in sets])
     own = ~np.isin(sets, list(_WORTH))
 
@@ -281,7 +281,7 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
 def main() -> None:
     options = _arguments()
     try:
-        judged = [each for place, asked in places(options) for each in judge_all(place, asked)]
+        judged = [each for place, questions in places(options) for each in judge_all(place, questions)]
     except (SetError, CheckoutError) as problem:
         sys.exit(str(problem))
     print(table(judged))

@@ -57,7 +57,7 @@ _OVERVIEWS = ("What is {}?", "{} features", "{} architecture")
 
 
 @frozen
-class _Cited:
+class _CitationCounts:
     """The number of a question's required citations that are found."""
 
     question: Question
@@ -66,9 +66,9 @@ class _Cited:
     ms: float
 
 
-def cited(
+def citation_counts(
     places: Sequence[Workplace], questions: Sequence[Sequence[Question]], host: Host, config: Any
-) -> list[_Cited]:
+) -> list[_CitationCounts]:
     """Ask all questions about published projects, with the settings of discovery `config`."""
     answers = []
     render = {"render": {"tokenizer": CHARACTERS}}
@@ -85,12 +85,14 @@ def cited(
                     "chunks": answer["chunks"],
                 }
                 answers.append(
-                    _Cited(question, {kind: covered(each, question) for kind, each in kinds.items()}, ms)
+                    _CitationCounts(
+                        question, {kind: covered(each, question) for kind, each in kinds.items()}, ms
+                    )
                 )
     return answers
 
 
-def citation_figures(answers: Sequence[_Cited]) -> Figures:
+def citation_figures(answers: Sequence[_CitationCounts]) -> Figures:
     """Return the shares of the required citations."""
     required = sum(len(each.question.required) for each in answers)
     return {
@@ -145,7 +147,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cairn-ablation-") as settings:
         os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         for name, config in _VARIANTS.items():
-            found = cited(places, [project.questions for project in projects], host, config)
+            found = citation_counts(places, [project.questions for project in projects], host, config)
             packages = [
                 each
                 for place in workspaces

@@ -71,20 +71,20 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
     """Return all figures of one workspace."""
     with indexed(workspace, data) as (_, index):
         pass  # The index is complete now.
-    asked, warming = _questions(workspace, data, options)
-    if not asked:
+    measured, warming = _questions(workspace, data, options)
+    if not measured:
         sys.exit(f"there are no questions for {workspace}; give a file with --questions")
     whole: list[Timed] = []
     streamed: list[Timed] = []
     for _ in range(options.runs):
-        whole += _run(workspace, data, asked, warming, {})
-        streamed += _run(workspace, data, asked, warming, {"partialResultToken": _TOKEN})
+        whole += _run(workspace, data, measured, warming, {})
+        streamed += _run(workspace, data, measured, warming, {"partialResultToken": _TOKEN})
     return {
         "workspace": workspace.name,
         "files": index["files"],
         "chunks": index["chunks"],
-        "questions": len(asked),
-        "overviews": sum(question.startswith("what is ") for question in asked),
+        "questions": len(measured),
+        "overviews": sum(question.startswith("what is ") for question in measured),
         "queries": {
             "mean": round(sum(each.queries for each in whole) / len(whole), 1),
             "max": max(each.queries for each in whole),
@@ -133,12 +133,12 @@ def table(found: Mapping[str, Any]) -> str:
 
 
 def _run(
-    workspace: Path, data: Path, asked: Sequence[str], warming: Sequence[str], params: Mapping[str, Any]
+    workspace: Path, data: Path, measured: Sequence[str], warming: Sequence[str], params: Mapping[str, Any]
 ) -> list[Timed]:
     with indexed(workspace, data) as (daemon, _):
         for question in warming:
             _ask(daemon, question, params)
-        return [_ask(daemon, question, params) for question in asked]
+        return [_ask(daemon, question, params) for question in measured]
 
 
 def _ask(daemon: Daemon, question: str, params: Mapping[str, Any]) -> Timed:
@@ -175,15 +175,15 @@ def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tupl
     with opened(data) as index:
         if options.questions:
             lines = options.questions.read_text(encoding="utf-8").splitlines()
-            asked = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
-            return asked, [
-                each for each in drawn_questions(workspace, index, _WARM, rng) if each not in asked
+            measured = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+            return measured, [
+                each for each in drawn_questions(workspace, index, _WARM, rng) if each not in measured
             ]
         overviews = _overviews(workspace, index, options.count // _OVERVIEWS, rng)
         drawn = drawn_questions(workspace, index, options.count - len(overviews) + _WARM, rng)
-    asked = [*overviews, *drawn[_WARM:]]
-    rng.shuffle(asked)
-    return asked, drawn[:_WARM]
+    measured = [*overviews, *drawn[_WARM:]]
+    rng.shuffle(measured)
+    return measured, drawn[:_WARM]
 
 
 def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random) -> list[str]:

@@ -72,8 +72,8 @@ def read_projects(folder: Path) -> list[Project]:
 
 def _read(file: Path) -> Project:
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        project = Project(**{**kept, "questions": tuple(_question(each) for each in kept["questions"])})
+        item = json.loads(file.read_text(encoding="utf-8"))
+        project = Project(**{**item, "questions": tuple(_question(each) for each in item["questions"])})
     except (ValueError, TypeError, KeyError) as problem:
         raise ProjectError(f"{file} is not a question set: {problem!r}") from problem
     if project.source not in (PYPI, NPM):
@@ -81,14 +81,14 @@ def _read(file: Path) -> Project:
     return project
 
 
-def _question(kept: dict[str, Any]) -> Question:
-    required = tuple(tuple(map(_place, alternatives)) for alternatives in kept["cites"])
-    return Question(kept["id"], kept["question"], required)
+def _question(item: dict[str, Any]) -> Question:
+    required = tuple(tuple(map(_place, alternatives)) for alternatives in item["cites"])
+    return Question(item["id"], item["question"], required)
 
 
-def _place(kept: dict[str, Any]) -> Place:
-    first, last = kept["lines"]
-    return Place(kept["path"], first, last, kept["text"])
+def _place(item: dict[str, Any]) -> Place:
+    first, last = item["lines"]
+    return Place(item["path"], first, last, item["text"])
 
 
 # --- trees ------------------------------------------------------------------------------------------
@@ -123,10 +123,10 @@ def tree_of(project: Project, folder: Path) -> Path:
 def misplaced(questions: Sequence[Question], tree: Path) -> list[str]:
     """Return the places whose text is not in one of their lines."""
     places = {place: None for each in questions for alternatives in each.required for place in alternatives}
-    return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _holds(tree, place)]
+    return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _has_text(tree, place)]
 
 
-def _holds(tree: Path, place: Place) -> bool:
+def _has_text(tree: Path, place: Place) -> bool:
     try:
         lines = (tree / place.path).read_text(encoding="utf-8").split("\n")
     except OSError:

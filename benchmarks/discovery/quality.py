@@ -43,7 +43,7 @@ Count = Callable[[str], int]
 
 
 @frozen
-class Answered:
+class TimedAnswer:
     """An answer with its time over LSP."""
 
     answer: dict[str, Any]
@@ -107,10 +107,10 @@ def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], co
     return Measured(project, index, tuple(scored), tuple(prompts))
 
 
-def _ask(daemon: Daemon, question: Question, max_bullets: int, **params: Any) -> Answered:
+def _ask(daemon: Daemon, question: Question, max_bullets: int, **params: Any) -> TimedAnswer:
     pending = daemon.send("cairn/discover", {"query": question.text, "maxBullets": max_bullets, **params})
     answer = pending.result()
-    return Answered(answer, ((pending.answered or 0.0) - pending.sent) * 1000)
+    return TimedAnswer(answer, ((pending.answered or 0.0) - pending.sent) * 1000)
 
 
 def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count) -> list[Prompt]:
@@ -135,7 +135,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
         "sets": {
             name: {
                 **figures([scored for each in some for scored in each.scored]),
-                "projects": {each.project.name: _kept(each) for each in some},
+                "projects": {each.project.name: _project_record(each) for each in some},
             }
             for name, some in sets.items()
         },
@@ -153,7 +153,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
     }
 
 
-def _kept(measured: Measured) -> Figures:
+def _project_record(measured: Measured) -> Figures:
     return {
         "version": measured.project.version,
         "files": measured.index["files"],
@@ -177,12 +177,12 @@ def _kept(measured: Measured) -> Figures:
     }
 
 
-def shown(kept: Figures) -> str:
+def report(record: Figures) -> str:
     """Return the tables to print."""
     parts = []
-    for name, some in kept["sets"].items():
+    for name, some in record["sets"].items():
         parts.append(f"{name}\n\n{table({**some['projects'], 'all': some})}")
-    prompts = kept["prompts"]
+    prompts = record["prompts"]
     biggest = ", ".join(f"{tokens} of {budget}" for budget, tokens in prompts["biggest"].items())
     parts.append(
         f"{prompts['within_budget']} of {prompts['asked']} prompts within their budget,"
@@ -200,14 +200,14 @@ def main() -> None:
     if model is None:
         sys.exit("No embedding model is installed. Run `cairn model install`.")
     count = load_tokenizer(model).count
-    kept = (
+    record = (
         nullcontext(str(options.data))
         if options.data
         else tempfile.TemporaryDirectory(prefix="cairn-discovery-")
     )
     measured: dict[str, list[Measured]] = {}
     try:
-        with kept as folder:
+        with record as folder:
             for each in options.sets:
                 measured[each.resolve().name] = some = []
                 for project in _wanted(each, options.only):
@@ -218,7 +218,7 @@ def main() -> None:
     except (ProjectError, NotReadyError) as problem:
         sys.exit(str(problem))
     found = results({name: some for name, some in measured.items() if some}, options.bullets)
-    print(shown(found))
+    print(report(found))
     if options.output:
         options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

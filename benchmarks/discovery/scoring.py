@@ -67,7 +67,7 @@ def score(
         in_either=covered([*answer["bullets"], *answer.get("excerpts", ())], question),
         in_chunks=covered(answer["chunks"], question),
         bullets=len(answer["bullets"]),
-        standing=sum(stands(bullet, tree) for bullet in answer["bullets"]),
+        standing=sum(has_cited_text(bullet, tree) for bullet in answer["bullets"]),
         same=len({fingerprint(each) for each in answers}) == 1,
         action=answer["verdict"]["action"],
         prompt_tokens=prompt_tokens,
@@ -91,7 +91,7 @@ def overlaps(shown: Mapping[str, Any], place: Place) -> bool:
     return bool(shown["path"] == place.path and first < place.last and place.first <= end)
 
 
-def stands(bullet: Mapping[str, Any], tree: Path) -> bool:
+def has_cited_text(bullet: Mapping[str, Any], tree: Path) -> bool:
     """Return whether the file on disk has the bullet's text in its lines, and the citation names exactly
     these."""
     first, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]

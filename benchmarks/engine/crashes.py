@@ -36,7 +36,7 @@ def kill(options: Options) -> Figures:
         kind_of = itertools.cycle(_WITHIN)
         while (number := sum(kinds.values())) < (options.count or _KILLS):
             kind = next(kind_of)
-            kinds[kind] += _killed(kind, place, editor, options)
+            kinds[kind] += _start_and_kill(kind, place, editor, options)
             if number % 20 == 0:
                 print(f"{number} kills, {len(faults)} faults", file=sys.stderr)
             faults += [f"kill {number} ({kind}): {fault}" for fault in _faults(place)]
@@ -96,7 +96,7 @@ class Editor:
             self.place.remove(path)
 
 
-def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
+def _start_and_kill(kind: str, place: Place, editor: Editor, options: Options) -> int:
     """Start, wait for the moment, and kill; return 1 if the daemon was alive until then."""
     chance = editor.chance
     for _ in range(chance.randint(0, 5)):

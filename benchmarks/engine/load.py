@@ -42,7 +42,7 @@ def latency(options: Options) -> Figures:
             daemon.wait_until(settled, _PATIENCE, every=1.0)
         copy = place.other_data("idle", copied=True)
         count = options.count or 200
-        asked = questions(place.tree, 2 * count + 20, random.Random(options.seed))
+        queries = questions(place.tree, 2 * count + 20, random.Random(options.seed))
         idle_settings = options.settings(embedding=True, watch=False)
         with (
             Daemon(place.tree, place.data, settings) as busy,
@@ -50,20 +50,20 @@ def latency(options: Options) -> Figures:
         ):
             for daemon in (busy, idle):
                 daemon.wait_until(settled, _PATIENCE, every=0.2)
-                for question in asked[2 * count :]:
+                for question in queries[2 * count :]:
                     daemon.search(question)
-            reading = _by_turns(busy, idle, asked[:count], lambda: busy.request("cairn/reindex", {}))
+            reading = _by_turns(busy, idle, queries[:count], lambda: busy.request("cairn/reindex", {}))
             busy.wait_until(settled, _PATIENCE, every=0.2)
-            vectors = _by_turns(busy, idle, asked[count : 2 * count], lambda: _new_texts(place, options))
+            vectors = _by_turns(busy, idle, queries[count : 2 * count], lambda: _new_texts(place, options))
             busy.kill()  # It still has to embed the copied files.
     met = max(reading["ratio_p95"], vectors["ratio_p95"]) < _TIMES_IDLE
     return {"reading_files": reading, "making_vectors": vectors, "met": met}
 
 
-def _by_turns(busy: Daemon, idle: Daemon, asked: list[str], give_work: Callable[[], object]) -> Figures:
+def _by_turns(busy: Daemon, idle: Daemon, queries: list[str], give_work: Callable[[], object]) -> Figures:
     working, resting = [], []
     give_work()
-    for question in asked:
+    for question in queries:
         while True:
             time.sleep(_AT_WORK_SECONDS)
             seconds = _ask(busy, question)
@@ -120,14 +120,14 @@ def readers(options: Options) -> Figures:
         # Single words keep the search itself short, so that a delay is visible.
         chance = random.Random(options.seed)
         words = [word for word in vocabulary(place.tree, chance) if len(word) > 8]
-        asked = chance.sample(words, min(options.count or 300, len(words)))
-        _times(reader, asked[:20])
-        before = _timed_anew(place, writer, reader, asked)
+        queries = chance.sample(words, min(options.count or 300, len(words)))
+        _times(reader, queries[:20])
+        before = _time_after_writing(place, writer, reader, queries)
         with _burning():
-            control = _timed_anew(place, writer, reader, asked)
-        writing = _times(reader, asked, lambda: _keep_writing(writer))
+            control = _time_after_writing(place, writer, reader, queries)
+        writing = _times(reader, queries, lambda: _keep_writing(writer))
         writer.wait_until(settled, _PATIENCE, every=0.2)
-        after = _timed_anew(place, writer, reader, asked)
+        after = _time_after_writing(place, writer, reader, queries)
     usual = [(one + other) / 2 for one, other in zip(before, after, strict=True)]
     longer = [value - mean for value, mean in zip(writing, usual, strict=True)]
     beside = [value - mean for value, mean in zip(control, usual, strict=True)]
@@ -142,9 +142,11 @@ def readers(options: Options) -> Figures:
     }
 
 
-def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] = lambda: None) -> list[float]:
+def _times(
+    reader: Daemon, queries: list[str], before_each: Callable[[], object] = lambda: None
+) -> list[float]:
     taken = []
-    for question in asked:
+    for question in queries:
         before_each()
         began = time.perf_counter()
         reader.search(question, alpha=0, limit=1, context=0)
@@ -152,16 +154,16 @@ def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] =
     return taken
 
 
-def _timed_anew(place: Place, writer: Daemon, reader: Daemon, asked: list[str]) -> list[float]:
+def _time_after_writing(place: Place, writer: Daemon, reader: Daemon, queries: list[str]) -> list[float]:
     """Time the same queries over an index of another generation, so that no answer is cached."""
-    generation = reader.search(asked[0], alpha=0)["index"]["generation"]
+    generation = reader.search(queries[0], alpha=0)["index"]["generation"]
     note = place.tree / "benchmark-note.txt"
     place.write(note, f"{time.perf_counter()}\n".encode())
     writer.saved(note)
-    while reader.search(asked[0], alpha=0)["index"]["generation"] == generation:
+    while reader.search(queries[0], alpha=0)["index"]["generation"] == generation:
         time.sleep(0.05)
     time.sleep(1)
-    return _times(reader, asked)
+    return _times(reader, queries)
 
 
 def _keep_writing(writer: Daemon) -> None:

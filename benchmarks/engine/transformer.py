@@ -45,7 +45,7 @@ def transformer(options: Options) -> Figures:
         Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon,
         BareLoop() as loop,
     ):
-        daemon.last_id(all_files_indexed, _PATIENCE, every=0.5)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
         pairs: list[tuple[Turn, Turn]] = []
         with opened(place.data) as index:
             _next_commit(index)  # The model is loaded now.

@@ -43,7 +43,7 @@ class Indexes:
         """Return the folder with the issue's index."""
         return self.data / "indexes" / issue.id
 
-    def made(self, issues: Iterable[Issue]) -> Iterator[Issue]:
+    def make_all(self, issues: Iterable[Issue]) -> Iterator[Issue]:
         """Yield each of the issues once its index exists; those of a repository in the order of their
         revisions' dates.
 

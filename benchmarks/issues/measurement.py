@@ -62,7 +62,7 @@ def found(
     it.
     """
     meaning = StaticMeaning(load_packaged())
-    for issue in indexes.made(issues):
+    for issue in indexes.make_all(issues):
         folder = indexes.folder(issue)
         index = IndexFile(folder / "index.db")
         try:

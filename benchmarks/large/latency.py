@@ -60,10 +60,10 @@ _COLD_EVERY = 0.1
 """More frequent queries would delay indexing, which gives way to queries."""
 
 
-def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
+def timed_questions(daemon: Daemon, texts: Sequence[str], busy: int) -> Figures:
     """Time searches, idle and next to `busy` processes, with the phases of the answers."""
     first, again, phases, broken_off = [], [], set(), 0
-    for query in asked:
+    for query in texts:
         for limit, took in ((11, first), (10, again)):
             began = time.perf_counter()
             answer = daemon.search(query, limit=limit, context=0)
@@ -72,7 +72,7 @@ def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
             broken_off += bool(answer["brokenOff"])
     beside = []
     with burning(busy):
-        for query in asked:
+        for query in texts:
             began = time.perf_counter()
             answer = daemon.search(query, limit=9, context=0)
             beside.append(time.perf_counter() - began)
@@ -87,10 +87,10 @@ def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
     }
 
 
-def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
+def timed_discoveries(daemon: Daemon, texts: Sequence[str]) -> Figures:
     """Time discoveries, each sent twice."""
     took: dict[int, list[float]] = {19: [], 18: []}
-    for query in asked:
+    for query in texts:
         for bullets, seconds in took.items():
             began = time.perf_counter()
             daemon.request("cairn/discover", {"query": query, "maxBullets": bullets})
@@ -99,11 +99,11 @@ def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
     return {"first_ms": milliseconds(first), "again_ms": milliseconds(again)}
 
 
-def memory_of_questions(daemon: Daemon, asked: Sequence[str]) -> list[Figures]:
+def memory_of_questions(daemon: Daemon, texts: Sequence[str]) -> list[Figures]:
     """Return MB after the start and after each tenth of the questions."""
     samples = [{"questions": 0, **_memory(daemon)}]
-    step = max(1, len(asked) // _STEPS)
-    for number, query in enumerate(asked, 1):
+    step = max(1, len(texts) // _STEPS)
+    for number, query in enumerate(texts, 1):
         daemon.search(query)
         if number % step == 0:
             samples.append({"questions": number, **_memory(daemon)})
@@ -141,15 +141,15 @@ def cold_answer(folder: Path, query: str) -> Figures:
         daemon = Daemon(folder, data)
         try:
             daemon.initialize()
-            asked = 0
+            texts = 0
             while time.perf_counter() < daemon.started + _COLD_SECONDS:
-                asked += 1
-                answer = daemon.search(query, alpha=0, context=0, limit=10 + asked % 2)
+                texts += 1
+                answer = daemon.search(query, alpha=0, context=0, limit=10 + texts % 2)
                 if answer["results"]:
                     break
                 time.sleep(_COLD_EVERY)
             took = time.perf_counter() - daemon.started
-            return {"first_answer_s": round(took, 2), "asked": asked, "results": len(answer["results"])}
+            return {"first_answer_s": round(took, 2), "asked": texts, "results": len(answer["results"])}
         finally:
             daemon.kill()
 
@@ -170,7 +170,7 @@ def main() -> None:
     before = run_conditions()
     tree, folder = options.tree[0], options.tree[1].resolve()
     index = options.index.resolve()
-    asked = [each.query for each in read_sets(tree, HALVES[:2]) if each.kind not in _NAMES]
+    texts = [each.query for each in read_sets(tree, HALVES[:2]) if each.kind not in _NAMES]
 
     def with_daemon(measure: Callable[[Daemon], Any]) -> Any:
         with indexed(folder, index) as (daemon, _):
@@ -179,8 +179,8 @@ def main() -> None:
 
     different = questions(folder, options.memory, random.Random(options.seed)) if options.memory else []
     figures: dict[str, Callable[[], Any]] = {
-        "questions": lambda: with_daemon(lambda daemon: timed_questions(daemon, asked, options.busy)),
-        "discover": lambda: with_daemon(lambda daemon: timed_discoveries(daemon, asked)),
+        "questions": lambda: with_daemon(lambda daemon: timed_questions(daemon, texts, options.busy)),
+        "discover": lambda: with_daemon(lambda daemon: timed_discoveries(daemon, texts)),
         "memory": lambda: with_daemon(lambda daemon: memory_of_questions(daemon, different)),
         "saves": lambda: found_saves(
             folder, index, options.saves, options.seed, {"kernel": ".c", "jdk": ".java"}[tree]
@@ -188,10 +188,10 @@ def main() -> None:
         "cold": lambda: cold_answer(folder, _COLD_QUERY[tree]),
     }
     taken = {name: figures[name]() for name in options.figure or figures}
-    kept = json.dumps({"conditions": before, "tree": tree, "asked": len(asked), **taken}, indent=2)
-    print(kept)
+    report = json.dumps({"conditions": before, "tree": tree, "asked": len(texts), **taken}, indent=2)
+    print(report)
     if options.output:
-        options.output.write_text(kept + "\n", encoding="utf-8")
+        options.output.write_text(report + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

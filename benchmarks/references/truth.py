@@ -78,7 +78,7 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         server.prepare(folder)
         os.environ.update(GOFLAGS="-mod=mod", GOPROXY="off")
         with Daemon(folder, Path(place), server.options(), command, _CAPABILITIES) as daemon:
-            asked = _Asked(daemon, folder, server)
+            asked = _Client(daemon, folder, server)
             daemon.notified = asked.read_diagnostics
             paths = sorted(_sources(folder, server))
             for path in paths:
@@ -117,7 +117,7 @@ def _sources(folder: Path, server: Server) -> Iterator[str]:
             yield inside.as_posix()
 
 
-class _Asked:
+class _Client:
     """A language server for one folder."""
 
     def __init__(self, daemon: Daemon, folder: Path, server: Server) -> None:

@@ -34,13 +34,13 @@ compete."""
 class Answers:
     """The answers of the systems in one mode, by the system's name, and the reasons of failures."""
 
-    given: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
+    by_system: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
     unavailable: dict[str, str] = field(factory=dict)
 
     def add(self, other: Answers) -> None:
         """Add another repository's answers; a system that failed in one has no figures."""
-        for name, answers in other.given.items():
-            self.given[name].extend(answers)
+        for name, answers in other.by_system.items():
+            self.by_system[name].extend(answers)
         self.unavailable.update(other.unavailable)
 
 
@@ -93,13 +93,13 @@ def _measure(
             if variant.is_tried:
                 tried = OpenIndex.at(index_path(data).parent)
                 meaning = StaticMeaning(load_packaged())
-                answers.given[variant.name] = tried.ranked(questions, meaning, variant.weights)
+                answers.by_system[variant.name] = tried.ranked(questions, meaning, variant.weights)
             else:
                 _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:
-            answers.given[BM25_NAME] = ask_baseline(BM25(index), questions)
+            answers.by_system[BM25_NAME] = ask_baseline(BM25(index), questions)
             try:
-                answers.given[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
+                answers.by_system[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
             except UnavailableError as reason:
                 answers.unavailable[RIPGREP_NAME] = str(reason)
     return answers, figures
@@ -108,7 +108,7 @@ def _measure(
 def _ask_variant(daemon: Daemon, questions: Sequence[Question], variant: Variant, answers: Answers) -> None:
     try:
         ablation.configure(daemon, variant)
-        answers.given[variant.name] = ask(daemon, questions, variant)
+        answers.by_system[variant.name] = ask(daemon, questions, variant)
     except UnavailableError as reason:
         answers.unavailable[variant.name] = str(reason)
 
@@ -124,7 +124,7 @@ def questions_of(measured: Measured) -> list[dict[str, Any]]:
     """Return one record for each question and mode: NDCG@10 by system, and Cairn's results."""
     records = []
     for mode, answers in measured.modes.items():
-        for place, shown in enumerate(answers.given[FULL.name]):
+        for place, shown in enumerate(answers.by_system[FULL.name]):
             records.append(
                 {
                     "repository": shown.question.repository.name,
@@ -133,7 +133,7 @@ def questions_of(measured: Measured) -> list[dict[str, Any]]:
                     "query": shown.question.query,
                     "ndcg_at_10": {
                         name: round(given[place].scores.ndcg_at_10, 4)
-                        for name, given in answers.given.items()
+                        for name, given in answers.by_system.items()
                         if name not in answers.unavailable
                     },
                     "results": [f"{span.path}:{span.start_line}-{span.end_line}" for span in shown.results],

@@ -62,7 +62,7 @@ def commit() -> str | None:
 def _system(name: str, answers: Answers) -> Figures:
     if name in answers.unavailable:
         return {"not_available": answers.unavailable[name]}
-    return summary(answers.given[name])
+    return summary(answers.by_system[name])
 
 
 def _effect(variant: Variant, answers: Answers) -> Figures:
@@ -70,7 +70,7 @@ def _effect(variant: Variant, answers: Answers) -> Figures:
     about = {"weight": variant.default, "tried": next(iter(variant.weights.values()))}
     if variant.name in answers.unavailable:
         return {**about, "not_available": answers.unavailable[variant.name]}
-    mine, full = answers.given[variant.name], answers.given[FULL.name]
+    mine, full = answers.by_system[variant.name], answers.by_system[FULL.name]
     return {
         **about,
         "ndcg_at_10": round(ndcg(mine), 4),

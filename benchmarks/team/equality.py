@@ -51,19 +51,19 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    questions = read_sets([given.sets], given.only)
+    options = parser.parse_args()
+    questions = read_sets([options.sets], options.only)
     table = load_packaged()
     meaning = StaticMeaning(table)
-    made = given.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
-    store = Store([given.store])
+    made = options.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
+    store = Store([options.store])
     rows: list[dict[str, Any]] = []
     for repository in sorted({question.repository.name for question in questions}):
-        data = given.data / f"{repository}-{given.kind}"
+        data = options.data / f"{repository}-{options.kind}"
         if not data.is_dir():
             continue
         folder = _with_vectors(index_path(data).parent, data, made / data.name, table)
-        publication = published(given.store, repository, folder)
+        publication = published(options.store, repository, folder)
         key = publication.key
         began = time.perf_counter()
         memory = store.read(READER, partial(read_snapshot, key=key))
@@ -111,8 +111,8 @@ def main() -> int:
         "ndcg database": sum(row["ndcg database"] * row["questions"] for row in rows) / asked_in_all,
     }
     print(json.dumps(summary))
-    if given.output:
-        given.output.write_text(json.dumps({"summary": summary, "repositories": rows}, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps({"summary": summary, "repositories": rows}, indent=2) + "\n")
     return 0
 
 

@@ -122,9 +122,9 @@ class Runs:
             self.waiting.wait()
 
 
-def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
+def killed_runs(options: argparse.Namespace, folder: Path) -> Figures:
     """Kill runs at random moments, and check the store after each."""
-    rng = random.Random(given.seed)
+    rng = random.Random(options.seed)
     server = LocalServer(folder / "kills", settings=QUICK)
     server.start()
     url, _ = make_database(server)
@@ -142,7 +142,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
     took: list[float] = []
     began = time.monotonic()
     try:
-        for number in range(given.kills):
+        for number in range(options.kills):
             what = "gc" if number % 5 == 4 else "index"
             _change(repository, rng, number)
             in_writing = what == "index" and number % 2 == 1
@@ -208,7 +208,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
     left = [each.name for each in (Path(os.environ["CAIRN_DATA_DIR"]) / "team" / "work").iterdir()]
     server.stop()
     return {
-        "kills": given.kills,
+        "kills": options.kills,
         "killed in": dict(moments.most_common()),
         "snapshots looked at": len(known),
         "problems": len(problems),
@@ -216,7 +216,9 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
         "the run after the last kill": f"snapshot of {last.files} files, as in a new store: {not differing}",
         "locks left": locks and locks[0],
         "folders left": len(left),
-        "cleaned at the end": f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks",  # noqa: E501
+        "cleaned at the end": (
+            f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks"
+        ),
         "seconds": round(time.monotonic() - began),
     }
 
@@ -268,7 +270,7 @@ def _change(folder: Path, rng: random.Random, number: int) -> None:
 
 
 @frozen
-class Got:
+class Reply:
     """One answer of the load."""
 
     began: float
@@ -295,7 +297,7 @@ class Load:
     servers: Sequence[Serving]
     token: str
     clients: int = 4
-    got: list[Got] = field(factory=list)
+    replies: list[Reply] = field(factory=list)
     workspace: str = ""
     _ends: threading.Event = field(factory=threading.Event)
     _threads: list[threading.Thread] = field(factory=list)
@@ -320,14 +322,16 @@ class Load:
             began = time.monotonic()
             try:
                 answer = client.ask(f"/api/v1/search{self.workspace}", {"query": question})
-                self.got.append(_got(answer, began, server))
+                self.replies.append(_got(answer, began, server))
             except OSError as problem:
-                self.got.append(Got(began, time.monotonic(), 0, f"{type(problem).__name__}", (), 0, server))
+                self.replies.append(
+                    Reply(began, time.monotonic(), 0, f"{type(problem).__name__}", (), 0, server)
+                )
             time.sleep(0.02)
 
-    def between(self, began: float, ended: float) -> list[Got]:
+    def between(self, began: float, ended: float) -> list[Reply]:
         """Return the answers that were requested or received in that time."""
-        return [each for each in list(self.got) if each.ended >= began and each.began <= ended]
+        return [each for each in list(self.replies) if each.ended >= began and each.began <= ended]
 
     def figures(self, began: float, ended: float) -> Figures:
         """Return gaps, times and errors of a period."""
@@ -351,7 +355,7 @@ class Load:
         for server in range(len(self.servers)):
             ends = sorted(
                 each.ended
-                for each in list(self.got)
+                for each in list(self.replies)
                 if each.good and each.server == server and began <= each.ended <= ended
             )
             points = [began, *ends, ended]
@@ -366,7 +370,7 @@ class Load:
                 min(
                     (
                         each.ended
-                        for each in list(self.got)
+                        for each in list(self.replies)
                         if each.good and each.server == server and each.began >= since
                     ),
                     default=None,
@@ -379,10 +383,10 @@ class Load:
         return float("inf")
 
 
-def _got(answer: Answer, began: float, server: int) -> Got:
+def _got(answer: Answer, began: float, server: int) -> Reply:
     ended = time.monotonic()
     if answer.status != 200:
-        return Got(began, ended, answer.status, answer.message, (), 0, server)
+        return Reply(began, ended, answer.status, answer.message, (), 0, server)
     reply = answer.json
     retrieval = reply["retrieval"]
     message = (
@@ -393,7 +397,7 @@ def _got(answer: Answer, began: float, server: int) -> Got:
     if reply["brokenOff"]:
         message += f" broken off {reply['brokenOff']}"
     commits = tuple(each["commit"] for each in reply["index"]["revisions"])
-    return Got(began, ended, 200, message, commits, len(reply["results"]), server)
+    return Reply(began, ended, 200, message, commits, len(reply["results"]), server)
 
 
 def _plain(message: str) -> str:
@@ -403,7 +407,7 @@ def _plain(message: str) -> str:
     return re.sub(r"127\.0\.0\.1:\d+", "HOST:PORT", message)[:400]
 
 
-def tried(work: Callable[[], Any]) -> str:
+def attempt(work: Callable[[], Any]) -> str:
     """Run an attempt and return "done", or the message of its error, with the seconds that it took."""
     began = time.monotonic()
     try:
@@ -419,13 +423,13 @@ def tried(work: Callable[[], Any]) -> str:
 # --- a replica ----------------------------------------------------------------------------------------------
 
 
-def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
+def with_replica(options: argparse.Namespace, folder: Path) -> Figures:
     """Test a primary with a streaming replica, and two `cairn serve` over both."""
     settings = {"shared_buffers": "64MB", "max_wal_size": "256MB"}
     primary = LocalServer(folder / "primary", settings=settings)
     primary.start()
     url, _ = make_database(primary)
-    copies = _copies(given, folder, ("cobra", "viper"))
+    copies = _copies(options, folder, ("cobra", "viper"))
     for each in copies:
         index_repository(url, str(each.folder), name=each.name)
     with psycopg.connect(url, autocommit=True) as owner:
@@ -439,26 +443,27 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(urls, folder / f"serve-{n}")) for n in range(2)]
         load = stack.enter_context(Load(servers, token))
-        _wait_for(lambda: len({each.server for each in load.got if each.good}) == 2)
+        _wait_for(lambda: len({each.server for each in load.replies if each.good}) == 2)
         figures["calm"] = _phase(load, 6, lambda: None)
 
         def index_change(at: LocalServer, number: int) -> None:
             write(
                 fleet.folder,
                 {
-                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"  # noqa: E501
+                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\n"
+                    f"func Berth{number}() int {{ return {number} }}\n"
                 },
             )
             commit(fleet.folder, f"Berth {number}")
             index_repository(at.url("store"), str(fleet.folder), name=fleet.name)
 
         figures["primary killed"] = _phase(load, 12, primary.kill)
-        figures["primary killed"]["indexing meanwhile"] = tried(lambda: index_change(primary, 1))
+        figures["primary killed"]["indexing meanwhile"] = attempt(lambda: index_change(primary, 1))
         figures["primary back"] = _phase(load, 8, primary.start)
-        figures["primary back"]["indexing"] = tried(lambda: index_change(primary, 1))
+        figures["primary back"]["indexing"] = attempt(lambda: index_change(primary, 1))
         _caught_up(primary, replica)
         figures["replica killed"] = _phase(load, 12, replica.kill)
-        figures["replica killed"]["indexing meanwhile"] = tried(lambda: index_change(primary, 2))
+        figures["replica killed"]["indexing meanwhile"] = attempt(lambda: index_change(primary, 2))
         figures["replica back"] = _phase(load, 8, replica.start)
         _caught_up(primary, replica)
         time.sleep(6)  # By then, servers that did not answer are tried first again.
@@ -470,7 +475,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         with psycopg.connect(replica.url("store"), autocommit=True) as there:
             there.execute("SELECT pg_wal_replay_pause()")
             lagging = time.monotonic()
-            outcome = tried(lambda: index_change(primary, 3))
+            outcome = attempt(lambda: index_change(primary, 3))
             time.sleep(8)
             ended = time.monotonic()
             new = git(fleet.folder, "rev-parse", "HEAD")
@@ -490,7 +495,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         figures["primary killed for good, replica promoted"] = _phase(
             load, 12, lambda: (primary.kill(), replica.promote())
         )
-        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = tried(
+        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = attempt(
             lambda: index_change(replica, 4)
         )
         newest = git(fleet.folder, "rev-parse", "HEAD")
@@ -547,9 +552,9 @@ def _caught_up(primary: LocalServer, replica: LocalServer) -> None:
         )
 
 
-def _copies(given: argparse.Namespace, folder: Path, names: Sequence[str]) -> list[Copy]:
+def _copies(options: argparse.Namespace, folder: Path, names: Sequence[str]) -> list[Copy]:
     return [
-        copy_of(given.checkouts / name, name, folder / "clones", [f"zq{name}{n}marker" for n in range(8)])
+        copy_of(options.checkouts / name, name, folder / "clones", [f"zq{name}{n}marker" for n in range(8)])
         for name in names
     ]
 
@@ -581,7 +586,7 @@ class Trouble:
         began = time.monotonic()
         breaks()
         broken = time.monotonic()
-        reply = tried(meanwhile) if meanwhile is not None else None
+        reply = attempt(meanwhile) if meanwhile is not None else None
         time.sleep(max(0.0, broken + seconds - time.monotonic()))
         ended = time.monotonic()
         figures = self.load.figures(began, ended)
@@ -598,7 +603,7 @@ class Trouble:
         print(name, json.dumps(figures), flush=True)
 
 
-def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
+def with_one_database(options: argparse.Namespace, folder: Path) -> Figures:
     """Test one server with one `cairn serve`, in all faults of a single database."""
     with ExitStack() as stack:
         disk = stack.enter_context(_small_disk(folder / "disk", 72))
@@ -611,7 +616,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
                 owner.execute("ALTER DATABASE template1 SET default_tablespace = ''")
                 owner.execute("SET default_tablespace = 'small'")
         url, login = _database_on(server, "small" if disk is not None else "")
-        (cobra,) = _copies(given, folder / "single-clones", ("cobra",))
+        (cobra,) = _copies(options, folder / "single-clones", ("cobra",))
         index_repository(url, str(cobra.folder), name="cobra")
         with psycopg.connect(url, autocommit=True) as owner:
             access.grant(owner, READER, "all")
@@ -620,7 +625,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         assert not before.problems, before.problems
         served = stack.enter_context(serving([login], folder / "serve-single"))
         load = stack.enter_context(Load([served], token))
-        _wait_for(lambda: any(each.good for each in load.got))
+        _wait_for(lambda: any(each.good for each in load.replies))
         trouble = Trouble(server, load)
         time.sleep(4)
         numbers = iter(range(100))
@@ -636,7 +641,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         else:
             ballast = disk / "ballast"
             trouble.row("disk full", lambda: _fill(ballast, disk), ballast.unlink, 6, index_change)
-            trouble.figures["disk full"]["indexing with room again"] = tried(
+            trouble.figures["disk full"]["indexing with room again"] = attempt(
                 lambda: index_repository(url, str(cobra.folder), name="cobra")
             )
         trouble.row("restarted", lambda: server.restart(), lambda: None, 5)
@@ -677,7 +682,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         )
         figures = trouble.figures
         figures["versions that are too old"] = _old_versions(url)
-        figures["indexing at the end"] = tried(lambda: index_change())
+        figures["indexing at the end"] = attempt(lambda: index_change())
         after = look(url, ("command", "flag"))
         figures["what refs name, at the end"] = "whole" if not after.problems else after.problems
         figures["errors in the server's log"] = _tracebacks([served])
@@ -690,7 +695,10 @@ def _go(number: int, change: int) -> str:
         f"\tropes = append(ropes, {number * 31 + n + change}) // rope {n} of berth {number}"
         for n in range(60)
     )
-    return f"package harbour\n\n// Berth{number} has ropes.\nfunc Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"  # noqa: E501
+    return (
+        f"package harbour\n\n// Berth{number} has ropes.\n"
+        f"func Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"
+    )
 
 
 def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
@@ -800,16 +808,16 @@ def _old_versions(url: str) -> Figures:
     oldest = schema._OLDEST_POSTGRES
     schema._OLDEST_POSTGRES = 990000  # type: ignore[misc]
     try:
-        postgres = tried(lambda: schema.prepare(url))
+        postgres = attempt(lambda: schema.prepare(url))
     finally:
         schema._OLDEST_POSTGRES = oldest  # type: ignore[misc]
-    return {"PostgreSQL": postgres, "pgvector": tried(lambda: schema.check_pgvector("0.7.4"))}
+    return {"PostgreSQL": postgres, "pgvector": attempt(lambda: schema.check_pgvector("0.7.4"))}
 
 
 # --- a shard on another server ------------------------------------------------------------------------------
 
 
-def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
+def with_shard_elsewhere(options: argparse.Namespace, folder: Path) -> Figures:
     """Test a repository whose rows are on a second server, and the same one here for comparison."""
     settings = {"shared_buffers": "64MB"}
     server, second = (LocalServer(folder / name, settings=settings) for name in ("first", "second"))
@@ -819,7 +827,7 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
     twin_url, _ = make_database(server, "twin")
     with psycopg.connect(second.url(), autocommit=True) as there:
         there.execute("CREATE DATABASE shards")
-    cobra, viper = _copies(given, folder / "shard-clones", ("cobra", "viper"))
+    cobra, viper = _copies(options, folder / "shard-clones", ("cobra", "viper"))
     figures: Figures = {}
     with psycopg.connect(url, autocommit=True) as owner:
         shard = add_shard(owner, ShardServer("second", second.url("shards")))
@@ -944,20 +952,20 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Figures]] = {
 
 
 def main() -> int:
-    given = _arguments()
-    shutil.rmtree(given.folder, ignore_errors=True)
-    given.folder.mkdir(parents=True)
-    os.environ["CAIRN_DATA_DIR"] = str(given.folder / "data")
-    rows = json.loads(given.output.read_text()) if given.output and given.output.exists() else {}
+    options = _arguments()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir(parents=True)
+    os.environ["CAIRN_DATA_DIR"] = str(options.folder / "data")
+    rows = json.loads(options.output.read_text()) if options.output and options.output.exists() else {}
     try:
-        for name in given.only:
-            rows[name] = {"conditions": run_conditions(), **PARTS[name](given, given.folder / name)}
+        for name in options.only:
+            rows[name] = {"conditions": run_conditions(), **PARTS[name](options, options.folder / name)}
             print(name, json.dumps(rows[name], indent=2), flush=True)
-            if given.output:
-                given.output.write_text(json.dumps(rows, indent=2) + "\n")
-            shutil.rmtree(given.folder / name, ignore_errors=True)
+            if options.output:
+                options.output.write_text(json.dumps(rows, indent=2) + "\n")
+            shutil.rmtree(options.folder / name, ignore_errors=True)
     finally:
-        shutil.rmtree(given.folder, ignore_errors=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
     return 0
 
 

@@ -76,7 +76,7 @@ _CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
 
 
 @frozen(eq=False)
-class Known:
+class RepositoryFacts:
     """The owner's knowledge of a repository."""
 
     copy: Copy
@@ -98,7 +98,7 @@ class Known:
         return f"cairn-team:///{quote(self.copy.name)}"
 
 
-def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
+def known(owner: psycopg.Connection[Any], copy: Copy) -> RepositoryFacts:
     row = owner.execute(
         """SELECT r.id, s.id, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
            JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",  # noqa: E501
@@ -122,21 +122,30 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
     for _, collection, count in rows:
         collections[collection][0] += 1
         collections[collection][1] += count
-    return Known(
-        copy, number, snapshot, pool, commit, frozenset(copy.words() | {commit}), frozenset(each[1] for each in chunks),  # noqa: E501
-        frozenset(each[0] for each in chunks), frozenset(files), tuple(each[0] for each in rows),
-        tuple(sorted({each[2] for each in chunks if each[2]})), {name: (a, b) for name, (a, b) in collections.items()},  # noqa: E501
-    )  # fmt: skip
+    return RepositoryFacts(
+        copy,
+        number,
+        snapshot,
+        pool,
+        commit,
+        frozenset(copy.words() | {commit}),
+        frozenset(each[1] for each in chunks),
+        frozenset(each[0] for each in chunks),
+        frozenset(files),
+        tuple(each[0] for each in rows),
+        tuple(sorted({each[2] for each in chunks if each[2]})),
+        {name: (a, b) for name, (a, b) in collections.items()},
+    )
 
 
 @define
-class Sight:
+class ReaderView:
     """The repositories and words that one reader may see, and when."""
 
     reader: str
-    always: Mapping[str, Known]
-    toggled: Known
-    every: Mapping[str, Known]
+    always: Mapping[str, RepositoryFacts]
+    toggled: RepositoryFacts
+    every: Mapping[str, RepositoryFacts]
     own_words: frozenset[str]
     """Words that Cairn itself writes."""
     projects: frozenset[str]
@@ -145,7 +154,7 @@ class Sight:
     spans: list[list[float]] = field(factory=list)
     """The times when the grant of `toggled` began and was done, and when its revocation began and was
     done."""
-    asked: set[str] = field(factory=set)
+    request_words: set[str] = field(factory=set)
     """Words of the reader's own requests, which the context returns with the latest questions."""
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
 
@@ -159,7 +168,7 @@ class Sight:
         )
         return may, was
 
-    def repositories(self, with_toggled: bool) -> dict[str, Known]:
+    def repositories(self, with_toggled: bool) -> dict[str, RepositoryFacts]:
         return {**self.always, **({self.toggled.copy.name: self.toggled} if with_toggled else {})}
 
     def hidden(self, with_toggled: bool) -> frozenset[str]:
@@ -178,7 +187,7 @@ class Sight:
 
 
 @frozen
-class Asked:
+class Request:
     """One request."""
 
     kind: str
@@ -186,7 +195,7 @@ class Asked:
     params: Any = None
     body: bytes | None = None
     method: str | None = None
-    snapshot: Known | None = None
+    snapshot: RepositoryFacts | None = None
     """The snapshot of a read."""
     read: str = ""
 
@@ -206,12 +215,12 @@ _TYPES = ("code", "prose", "api", "config", "cmd")
 class Asker:
     """Makes requests of one reader, the same ones for the same seed."""
 
-    sight: Sight
+    view: ReaderView
     rng: random.Random
     kept: list[Any] = field(factory=list)
     """Hits of earlier searches, for stages that take hits."""
 
-    def next(self) -> Asked:
+    def next(self) -> Request:
         kinds = [
             (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),  # noqa: E501
             (4, self._context), (9, self._page), (3, self._collections), (4, self._status), (11, self._stage),
@@ -221,8 +230,8 @@ class Asker:
 
     # The parts of requests.
 
-    def repository(self) -> Known:
-        return self.rng.choice(list(self.sight.every.values()))
+    def repository(self) -> RepositoryFacts:
+        return self.rng.choice(list(self.view.every.values()))
 
     def word(self) -> str:
         of = self.repository()
@@ -231,7 +240,7 @@ class Asker:
                 lambda: self.rng.choice(of.copy.markers),
                 lambda: self.rng.choice(of.symbols or ("main",)),
                 lambda: self.rng.choice(sorted(of.words)[:4000]),
-                lambda: nowhere(self.rng),
+                lambda: missing_word(self.rng),
                 lambda: self.rng.choice(("error", "config", "parse", "request", "the", "handler")),
             ]
         )()
@@ -256,36 +265,38 @@ class Asker:
             (
                 self.rng.choice(of.paths),
                 self.rng.choice(of.paths),
-                f"src/{nowhere(self.rng)}.py",
+                f"src/{missing_word(self.rng)}.py",
                 self.rng.choice(_HOSTILE),
             )
         )
 
     def place(self) -> str:
         of = self.repository()
-        inside = self.rng.choice((self.rng.choice(of.paths), f"{nowhere(self.rng)}.py"))
-        return f"{self.rng.choice((of.uri, of.uri, 'cairn-team:///' + nowhere(self.rng), 'file:///work'))}/{quote(inside)}"
+        inside = self.rng.choice((self.rng.choice(of.paths), f"{missing_word(self.rng)}.py"))
+        return f"{self.rng.choice((of.uri, of.uri, 'cairn-team:///' + missing_word(self.rng), 'file:///work'))}/{quote(inside)}"
 
     def collection(self) -> str:
         of = self.repository()
         return self.rng.choice(
-            (self.rng.choice(list(of.collections)), of.copy.name, nowhere(self.rng), *_HOSTILE[:4])
+            (self.rng.choice(list(of.collections)), of.copy.name, missing_word(self.rng), *_HOSTILE[:4])
         )
 
     def workspace(self) -> str:
         if self.rng.random() < 0.6:
             return ""
-        name = self.rng.choice((self.repository().copy.name, nowhere(self.rng), self.rng.choice(_HOSTILE)))
+        name = self.rng.choice(
+            (self.repository().copy.name, missing_word(self.rng), self.rng.choice(_HOSTILE))
+        )
         return "?workspace=" + quote(
             self.rng.choice((name, name, f"{name}@main", f"{name}@master", f"cairn-team:///{name}")), safe=""
         )
 
-    def ask(self, kind: str, params: Any, name: str = "") -> Asked:
-        return Asked(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
+    def ask(self, kind: str, params: Any, name: str = "") -> Request:
+        return Request(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
 
     # The kinds of requests.
 
-    def _search(self) -> Asked:
+    def _search(self) -> Request:
         more: dict[str, Any] = {}
         if self.rng.random() < 0.3:
             more = {"explain": True, "limit": self.rng.randint(1, 50), "wholeWord": self.rng.random() < 0.5}
@@ -296,16 +307,16 @@ class Asker:
             (
                 {"path": [self.path() for _ in range(self.rng.randint(1, 3))]},
                 {"collection": [self.collection() for _ in range(self.rng.randint(1, 3))]},
-                {"language": [self.rng.choice(("python", "go", "ruby", nowhere(self.rng)))]},
+                {"language": [self.rng.choice(("python", "go", "ruby", missing_word(self.rng)))]},
                 {"type": [self.rng.choice(_TYPES)], "path": [f"{self.repository().copy.name}/**"]},
                 {"path": [self.rng.choice(_HOSTILE)], "collection": [self.rng.choice(_HOSTILE)]},
             )
         )
 
-    def _filtered(self) -> Asked:
+    def _filtered(self) -> Request:
         return self.ask("filtered search", {"query": self.question(), "filter": self._filter()}, "search")
 
-    def _discover(self) -> Asked:
+    def _discover(self) -> Request:
         more = self.rng.choice(({}, {"include": [self.collection()]}, {"filter": {"path": [self.path()]}}))
         return self.ask("discover", {"query": self.question(), **more})
 
@@ -316,10 +327,10 @@ class Asker:
             "end": {"line": line + self.rng.randint(0, 20), "character": 0},
         }
 
-    def _related(self) -> Asked:
+    def _related(self) -> Request:
         return self.ask("related", {"textDocument": {"uri": self.place()}, "range": self._range()})
 
-    def _references(self) -> Asked:
+    def _references(self) -> Request:
         symbol = self.rng.choice(
             (self.word(), f"{self.word()}.{self.word()}", f"{self.path()}:{self.rng.randint(1, 50)}")
         )
@@ -328,7 +339,7 @@ class Asker:
             "references", {"symbol": symbol, "direction": direction, "depth": self.rng.randint(1, 2)}
         )
 
-    def _context(self) -> Asked:
+    def _context(self) -> Request:
         params: dict[str, Any] = {
             "textDocument": {"uri": self.place()},
             "range": self._range(),
@@ -338,17 +349,17 @@ class Asker:
             params["text"] = f"def f():\n    return {self.word()}({self.word()})\n"
         return self.ask("context", params)
 
-    def _page(self) -> Asked:
-        folder = self.rng.choice(("", "", self.repository().uri, f"cairn-team:///{nowhere(self.rng)}"))
+    def _page(self) -> Request:
+        folder = self.rng.choice(("", "", self.repository().uri, f"cairn-team:///{missing_word(self.rng)}"))
         return self.ask("fetch_page", {"path": self.path(), "folder": folder})
 
-    def _collections(self) -> Asked:
-        return Asked("collections", "/api/v1/collections")
+    def _collections(self) -> Request:
+        return Request("collections", "/api/v1/collections")
 
-    def _status(self) -> Asked:
-        return Asked("status", "/api/v1/status")
+    def _status(self) -> Request:
+        return Request("status", "/api/v1/status")
 
-    def _stage(self) -> Asked:
+    def _stage(self) -> Request:
         query = self.question()
         named = [{"name": self.collection()} for _ in range(2)]
         hits = self.rng.sample(self.kept, min(3, len(self.kept)))
@@ -369,7 +380,7 @@ class Asker:
         )
         return self.ask(f"stage {name}", params, name)
 
-    def _mcp(self) -> Asked:
+    def _mcp(self) -> Request:
         made = self.rng.choice(
             (
                 self._search,
@@ -384,30 +395,30 @@ class Asker:
         tool = "cairn_" + made.path.partition("?")[0].rpartition("/")[2]
         arguments = dict(made.params or {})
         if self.rng.random() < 0.4:
-            arguments["workspace"] = self.rng.choice((self.repository().copy.name, nowhere(self.rng)))
+            arguments["workspace"] = self.rng.choice((self.repository().copy.name, missing_word(self.rng)))
         method, params = self.rng.choice(
             (("tools/call", {"name": tool, "arguments": arguments}),) * 9
             + (("tools/list", {}), ("resources/list", {}), ("prompts/list", {}))
         )
-        return Asked("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return Request("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
-    def _locate(self) -> Asked:
+    def _locate(self) -> Request:
         commits = [
             self.rng.choice((self.repository().commit, f"{self.rng.getrandbits(160):040x}")) for _ in range(3)
         ]
-        return Asked("locate", "/team/v1/locate", {"commits": commits})
+        return Request("locate", "/team/v1/locate", {"commits": commits})
 
-    def _snapshot(self) -> tuple[int | str, Known | None]:
+    def _snapshot(self) -> tuple[int | str, RepositoryFacts | None]:
         if self.rng.random() < 0.7:
             of = self.repository()
             return of.snapshot, of
         return self.rng.choice((self.rng.randint(1, 60), 10**9, 0, "9" * 30, 2**63)), None
 
-    def _catalogue(self) -> Asked:
+    def _catalogue(self) -> Request:
         number, of = self._snapshot()
-        return Asked("catalogue", f"/team/v1/catalogue/{number}", snapshot=of)
+        return Request("catalogue", f"/team/v1/catalogue/{number}", snapshot=of)
 
-    def _read(self) -> Asked:
+    def _read(self) -> Request:
         number, of = self._snapshot()
         other = self.repository()
         near = self.rng.choice((of or other, other))
@@ -420,7 +431,7 @@ class Asker:
         only = self.rng.choice(
             (ChunkFilter(), ChunkFilter(paths=tuple(paths)), ChunkFilter(collections=(self.collection(),)))
         )
-        name, given = self.rng.choice(
+        name, options = self.rng.choice(
             (
                 ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),  # noqa: E501
                 ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),  # noqa: E501
@@ -436,12 +447,12 @@ class Asker:
             )
         )  # fmt: skip
         try:
-            body = dumps([name, given])
+            body = dumps([name, options])
         except (TypeError, ValueError):
             body = b"[]"
-        return Asked("read", f"/team/v1/read/{number}", body=body, snapshot=of, read=name)
+        return Request("read", f"/team/v1/read/{number}", body=body, snapshot=of, read=name)
 
-    def _change(self) -> Asked:
+    def _change(self) -> Request:
         name, params = self.rng.choice(
             (
                 ("reindex", {"path": self.path()}), ("pause", {}), ("resume", {}),
@@ -452,7 +463,7 @@ class Asker:
         )  # fmt: skip
         return self.ask(f"change {name}", params, name)
 
-    def _other(self) -> Asked:
+    def _other(self) -> Request:
         path = self.rng.choice(
             (
                 "/metrics",
@@ -463,10 +474,10 @@ class Asker:
                 f"/{self.word()}",
             )
         )
-        return Asked("other", path if path.isascii() else "/x")
+        return Request("other", path if path.isascii() else "/x")
 
 
-def nowhere(rng: random.Random) -> str:
+def missing_word(rng: random.Random) -> str:
     """Return a word that no repository has, of the shape of the markers."""
     return f"zq{rng.getrandbits(40):010x}k"
 
@@ -492,21 +503,25 @@ class Findings:
     pool."""
     lock: threading.Lock = field(factory=threading.Lock)
 
-    def leak(self, reader: str, asked: Asked | str, what: str) -> None:
+    def leak(self, reader: str, request: Request | str, what: str) -> None:
         with self.lock:
-            self.leaks.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:600]} -> {what}")
+            self.leaks.append(
+                f"{reader}: {request if isinstance(request, str) else request.text[:600]} -> {what}"
+            )
             print("LEAK", self.leaks[-1][:1500], flush=True)
 
-    def odd(self, reader: str, asked: Asked | str, what: str) -> None:
+    def fault(self, reader: str, request: Request | str, what: str) -> None:
         with self.lock:
-            self.wrong.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:300]} -> {what}")
+            self.wrong.append(
+                f"{reader}: {request if isinstance(request, str) else request.text[:300]} -> {what}"
+            )
             if len(self.wrong) < 30:
                 print("ODD", self.wrong[-1][:900], flush=True)
 
 
-def text_of(asked: Asked, answer: Answer) -> str:
+def text_of(request: Request, answer: Answer) -> str:
     """Return all text of an answer."""
-    if asked.kind == "catalogue" and answer.status == 200:
+    if request.kind == "catalogue" and answer.status == 200:
         return _texts_of_catalogue(answer.body)
     text = answer.body.decode("utf-8", "replace")
     # JSON in JSON, as in MCP, hides words behind `\n`.
@@ -543,84 +558,88 @@ def _texts_of_catalogue(packed: bytes) -> str:
     return "\n".join(texts)
 
 
-def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began: float, ended: float) -> None:
+def check(
+    view: ReaderView, findings: Findings, request: Request, answer: Answer, began: float, ended: float
+) -> None:
     """Search an answer for data that the reader may not see."""
-    may, was = sight.visible(began, ended)
-    found = words_of(text_of(asked, answer)) & sight.hidden(may)
-    if found & sight.projects:
+    may, was = view.visible(began, ended)
+    found = words_of(text_of(request, answer)) & view.hidden(may)
+    if found & view.projects:
         findings.projects += 1
-        found -= sight.projects
+        found -= view.projects
     if found:
-        given = words_of(asked.text) | {word.lower() for word in re.findall(r"\w+", asked.text)}
-        if asked.kind == "context":
-            found -= sight.asked
+        given = words_of(request.text) | {word.lower() for word in re.findall(r"\w+", request.text)}
+        if request.kind == "context":
+            found -= view.request_words
         exposed = {word for word in found if not any(word in each or each in word for each in given)}
         if exposed:
             findings.leak(
-                sight.reader, asked, f"words {sorted(exposed)[:8]} in {answer.status} {answer.body[:300]!r}"
+                view.reader, request, f"words {sorted(exposed)[:8]} in {answer.status} {answer.body[:300]!r}"
             )
     findings.checks["answers searched for hidden words"] += 1
     if answer.status == 500:
-        findings.odd(sight.reader, asked, f"500 {answer.message}")
+        findings.fault(view.reader, request, f"500 {answer.message}")
     if answer.status == 200:
-        _check_counts(sight, findings, asked, answer, may, was)
-        _check_ids(sight, findings, asked, answer, may)
+        _check_counts(view, findings, request, answer, may, was)
+        _check_ids(view, findings, request, answer, may)
 
 
 def _check_counts(
-    sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool, was: bool
+    view: ReaderView, findings: Findings, request: Request, answer: Answer, may: bool, was: bool
 ) -> None:
-    if asked.kind not in ("status", "collections"):
+    if request.kind not in ("status", "collections"):
         return
-    collections = answer.json["collections"] if asked.kind == "status" else answer.json
+    collections = answer.json["collections"] if request.kind == "status" else answer.json
     there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in collections}
     possible = [True] if was else [False, True] if may else [False]
     right = [
         {
             (each.uri, name): counts
-            for each in sight.repositories(toggled).values()
+            for each in view.repositories(toggled).values()
             for name, counts in each.collections.items()
         }
         for toggled in possible
     ]
     findings.checks["counts of collections compared"] += 1
     if there not in right:
-        findings.leak(sight.reader, asked, f"counts {sorted(set(there.items()) ^ set(right[0].items()))[:4]}")
-    if asked.kind == "status":
+        findings.leak(
+            view.reader, request, f"counts {sorted(set(there.items()) ^ set(right[0].items()))[:4]}"
+        )
+    if request.kind == "status":
         chunks = {sum(c for _, c in each.values()) for each in right}
         files = {sum(f for f, _ in each.values()) for each in right}
         if answer.json["chunks"] not in chunks or answer.json["files"]["indexed"] not in files:
-            findings.leak(sight.reader, asked, f"totals {answer.json['chunks']} {answer.json['files']}")
+            findings.leak(view.reader, request, f"totals {answer.json['chunks']} {answer.json['files']}")
 
 
-def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool) -> None:
-    visible = sight.repositories(may)
-    if asked.kind == "locate" and (found := answer.json) is not None:
+def _check_ids(view: ReaderView, findings: Findings, request: Request, answer: Answer, may: bool) -> None:
+    visible = view.repositories(may)
+    if request.kind == "locate" and (found := answer.json) is not None:
         findings.checks["located commits checked"] += 1
         if found["repository"] not in visible or found["snapshot"] != visible[found["repository"]].snapshot:
-            findings.leak(sight.reader, asked, f"located {found}")
-    if asked.kind not in ("read", "catalogue"):
+            findings.leak(view.reader, request, f"located {found}")
+    if request.kind not in ("read", "catalogue"):
         return
     findings.checks["reads checked for ids"] += 1
-    of = asked.snapshot
+    of = request.snapshot
     if of is None:
         # A drawn number may be that of a snapshot that the reader may see.
-        drawn = re.findall(r"\d+", asked.path)[-1]
+        drawn = re.findall(r"\d+", request.path)[-1]
         of = next((each for each in visible.values() if str(each.snapshot) == drawn), None)
     if of is None or of.copy.name not in visible:
-        findings.leak(sight.reader, asked, "a hidden or missing snapshot answers")
+        findings.leak(view.reader, request, "a hidden or missing snapshot answers")
         return
-    if asked.kind == "catalogue":
+    if request.kind == "catalogue":
         data = zlib.decompress(answer.body)
         head = loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
         ids = set(np.flatnonzero(np.cumsum(head["files"])).tolist()) | set(
             np.flatnonzero(head["tokens"]).tolist()
         )
     else:
-        ids = set(ids_of(asked.read, loads(answer.body)))
-    allowed = of.files if asked.read in ("packed_tables", "symbols_naming") else of.chunks
+        ids = set(ids_of(request.read, loads(answer.body)))
+    allowed = of.files if request.read in ("packed_tables", "symbols_naming") else of.chunks
     if ids - allowed:
-        findings.leak(sight.reader, asked, f"foreign ids {sorted(ids - allowed)[:5]}")
+        findings.leak(view.reader, request, f"foreign ids {sorted(ids - allowed)[:5]}")
 
 
 def ids_of(read: str, value: Any) -> Iterable[int]:
@@ -653,10 +672,10 @@ _VARYING = re.compile(
 )
 
 
-def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str, str]:
+def pair(view: ReaderView, rng: random.Random) -> tuple[Callable[[str], Request], str, str]:
     """Return a request about a name, a permanently hidden name, and a missing one."""
     hidden = [
-        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+        each for name, each in view.every.items() if name not in view.always and each is not view.toggled
     ]
     of = rng.choice(hidden)
     marker = rng.choice(of.copy.markers)
@@ -664,82 +683,92 @@ def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str,
     post = "/api/v1/"
     if kind == 0:
         return (
-            lambda name: Asked("pair", f"{post}status?workspace={name}"),
+            lambda name: Request("pair", f"{post}status?workspace={name}"),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
     if kind == 1:
         return (
-            lambda name: Asked("pair", f"{post}search?workspace={name}", {"query": "error"}),
+            lambda name: Request("pair", f"{post}search?workspace={name}", {"query": "error"}),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
     if kind == 2:
         return (
-            lambda word: Asked("pair", f"{post}search", {"query": word, "explain": True}),
+            lambda word: Request("pair", f"{post}search", {"query": word, "explain": True}),
             marker,
-            _like(marker, rng),
+            _same_shape(marker, rng),
         )
     if kind == 3:
         return (
-            lambda word: Asked("pair", f"{post}discover", {"query": f"how does {word} work"}),
+            lambda word: Request("pair", f"{post}discover", {"query": f"how does {word} work"}),
             marker,
-            _like(marker, rng),
+            _same_shape(marker, rng),
         )
     if kind == 4:
-        return lambda word: Asked("pair", f"{post}references", {"symbol": word}), marker, _like(marker, rng)
+        return (
+            lambda word: Request("pair", f"{post}references", {"symbol": word}),
+            marker,
+            _same_shape(marker, rng),
+        )
     if kind == 5:
         path = f"handbook/{of.copy.markers[0]}.md"
         return (
-            lambda name: Asked("pair", f"{post}fetch_page", {"path": name}),
+            lambda name: Request("pair", f"{post}fetch_page", {"path": name}),
             path,
-            f"handbook/{_like(of.copy.markers[0], rng)}.md",
+            f"handbook/{_same_shape(of.copy.markers[0], rng)}.md",
         )
     if kind == 6:
         path = f"tools/{of.copy.markers[1]}.py"
         return (
-            lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}),
+            lambda name: Request("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}),
             path,
-            f"tools/{_like(of.copy.markers[1], rng)}.py",
+            f"tools/{_same_shape(of.copy.markers[1], rng)}.py",
         )
     if kind == 7:
         return (
-            lambda name: Asked(
+            lambda name: Request(
                 "pair", f"{post}search", {"query": "handler", "filter": {"collection": [name]}}
             ),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
-    return lambda name: Asked("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip  # noqa: E501
+
+    def tool_call(name: str) -> Request:
+        arguments = {"query": "error", "workspace": name}
+        params = {"name": "cairn_search", "arguments": arguments}
+        return Request("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+    return tool_call, of.copy.name, _same_shape(of.copy.name, rng)
 
 
-def _like(text: str, rng: random.Random) -> str:
+def _same_shape(text: str, rng: random.Random) -> str:
     """Return the text with other hexadecimal digits and the same length."""
     return re.sub(
         r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text
     )
 
 
-def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> bool:
+def alike(request: Request, one: Answer, name: str, other: Answer, instead: str) -> bool:
     """Return whether both answers are alike except for the name in the request and times.
 
     For questions that are a word, the interpretation of the word is compared: passages of like meaning differ
     from word to word.
     """
     if (
-        asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")
-    ) or "discover" in asked.path:
+        request.params
+        and name in (request.params.get("query"), f"how does {request.params.get('query')} work")
+    ) or "discover" in request.path:
         return _word_of(one, name) == _word_of(other, instead)
 
     return one.status == other.status and _plain(one, name) == _plain(other, instead)
 
 
-def _plain(answer: Answer, asked: str) -> str:
-    text = text_of(Asked("pair", ""), answer)
+def _plain(answer: Answer, name: str) -> str:
+    text = text_of(Request("pair", ""), answer)
     while (shorter := _VARYING.sub("", text)) != text:
         text = shorter
-    text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
+    text = text.replace(name, "NAME").replace(name.lower(), "NAME")
     # The nearest names depend on the letters; another check makes sure that none is hidden.
     text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace(
         "nearest?", "nearest"
@@ -750,7 +779,8 @@ def _plain(answer: Answer, asked: str) -> str:
 def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
     """Return where two answers differ."""
     a, b = (
-        re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead))
+        re.split(r"(?<=[,{}])", _plain(answer, its_name))
+        for answer, its_name in ((one, name), (other, instead))
     )
     return f"{one.status} {other.status} " + " ".join(difflib.unified_diff(a, b, lineterm="", n=1))[:1200]
 
@@ -771,7 +801,7 @@ def _word_of(answer: Answer, word: str) -> Any:
     return body.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
 
 
-def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
+def ask_database(url: str, owner_url: str, views: Sequence[ReaderView], findings: Findings) -> Figures:
     """Let each role read every table, partition and view, call every function, and see plans and errors."""
     with psycopg.connect(owner_url, autocommit=True) as owner:
         relations = [
@@ -786,10 +816,10 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
             "pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
         ).fetchall()
     counts: Counter[str] = Counter()
-    for sight in sights:
-        visible = sight.repositories(False)
-        hidden = sight.hidden(False)
-        for role in (role_name(sight.reader), "none", "cairn_reader"):
+    for view in views:
+        visible = view.repositories(False)
+        hidden = view.hidden(False)
+        for role in (role_name(view.reader), "none", "cairn_reader"):
             with psycopg.connect(url, autocommit=True) as db:
                 try:
                     db.execute(
@@ -801,38 +831,44 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
                     counts["roles refused"] += 1
                     continue
                 for relation in relations:
-                    _ask_relation(db, sight, role, relation, visible, hidden, findings, counts)
-                for name, _, given in functions:
+                    _ask_relation(db, view, role, relation, visible, hidden, findings, counts)
+                for name, _, options in functions:
                     call = sql.SQL("SELECT cairn.{}({})").format(
-                        sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * given)
+                        sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * options)
                     )
                     outcome = _tried(db, call)
                     counts[f"functions {'answered' if outcome is not None else 'refused'}"] += 1
                     if outcome and outcome[0][0] not in (None, ""):
-                        findings.leak(sight.reader, f"{role} {name}", str(outcome[:2]))
+                        findings.leak(view.reader, f"{role} {name}", str(outcome[:2]))
                 for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",  # noqa: E501
                                   "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",  # noqa: E501
                                   "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",  # noqa: E501
                                   "SET row_security = off; SELECT * FROM cairn.files"):  # fmt: skip
                     if _tried(db, sql.SQL(statement)) is not None:
-                        findings.leak(sight.reader, f"{role} {statement}", "the statement was allowed")
+                        findings.leak(view.reader, f"{role} {statement}", "the statement was allowed")
                     counts["statements refused"] += 1
     return dict(counts) | {"relations": len(relations), "functions": len(functions)}
 
 
 def _ask_relation(
-    db: psycopg.Connection[Any], sight: Sight, role: str, relation: str, visible: Mapping[str, Known], hidden: frozenset[str],  # noqa: E501
-    findings: Findings, counts: Counter[str],
-) -> None:  # fmt: skip
+    db: psycopg.Connection[Any],
+    view: ReaderView,
+    role: str,
+    relation: str,
+    visible: Mapping[str, RepositoryFacts],
+    hidden: frozenset[str],
+    findings: Findings,
+    counts: Counter[str],
+) -> None:
     name = sql.Identifier("cairn", relation)
     rows = _tried(db, sql.SQL("SELECT * FROM {}").format(name))
     counts[f"tables {'answered' if rows is not None else 'refused'}"] += 1
     is_partition = bool(re.search(r"_\d+$", relation))
     if rows is not None and is_partition:
-        findings.leak(sight.reader, f"{role} {relation}", "a partition answers")
-    if rows and relation != "meta" and role != role_name(sight.reader):
-        findings.leak(sight.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
-    if rows is not None and role == role_name(sight.reader):
+        findings.leak(view.reader, f"{role} {relation}", "a partition answers")
+    if rows and relation != "meta" and role != role_name(view.reader):
+        findings.leak(view.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
+    if rows is not None and role == role_name(view.reader):
         counts["rows seen"] += len(rows)
         exposed = (
             words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes)))
@@ -854,12 +890,12 @@ def _ask_relation(
                 words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows))
                 & hidden
             )
-        if exposed & sight.projects:
+        if exposed & view.projects:
             findings.projects += 1
-            exposed -= sight.projects
+            exposed -= view.projects
         if exposed or packed:
             findings.leak(
-                sight.reader, f"{role} {relation}", f"words {sorted(exposed)[:5]} hashes {sorted(packed)[:3]}"
+                view.reader, f"{role} {relation}", f"words {sorted(exposed)[:5]} hashes {sorted(packed)[:3]}"
             )
         ids = {each.id for each in visible.values()}
         columns = [
@@ -867,7 +903,7 @@ def _ask_relation(
             for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()
         ]
         if "repository" in columns and any(row[columns.index("repository")] not in ids for row in rows):
-            findings.leak(sight.reader, f"{role} {relation}", "rows of a hidden repository")
+            findings.leak(view.reader, f"{role} {relation}", "rows of a hidden repository")
     # Plans and errors may only contain values of rows that the role sees.
     tries = [
         sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name),
@@ -885,11 +921,11 @@ def _ask_relation(
         try:
             exposed = words_of(str(db.execute(each).fetchall()))
         except psycopg.Error as error:
-            exposed = words_of(str(error)) - sight.projects
+            exposed = words_of(str(error)) - view.projects
         counts["plans and errors searched"] += 1
         if exposed & hidden:
             findings.leak(
-                sight.reader, f"{role} {each.as_string(db)}", f"words {sorted(exposed & hidden)[:5]}"
+                view.reader, f"{role} {each.as_string(db)}", f"words {sorted(exposed & hidden)[:5]}"
             )
 
 
@@ -905,24 +941,24 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
 # --- times ----------------------------------------------------------------------------------------------
 
 
-def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
+def timed(client: Client, view: ReaderView, rng: random.Random) -> Figures:
     """Time answers about hidden and missing names in turns, as each other's control."""
     hidden = [
-        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+        each for name, each in view.every.items() if name not in view.always and each is not view.toggled
     ]
     small = "/api/v1/status?workspace={}"
     rows: Figures = {}
-    kinds: list[tuple[str, Callable[[str], Asked], Callable[[Known], str], Callable[[], str]]] = [
-        ("name of a repository", lambda name: Asked("timed", small.format(name)), lambda k: k.copy.name,
-         lambda: _like(rng.choice(hidden).copy.name, rng)),
-        ("name and ref", lambda name: Asked("timed", small.format(name)), lambda k: f"{k.copy.name}@master",
-         lambda: f"{_like(rng.choice(hidden).copy.name, rng)}@master"),
-        ("snapshot", lambda name: Asked("timed", f"/team/v1/catalogue/{name}"), lambda k: str(k.snapshot),
+    kinds: list[tuple[str, Callable[[str], Request], Callable[[RepositoryFacts], str], Callable[[], str]]] = [
+        ("name of a repository", lambda name: Request("timed", small.format(name)), lambda k: k.copy.name,
+         lambda: _same_shape(rng.choice(hidden).copy.name, rng)),
+        ("name and ref", lambda name: Request("timed", small.format(name)), lambda k: f"{k.copy.name}@master",
+         lambda: f"{_same_shape(rng.choice(hidden).copy.name, rng)}@master"),
+        ("snapshot", lambda name: Request("timed", f"/team/v1/catalogue/{name}"), lambda k: str(k.snapshot),
          lambda: str(rng.randint(10**6, 10**7))),
-        ("commit", lambda name: Asked("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
+        ("commit", lambda name: Request("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
          lambda: f"{rng.getrandbits(160):040x}"),
-        ("word", lambda word: Asked("timed", "/api/v1/search", {"query": word}), lambda k: rng.choice(k.copy.markers[4:]),  # noqa: E501
-         lambda: nowhere(rng)),
+        ("word", lambda word: Request("timed", "/api/v1/search", {"query": word}),
+         lambda k: rng.choice(k.copy.markers[4:]), lambda: missing_word(rng)),
     ]  # fmt: skip
     for label, make, of_hidden, none in kinds:
         # Both have the same number of questions, since repeated ones come from the cache.
@@ -936,9 +972,9 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
             order = list(lists)
             rng.shuffle(order)
             for which in order:
-                asked = make(rng.choice(lists[which]))
+                request = make(rng.choice(lists[which]))
                 began = time.perf_counter()
-                client.ask(asked.path, asked.params)
+                client.ask(request.path, request.params)
                 if number > 10:
                     samples[which].append(time.perf_counter() - began)
         median = {which: statistics.median(each) * 1000 for which, each in samples.items()}
@@ -976,7 +1012,7 @@ class Toggler:
     """Grants and revokes the toggled repositories until it is stopped."""
 
     owner_url: str
-    sights: Sequence[Sight]
+    views: Sequence[ReaderView]
     ends: threading.Event = field(factory=threading.Event)
     times: int = 0
 
@@ -984,61 +1020,61 @@ class Toggler:
         rng = random.Random(3)
         with psycopg.connect(self.owner_url, autocommit=True) as owner:
             while not self.ends.is_set():
-                for sight in self.sights:
+                for view in self.views:
                     span = [time.monotonic()]
-                    sight.spans.append(span)
-                    access.grant(owner, sight.reader, [sight.toggled.id])
+                    view.spans.append(span)
+                    access.grant(owner, view.reader, [view.toggled.id])
                     span.append(time.monotonic())
                     self.ends.wait(rng.uniform(0.02, 0.6))
                     span.append(time.monotonic())
-                    access.revoke(owner, sight.reader, [sight.toggled.id])
+                    access.revoke(owner, view.reader, [view.toggled.id])
                     span.append(time.monotonic())
                     self.times += 1
                 self.ends.wait(rng.uniform(0.02, 0.6))
 
 
-def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: int, seed: int) -> None:
+def ask_all(port: int, token: str, view: ReaderView, findings: Findings, requests: int, seed: int) -> None:
     """Run one worker of a reader."""
     rng = random.Random(seed)
-    asker, client = Asker(sight, rng), Client(port, token)
+    asker, client = Asker(view, rng), Client(port, token)
     for number in range(requests):
         if number % _PAIRS_EVERY == 0:
-            make, name, instead = pair(sight, rng)
-            sight.asked |= {name.lower(), instead.lower()}
+            make, name, instead = pair(view, rng)
+            view.request_words |= {name.lower(), instead.lower()}
             before = time.monotonic()
             one, other = (
                 client.ask(make(name).path, make(name).params),
                 client.ask(make(instead).path, make(instead).params),
             )
-            may, was = sight.visible(before, time.monotonic())
+            may, was = view.visible(before, time.monotonic())
             with findings.lock:
                 findings.kinds["pair"] += 2
                 findings.statuses[str(one.status)] += 2
                 findings.checks["pairs of hidden and missing names compared"] += 1
             # A repository that comes or goes between both changes either.
-            if may == was and not same(make(name), one, name, other, instead):
+            if may == was and not alike(make(name), one, name, other, instead):
                 findings.leak(
-                    sight.reader,
+                    view.reader,
                     make(name),
                     f"answers differ from those about {instead}: {difference(one, name, other, instead)}",
                 )
             after = time.monotonic()
-            check(sight, findings, make(name), one, before, after)
-            check(sight, findings, make(instead), other, before, after)
+            check(view, findings, make(name), one, before, after)
+            check(view, findings, make(instead), other, before, after)
             continue
-        asked = asker.next()
-        sight.asked |= words_of(asked.text)
+        request = asker.next()
+        view.request_words |= words_of(request.text)
         began = time.monotonic()
-        answer = client.ask(asked.path, asked.params, body=asked.body, method=asked.method)
+        answer = client.ask(request.path, request.params, body=request.body, method=request.method)
         ended = time.monotonic()
         with findings.lock:
             findings.statuses[str(answer.status)] += 1
             if answer.status == 503:
                 findings.unavailable[answer.message[:120]] += 1
-            findings.kinds[asked.kind.partition(" ")[0]] += 1
-            findings.seconds[asked.kind.partition(" ")[0]].append(ended - began)
-        check(sight, findings, asked, answer, began, ended)
-        if answer.status == 200 and asked.kind == "stage broad_discovery":
+            findings.kinds[request.kind.partition(" ")[0]] += 1
+            findings.seconds[request.kind.partition(" ")[0]].append(ended - began)
+        check(view, findings, request, answer, began, ended)
+        if answer.status == 200 and request.kind == "stage broad_discovery":
             asker.kept = (asker.kept + answer.json["chunks"])[-50:]
     client.close()
 
@@ -1060,27 +1096,29 @@ def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
 
 
 def main() -> int:
-    given = _arguments()
-    shutil.rmtree(given.folder, ignore_errors=True)
-    given.folder.mkdir(parents=True)
-    os.environ["CAIRN_DATA_DIR"] = str(given.folder / "data")
-    server = LocalServer(given.folder / "server", settings=QUICK)
+    options = _arguments()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir(parents=True)
+    os.environ["CAIRN_DATA_DIR"] = str(options.folder / "data")
+    server = LocalServer(options.folder / "server", settings=QUICK)
     try:
-        return _run(given, server)
+        return _run(options, server)
     finally:
         server.stop()
-        shutil.rmtree(given.folder, ignore_errors=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
 
 
-def _run(given: argparse.Namespace, server: LocalServer) -> int:
-    rng = random.Random(given.seed)
+def _run(options: argparse.Namespace, server: LocalServer) -> int:
+    rng = random.Random(options.seed)
     server.start()
     owner_url, url = make_database(server)
     copies = {}
     for name in REPOSITORIES:
-        source = given.checkouts / name.removesuffix("-fork")
-        unlike = f"{name}-{nowhere(rng)}"
-        copies[name] = copy_of(source, unlike, given.folder / "clones", [nowhere(rng) for _ in range(8)])
+        source = options.checkouts / name.removesuffix("-fork")
+        unlike = f"{name}-{missing_word(rng)}"
+        copies[name] = copy_of(
+            source, unlike, options.folder / "clones", [missing_word(rng) for _ in range(8)]
+        )
     began = time.monotonic()
     for name in sorted(copies, key=lambda each: each.endswith("-fork")):
         done = index_repository(owner_url, str(copies[name].folder), name=copies[name].name)
@@ -1100,8 +1138,8 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
             words_of(" ".join(name for (name,) in owner.execute("SELECT project FROM cairn.repositories")))
         )
     own = frozenset(words_of(" ".join(path.read_text("utf-8") for path in _CAIRN.rglob("*.py"))))
-    sights = [
-        Sight(
+    views = [
+        ReaderView(
             reader,
             {every[name].copy.name: every[name] for name in names},
             every[TOGGLED[reader]],
@@ -1121,32 +1159,32 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "pools with forks": 2,
         "chunks": sum(len(each.chunks) for each in every.values()),
         "indexing, s": round(indexing, 1),
-        "hidden words looked for, about": {sight.reader: len(sight.hidden(False)) for sight in sights},
+        "hidden words looked for, about": {view.reader: len(view.hidden(False)) for view in views},
     }
     print(json.dumps(figures), flush=True)
-    with serving([url], given.folder / "serving") as served:
+    with serving([url], options.folder / "serving") as served:
         described = served.client(tokens[CAROL]).ask("/openapi.json").body.decode()
-        for sight in sights:
-            sight.own_words |= words_of(described)
-            sight._hidden.clear()
-        toggler = Toggler(owner_url, sights)
+        for view in views:
+            view.own_words |= words_of(described)
+            view._hidden.clear()
+        toggler = Toggler(owner_url, views)
         toggling = threading.Thread(target=toggler.run)
         toggling.start()
         began = time.monotonic()
         with ThreadPoolExecutor(2 * _WORKERS) as pool:
             # Each pair counts as one request, with two questions.
-            share = given.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
+            share = options.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
             working = [
                 pool.submit(
                     ask_all,
                     served.port,
-                    tokens[sight.reader],
-                    sight,
+                    tokens[view.reader],
+                    view,
                     findings,
                     share,
-                    100 * given.seed + 10 * number + worker,
+                    100 * options.seed + 10 * number + worker,
                 )
-                for number, sight in enumerate(sights)
+                for number, view in enumerate(views)
                 for worker in range(_WORKERS)
             ]
             for each in working:
@@ -1156,17 +1194,17 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         toggling.join()
         mine = fixed_answers(served.port, tokens[CAROL], questions)
         phase = _one_switches_off_for_others(served.port, tokens, findings)
-        figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), sights[0], rng)
+        figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), views[0], rng)
         log = served.log.read_text()
         if exposed := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
-            findings.odd("-", "the log of cairn serve", f"has {sorted(exposed)[:6]}")
+            findings.fault("-", "the log of cairn serve", f"has {sorted(exposed)[:6]}")
         if any(token in log for token in tokens.values()):
             findings.leak("-", "the log of cairn serve", "has a token")
-    with serving([url], given.folder / "serving-fresh") as fresh:
+    with serving([url], options.folder / "serving-fresh") as fresh:
         theirs = fixed_answers(fresh.port, tokens[CAROL], questions)
     changed = [question for question, one, other in zip(questions, mine, theirs, strict=True) if one != other]
     for question in changed[:5]:
-        findings.odd(CAROL, question, "answers differ from those of a fresh server")
+        findings.fault(CAROL, question, "answers differ from those of a fresh server")
     figures |= {
         "requests": sum(findings.statuses.values()),
         "requests a second": round(sum(findings.statuses.values()) / seconds, 1),
@@ -1175,18 +1213,20 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "by status": dict(findings.statuses.most_common()),
         "what 503 said": dict(findings.unavailable.most_common(5)),
         "checks": dict(findings.checks),
-        "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",  # noqa: E501
+        "answers of a reader of everything that differ from a fresh server's": (
+            f"{len(changed)} of {len(questions)}"
+        ),
         "phase that one reader sets reaches others": phase,
         "answers and tables with the project name of a fork's pool": 0,
-        "database": ask_database(url, owner_url, sights, findings),
+        "database": ask_database(url, owner_url, views, findings),
         "errors that should not be": len(findings.wrong),
         "leaks": len(findings.leaks),
         "examples": [*findings.leaks[:10], *findings.wrong[:10]],
     }
     figures["answers and tables with the project name of a fork's pool"] = findings.projects
     print(json.dumps(figures, indent=2))
-    if given.output:
-        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(figures, indent=2) + "\n")
     return 1 if findings.leaks else 0
 
 
@@ -1201,7 +1241,7 @@ def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings:
     reaches = [len(each.get("results", ())) for each in (before, after)]
     print("set_phase", done.status, done.body[:300], flush=True)
     if reaches[0] != reaches[1]:
-        findings.odd(
+        findings.fault(
             ALICE,
             f"set_phase {done.status} {done.body[:200]!r}",
             f"Bob has {reaches[1]} results instead of {reaches[0]}",

@@ -180,13 +180,13 @@ def measured(place: Place, queries: Sequence[str], clients: int, processes: int,
 
 
 def main() -> int:
-    given = _arguments()
-    name, _, data = given.index.partition("=")
+    options = _arguments()
+    name, _, data = options.index.partition("=")
     folder = index_path(Path(data)).parent
     queries = list(
-        dict.fromkeys(each["query"] for file in given.questions for each in json.loads(file.read_text()))
+        dict.fromkeys(each["query"] for file in options.questions for each in json.loads(file.read_text()))
     )
-    publication = published(given.store, name, folder)
+    publication = published(options.store, name, folder)
     figures: Figures = {
         "conditions": run_conditions(),
         "index": name,
@@ -196,16 +196,16 @@ def main() -> int:
         "rounds": [],
     }
     print(json.dumps(figures), flush=True)
-    places = {"file": Place(folder), "database": Place(folder, given.store, publication.key)}
-    for _ in range(given.rounds):
-        for clients in given.clients:
+    places = {"file": Place(folder), "database": Place(folder, options.store, publication.key)}
+    for _ in range(options.rounds):
+        for clients in options.clients:
             row: dict[str, Any] = {"clients": clients}
             for kind, place in places.items():
-                row[kind] = measured(place, queries, clients, given.processes, given.seconds)
+                row[kind] = measured(place, queries, clients, options.processes, options.seconds)
             figures["rounds"].append(row)
             print(json.dumps(row), flush=True)
-    if given.output:
-        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(figures, indent=2) + "\n")
     return 0
 
 

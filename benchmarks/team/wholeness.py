@@ -79,7 +79,7 @@ def look(url: str, words: Iterable[str]) -> Whole:
     store = Store([url], connections=2)
     try:
         for name, ref, commit, *key, _ in refs:
-            answers[f"{name} {ref} {commit}"] = answered(store, SnapshotKey(*key), words)
+            answers[f"{name} {ref} {commit}"] = reader_answers(store, SnapshotKey(*key), words)
     finally:
         store.close()
     return Whole(tuple(problems), answers)
@@ -157,7 +157,7 @@ def _list_problems(
     return list(dict.fromkeys(found))
 
 
-def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
+def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
     """Return a reader's answers from a snapshot, without the ids that differ between two stores."""
     memory = store.read(READER, lambda db: read_snapshot(db, key))
     assert memory is not None
@@ -173,17 +173,28 @@ def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, 
     ids, vectors = reader.static_vectors(every)
     asked = list(words)
     return {
-        "pages": {path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page] for path, page in pages.items()},  # noqa: E501
+        "pages": {
+            path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page]
+            for path, page in pages.items()
+        },
         "postings": {
-            word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))  # noqa: E501
+            word: sorted(
+                (place[number], int(count))
+                for number, count in zip(found.ids.tolist(), found.counts, strict=True)
+            )
             for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
         },
-        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))),  # noqa: E501
-        "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),  # noqa: E501
+        "keywords": sorted(
+            hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))
+        ),
+        "vectors": sorted(
+            (place[number], vector.tobytes().hex()[:32])
+            for number, vector in zip(ids.tolist(), vectors, strict=True)
+        ),
         "defining": sorted(hits(reader.defining(asked, _ALL, ChunkFilter()))),
         "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
         "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),
-    }  # fmt: skip
+    }
 
 
 AN_AGE = datetime.timedelta(0)

@@ -93,7 +93,7 @@ def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Reposi
     git(place, "checkout", "--quiet", "--detach", base)
     indexed = _indexed(place / repository.folder)
     asked = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
-    comments = _take_comments_out(place, repository.folder, indexed)
+    comments = _remove_comments(place, repository.folder, indexed)
     revision = _commit(place, base)
     items = [_item(question.query, list(question.paths), COMMIT) for question in asked]
     items += [
@@ -142,7 +142,7 @@ def _is_plain(path: str, indexed: Iterable[str]) -> bool:
     )
 
 
-def _take_comments_out(place: Path, folder: str, indexed: dict[str, str]) -> list[CommentQuestion]:
+def _remove_comments(place: Path, folder: str, indexed: dict[str, str]) -> list[CommentQuestion]:
     """Remove the comments of the returned questions from the files."""
     words = Words(indexed.values())
     candidates: dict[str, list[CommentQuestion]] = {}

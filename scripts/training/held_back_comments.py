@@ -86,7 +86,7 @@ class Words:
     def __init__(self, texts: Iterable[str]) -> None:
         self._all = "\n".join(map(_plain, texts))
 
-    def hold_once(self, sentence: str) -> bool:
+    def occurs_once(self, sentence: str) -> bool:
         """Return whether the sentence is in exactly one place."""
         return self._all.count(_plain(sentence)) == 1
 
@@ -110,7 +110,7 @@ def comment_questions(
         region = comment_lines(chunk, lines)
         raw = raw_sentence(comment_text("".join(lines[slice(*region)]))) if region else ""
         question = question_of(raw, chunk)
-        if region and question and (only is None or question in only) and words.hold_once(raw):
+        if region and question and (only is None or question in only) and words.occurs_once(raw):
             found.append(_Found(chunk, raw, question, region))
     return _without(path, lines, chunks, found) if found else ([], text)
 

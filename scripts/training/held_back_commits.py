@@ -72,8 +72,8 @@ _GENERIC = frozenset(
     "allow allows allowed support supports supported refactor refactors refactored refactoring move moves "
     "moved rename renames renamed handle handles simplify simplified simplifies implement implements "
     "implemented introduce introduces avoid avoids ensure ensures minor small some more new old better issue "
-    "issues bug bugs error code class classes method methods function"
-    " functions file files set get don't doesn't not instead when only also now unused missing correct correctly".split()  # noqa: E501
+    "issues bug bugs error code class classes method methods function functions file files set get don't "
+    "doesn't not instead when only also now unused missing correct correctly".split()
 )
 _BOT = re.compile(r"\[bot\]|\bbot\b|dependabot|renovate", re.IGNORECASE)
 _FIELD, _RECORD = "\x1f", "\x1e"

@@ -115,7 +115,7 @@ class Packed:
             rows.append(random.choice(own, size, replace=len(own) < size))
         return np.concatenate(rows)
 
-    def asked(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
+    def with_question_words(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
         """Return the queries, a share of them after words of a question."""
         lengths = queries.lengths.copy()
         at: list[int] = []

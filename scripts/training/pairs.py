@@ -272,8 +272,8 @@ _REFERENCE = re.compile(
     r"\s*\(?(?:#|gh-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE
 )
 _EMPTY_SUBJECT = re.compile(
-    r"^(?:merge (?:branch|pull|remote|tag|commit|upstream|master|main|from|into|pr|the|')|revert|bump|upgrade|"  # noqa: E501
-    r"release\W*(?:$|v?\d|note|version|candidate|for|prep)|releas(?:ed|ing) |"
+    r"^(?:merge (?:branch|pull|remote|tag|commit|upstream|master|main|from|into|pr|the|')|revert|bump|"
+    r"upgrade|release\W*(?:$|v?\d|note|version|candidate|for|prep)|releas(?:ed|ing) |"
     r"prepare (?:for |the |next |v?\d|rel)|update (?:dependenc|changelog|version|readme|to)|v?\d+\.\d+|"
     r"version (?:bump|v?\d|up)|wip\b|typos?|fix(?:ed)? typos?|"
     r"format(?:ted|ting)?(?:$|\W+(?:code|file|source|with|all|the))|lint|clean ?up|changelog|"
@@ -281,7 +281,8 @@ _EMPTY_SUBJECT = re.compile(
     r"more (?:fix|clean|test|doc)|auto(?:$|\W*(?:format|generated|update|merge|commit|bump|fix))|"
     r"apply (?:suggest|review|patch|change|fix|lint|format|clang|rustfmt|prettier|black|ruff|clippy)|"
     r"address(?:e[ds]|ing)? (?:review|comment|feedback|pr |nit|clippy|lint|warning)|code review|review|minor|"
-    r"oops|fixup|squash|remove unused|whitespace|copyright|spelling|start (?:version|work|next|develop|v?\d))",  # noqa: E501
+    r"oops|fixup|squash|remove unused|whitespace|copyright|spelling|"
+    r"start (?:version|work|next|develop|v?\d))",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^@@ -\S+ \+\S+ @@ ?(.*)$")

@@ -123,15 +123,15 @@ def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Cand
     code."""
     issues = read_issues(options.issues, every=options.every)
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
-    for issue in indexes.made(issues):
+    for issue in indexes.make_all(issues):
         reader = SqliteReader(indexes.folder(issue))
-        found = _found(reader, _ISSUES, _asked(issue), StaticMeaning(table))
+        found = _found(reader, _ISSUES, _query_of(issue), StaticMeaning(table))
         code = np.array([is_code(span.path) for span in found.shown], np.bool_)
         shown = tuple(span for span in found.shown if is_code(span.path))
         yield Candidate(_ISSUES, found.question, found.values[code], shown, found.answers[code])
 
 
-def _asked(issue: Issue) -> Question:
+def _query_of(issue: Issue) -> Question:
     owner = Repository(issue.repository, "", "", issue.revision, ".")
     changed = tuple(Span(path) for path in sorted(issue.changed) if is_code(path))
     return Question(owner, issue.text, changed, (), "")

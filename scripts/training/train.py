@@ -88,7 +88,7 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
     for step in range(options.steps):
         rows = packed.batch(random, options.blocks, options.block)
         queries = packed.queries.take(rows).dropped(random, options.dropout)
-        queries = packed.query_blocks(queries, random, options.query_blocks)
+        queries = packed.with_question_words(queries, random, options.asked)
         texts = packed.texts.take(rows).dropped(random, options.dropout)
         bodies = packed.bodies.take(rows).dropped(random, options.body_dropout)
         # Fewer tokens of a body are drawn, to save time, with a higher weight each.

@@ -11,10 +11,10 @@ import pytest
 from agents import plot, report
 from agents.__main__ import results
 from agents.figures import compared, cost, summary
-from agents.grep import Tree, Tuned, Usual
+from agents.grep import Tree, TunedGrep, WholeFileGrep
 from agents.indexed import cursor_in, places_in, without_numbers
 from agents.loops import CALL_CAP, TOKEN_CAP, Step, Trace, follow, half
-from agents.measurement import Followed, Measured
+from agents.measurement import LoopRuns, Measured
 from agents.words import Term, terms_of
 from answers.facts import Fact, FactQuestion
 from retrieval.sets import Repository
@@ -104,22 +104,22 @@ def test_tree_finds_lines_and_rarity(tree: Tree) -> None:
 
 @needs_ripgrep
 def test_tuned_grep_shows_windows_of_the_best_file_first(tree: Tree) -> None:
-    (first, *_) = Tuned(around=2, page=1).steps(tree, "What is the longest mooring?")
+    (first, *_) = TunedGrep(around=2, page=1).steps(tree, "What is the longest mooring?")
     assert first.answer.startswith("berth.py:40-44\n")
     assert "MAX_LENGTH = 30" in first.answer
-    (of_tests, *_) = Tuned(around=2, page=1).steps(tree, "Which test checks the longest mooring?")
+    (of_tests, *_) = TunedGrep(around=2, page=1).steps(tree, "Which test checks the longest mooring?")
     assert of_tests.answer.startswith("test_port.py:1-")
 
 
 @needs_ripgrep
 def test_tuned_grep_shows_no_line_twice(tree: Tree) -> None:
-    shown = "\n".join(each.answer for each in Tuned(around=1, wider=8).steps(tree, "longest mooring"))
+    shown = "\n".join(each.answer for each in TunedGrep(around=1, wider=8).steps(tree, "longest mooring"))
     assert shown.count("MAX_LENGTH = 30") == 1
 
 
 @needs_ripgrep
 def test_usual_grep_is_followed_by_whole_files(tree: Tree) -> None:
-    first, second, *_ = Usual(words=1).steps(tree, "What is the longest mooring?")
+    first, second, *_ = WholeFileGrep(words=1).steps(tree, "What is the longest mooring?")
     assert '"Grep"' in first.call
     assert first.answer.startswith("berth.py:42:MAX_LENGTH")
     assert '"Read"' in second.call
@@ -187,16 +187,16 @@ def test_cost_is_a_geometric_mean() -> None:
     assert cost(traces(900.0, 8_900.0), 100.0) == pytest.approx(3_000.0)
 
 
-def followed(**loops: Sequence[Trace]) -> Followed:
-    return Followed({name: list(each) for name, each in loops.items()}, dict.fromkeys(loops, 100.0))
+def runs(**loops: Sequence[Trace]) -> LoopRuns:
+    return LoopRuns({name: list(each) for name, each in loops.items()}, dict.fromkeys(loops, 100.0))
 
 
 def test_cheapest_loop_is_chosen() -> None:
-    assert followed(dear=traces(5_000.0), cheap=traces(900.0)).chosen([QUESTION]) == "cheap"
+    assert runs(dear=traces(5_000.0), cheap=traces(900.0)).chosen([QUESTION]) == "cheap"
 
 
 def test_results_become_tables_and_a_plot() -> None:
-    measured = Measured({"cairn": followed(own=traces(900.0)), "tuned grep": followed(other=traces(1_900.0))})
+    measured = Measured({"cairn": runs(own=traces(900.0)), "tuned grep": runs(other=traces(1_900.0))})
     kept = results(measured, Measured(), {"cairn": "own", "tuned grep": "other"}, [QUESTION], [])
     assert set(kept["groups"]) == {"all", "chosen on" if half(QUESTION) == "a" else "checked on"}
     assert kept["groups"]["all"]["compared"]["tuned grep"]["both"]["ratio_of_means"] == 0.5

@@ -20,7 +20,7 @@ from answers.explained import explained
 from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
 from answers.in_process import asked as asked_in_process
 from answers.in_process import changes
-from answers.measurement import Asked, measure
+from answers.measurement import Answers, measure
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace
 from engine.daemon import Daemon, settled
@@ -250,11 +250,11 @@ def test_cited_lines_stand_only_as_they_are(
     tmp_path: Path, first: int, last: int, lines: tuple[str, ...], stand: bool
 ) -> None:
     (tmp_path / "berth.py").write_bytes(b"one\r\ntwo\r\n  three\r\n")
-    assert Cited("berth.py", first, last, lines).stands_in(tmp_path) is stand
+    assert Cited("berth.py", first, last, lines).matches_file(tmp_path) is stand
 
 
 def test_lines_of_a_missing_file_do_not_stand(tmp_path: Path) -> None:
-    assert not Cited("gone.py", 1, 1, ("one",)).stands_in(tmp_path)
+    assert not Cited("gone.py", 1, 1, ("one",)).matches_file(tmp_path)
 
 
 def test_excerpt_that_cites_other_lines_than_its_own_does_not_stand(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_excerpt_that_cites_other_lines_than_its_own_does_not_stand(tmp_path: Pa
         "text": "two\nthree\n",
     }
     both = [{**excerpt, "citation": f"berth.py#L{lines}"} for lines in ("2-L3", "1-L3")]
-    assert [each.stands_in(tmp_path) for each in cited_in_answer({"excerpts": both})] == [True, False]
+    assert [each.matches_file(tmp_path) for each in cited_in_answer({"excerpts": both})] == [True, False]
 
 
 def test_answer_without_excerpts_cites_nothing() -> None:
@@ -363,7 +363,7 @@ def test_changes_list_better_and_worse_questions() -> None:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> dict[str, Any]:
-    measured = Asked()
+    measured = Answers()
     measured.retrieved[DISCOVER] = [
         asked("MAX_LENGTH = 30 moor(ship)", "answer"),
         asked("", "clarify", WHY_FREE),

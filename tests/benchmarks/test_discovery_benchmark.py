@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from discovery import latency
 from discovery.projects import Place, ProjectError, Question, misplaced, read_projects
-from discovery.scoring import Scored, covered, figures, fingerprint, overlaps, score, stands, table
+from discovery.scoring import Scored, covered, figures, fingerprint, has_cited_text, overlaps, score, table
 from engine.daemon import Daemon, settled
 
 SETS = Path(__file__).parents[2] / "benchmarks" / "discovery" / "questions"
@@ -51,11 +51,11 @@ def test_one_alternative_is_enough_for_each_required_citation() -> None:
 
 def test_a_bullet_stands_where_its_file_has_its_text(tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_bytes(b"# Moorings\r\n\r\nShips *are* tied up.\r\nAt high water.\r\n")
-    assert stands(shown("guide.md", 2, 3, "Ships are tied up."), tmp_path)
-    assert not stands(shown("guide.md", 3, 4, "Ships are tied up."), tmp_path)
-    assert not stands(shown("gone.md", 2, 3, "Ships are tied up."), tmp_path)
+    assert has_cited_text(shown("guide.md", 2, 3, "Ships are tied up."), tmp_path)
+    assert not has_cited_text(shown("guide.md", 3, 4, "Ships are tied up."), tmp_path)
+    assert not has_cited_text(shown("gone.md", 2, 3, "Ships are tied up."), tmp_path)
     elsewhere = {**shown("guide.md", 2, 3, "Ships are tied up."), "citation": "guide.md#L4-L4"}
-    assert not stands(elsewhere, tmp_path)
+    assert not has_cited_text(elsewhere, tmp_path)
 
 
 def test_answers_are_the_same_but_for_times_and_the_state_of_the_index() -> None:

@@ -15,7 +15,9 @@ SETS = Path(__file__).parents[2] / "benchmarks" / "references" / "sets"
 PORT = {
     "port/berths.py": "def moor(vessel):\n    return vessel\n",
     "port/plan.py": "from port.berths import moor\n\n\ndef assign(vessel):\n    return moor(vessel)\n",
-    "port/notes.py": '"""To moor is to tie up."""\n\n\nclass Rope:\n    def moor(self):\n        return self\n',  # noqa: E501
+    "port/notes.py": (
+        '"""To moor is to tie up."""\n\n\nclass Rope:\n    def moor(self):\n        return self\n'
+    ),
 }
 
 
@@ -67,8 +69,8 @@ def test_the_daemon_finds_the_call_and_ripgrep_every_line_with_the_word(folder: 
     if shutil.which("rg"):
         (words,) = ask_ripgrep(caller_set(), folder)
         assert words.sites.keys() == {
-            Site("port/plan.py", 0), Site("port/plan.py", 4), Site("port/notes.py", 0), Site("port/notes.py", 4),  # noqa: E501
-        }  # fmt: skip
+            Site(f"port/{name}.py", line) for name in ("plan", "notes") for line in (0, 4)
+        }
 
 
 def _below(known: CallerSet) -> CallerSet:

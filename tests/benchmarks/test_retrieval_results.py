@@ -49,8 +49,8 @@ def test_means_over_questions_and_over_repositories() -> None:
 
 def measured() -> Measured:
     answers = Answers()
-    answers.given[FULL.name] = [asked(QUAY, "one", 1), asked(QUAY, "two", 2)]
-    answers.given[WITHOUT_NAME.name] = [asked(QUAY, "one", 2), asked(QUAY, "two", 2)]
+    answers.by_system[FULL.name] = [asked(QUAY, "one", 1), asked(QUAY, "two", 2)]
+    answers.by_system[WITHOUT_NAME.name] = [asked(QUAY, "one", 2), asked(QUAY, "two", 2)]
     answers.unavailable["ripgrep"] = "there is no rg on the path"
     index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}
     return Measured(

@@ -78,7 +78,9 @@ def test_folders_under_another_licence_are_excluded(tmp_path: Path) -> None:
         "src/berth.py": "def berth():\n    return 1\n",
         "src/tide/COPYING": "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n",
         "src/tide/flood/ebb.py": "def ebb():\n    return 1\n",
-        "src/quay/LICENSE.txt": "Permission is hereby granted, free of charge, to any person obtaining a copy",  # noqa: E501
+        "src/quay/LICENSE.txt": (
+            "Permission is hereby granted, free of charge, to any person obtaining a copy"
+        ),
         "src/quay/wall.py": "def wall():\n    return 1\n",
         "src/tides/copying.py": "MESSAGE = 'GNU General Public License'\n",
     }

@@ -177,12 +177,12 @@ def test_dropout_keeps_the_order_and_a_token_of_each_text_that_has_any(packed: P
 
 def test_words_of_a_question_stand_before_the_queries(packed: Packed) -> None:
     queries = packed.queries.take(np.arange(200))
-    asked = packed.asked(queries, np.random.default_rng(1), 0.5)
+    with_question_words = packed.with_question_words(queries, np.random.default_rng(1), 0.5)
     begun = 0
-    for question, query in zip(texts(asked), texts(queries), strict=True):
+    for question, query in zip(texts(with_question_words), texts(queries), strict=True):
         assert question.endswith(query)
         before = question.removesuffix(query).split()
         assert set(before) <= set(_ASKING)
         begun += bool(before)
     assert 60 < begun < 140
-    assert texts(packed.asked(queries, np.random.default_rng(1), 0.0)) == texts(queries)
+    assert texts(packed.with_question_words(queries, np.random.default_rng(1), 0.0)) == texts(queries)
