@@ -36,9 +36,9 @@ DEFINITIONS = (
         "name": "Grep",
         "description": "Search the contents of files with ripgrep. Supports full regular expressions "
         "(log.*Error, function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). "
-        "Output modes: content shows the matching lines, files_with_matches shows paths only (the default), count shows "
-        "how many lines match. Literal braces need escaping. Patterns match within single lines unless "
-        "multiline is true. Use this tool to search; do not call grep or rg in a shell.",
+        "Output modes: content shows the matching lines, files_with_matches shows paths only (the default), "
+        "count shows how many lines match. Literal braces need escaping. Patterns match within single lines "
+        "unless multiline is true. Use this tool to search; do not call grep or rg in a shell.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -65,8 +65,8 @@ DEFINITIONS = (
     {
         "name": "Read",
         "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning "
-        "unless offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be read; "
-        "list them with Glob. Call several reads at once when several files may be useful.",
+        "unless offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be "
+        "read; list them with Glob. Call several reads at once when several files may be useful.",
         "input_schema": {
             "type": "object",
             "properties": {
