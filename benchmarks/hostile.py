@@ -103,8 +103,7 @@ def _get(url: str, headers: dict[str, str]) -> Any:
 
 
 _STEADY = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
-"""Eight clients on two cores make searches slow, and a kill switch that stepped down to off would end the
-test."""
+"""A kill switch that stepped down to off, since eight clients make searches slow, would end the test."""
 
 
 def main() -> None:

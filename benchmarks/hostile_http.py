@@ -29,8 +29,7 @@ from hostile_traffic import (
 )
 
 _UNANSWERED = frozenset({"no HTTP", "wrong length", "large"})
-"""Kinds that the server may drop silently, because the end of the request is unknown or it is too much to
-read."""
+"""Kinds that the server may drop silently: the request has no clear end, or is too much to read."""
 _NOT_NOW = frozenset({"unavailable", "busy"})
 """The codes with which a 503 counts as an answer."""
 Judgement = tuple[str, str]

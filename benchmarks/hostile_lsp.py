@@ -95,8 +95,7 @@ class Target:
 
 
 def target_of(host: str, port: int, token: str, folder: Path, description: Mapping[str, Any]) -> Target:
-    """Return the server at `port`; the OpenAPI description of the same process has the params of its
-    methods."""
+    """Return the server at `port`; the process's OpenAPI description has the params of its methods."""
     methods = []
     for path, operations in description["paths"].items():
         first, *words = path.rpartition("/")[2].split("_")
@@ -182,8 +181,8 @@ class Attacker:
         return self._random.choice([0, 0, 0, 0, self._random.randrange(count)])
 
     def next(self) -> tuple[str, list[Any]]:
-        """Return the kind, and messages: data, or bytes of a body. A request whose id is `...` must be
-        answered."""
+        """Return the kind, and messages: data, or bytes of a body. A request with the id `...` needs an
+        answer."""
         weights = [weight for weight, _ in self._kinds]
         kind, made = self._random.choices([make for _, make in self._kinds], weights)[0]()
         return kind, made if isinstance(made, list) else [made]

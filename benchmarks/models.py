@@ -113,8 +113,7 @@ def _measure(
     sources: Sequence[_Table],
     embedder: Embedder | None,
 ) -> None:
-    """Let every row answer the questions about the repository whose index is in `data`, for the set
-    `name`."""
+    """Let every row answer the questions of the set `name` about the repository whose index is in `data`."""
     with tempfile.TemporaryDirectory(prefix="cairn-models-") as temporary:
         folder = copied_index(data, Path(temporary))
         for number, source in enumerate(sources):
@@ -131,8 +130,7 @@ def _measure(
 
 
 def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
-    """Return the data folder with the index of a repository: all files, and with the model all of its
-    vectors."""
+    """Return the data folder of a repository's index: all files, and with the model all of its vectors."""
     workspace, report = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
     if with_model:
         with indexed(workspace, report):
@@ -178,8 +176,7 @@ def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
 
 
 def difference(ones: Sequence[Answer], others: Sequence[Answer]) -> tuple[float, float]:
-    """Return the mean of NDCG@10 of `ones` less that of `others` to the same questions, and its standard
-    error."""
+    """Return the mean NDCG@10 of `ones` less that of `others`, and the standard error of the difference."""
     pairs = zip(ones, others, strict=True)
     differences = [one.scores.ndcg_at_10 - other.scores.ndcg_at_10 for one, other in pairs]
     if len(differences) < 2:

@@ -41,8 +41,7 @@ _SPACINGS_MS = (250, 120, 60)
 """A slow typist, each of whose keystrokes shows its rows before the next one; an average and a fast typist,
 whose last keystroke counts."""
 _WARMING_UP = 3
-"""The number of loads of each view, and of queries, before the measurement, which read the index from
-disk."""
+"""The number of loads of each view, and of queries, to read the index from disk before the measurement."""
 _SETTLE_MS = 1_000
 """The time after the last letter of a query within which its rows appear."""
 

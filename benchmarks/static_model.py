@@ -98,8 +98,7 @@ def _run(folder: Path) -> Figures:
 
 
 def _texts(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """Return the embedded texts of the folder's code, skeletons and the code below them, and of its
-    documents."""
+    """Return the folder's embedded texts: skeletons, the code below them, and documents."""
     skeletons: list[str] = []
     bodies: list[str] = []
     prose: list[str] = []

@@ -28,8 +28,7 @@ _NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_p
 
 @dataclass(frozen=True)
 class Client:
-    """A client with its settings for a model at an address, and the commands that show and use its
-    servers."""
+    """A client: its settings for a model at an address, and the commands that show and use its servers."""
 
     name: str
     """The name in `cairn install`."""
@@ -201,8 +200,7 @@ def prepare() -> None:
 
 
 def variables(client: Client, home: Path, data: Path, url: str) -> dict[str, str]:
-    """Return an environment with an empty home, in which a client finds Cairn, and its model at `url`, and no
-    network."""
+    """Return an environment with an empty home, Cairn, a model at `url`, and no network."""
     node = editor_tools.environment()["PATH"].split(os.pathsep)[0]
     path = [
         str(environment.tool("cairn").parent),

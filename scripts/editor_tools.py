@@ -76,7 +76,7 @@ def environment() -> dict[str, str]:
 
 
 def workbench_variables(browser: str) -> dict[str, str]:
-    """Return the variables with the paths of the workbench tests' parts, with those of the Python
+    """Return the variables with the paths of the workbench tests' parts, and those of the Python
     environment."""
     cairn = python_environment.tool("cairn")
     data = [python_environment.tool("python"), "-c", "from cairn.paths import data_dir; print(data_dir())"]

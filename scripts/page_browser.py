@@ -1,5 +1,4 @@
-"""Opens a browser that is signed in to the page of a running `cairn serve`, for its tests, measurements and
-pictures."""
+"""Opens a browser that is signed in to a running `cairn serve`, for tests, measurements and pictures."""
 
 from __future__ import annotations
 

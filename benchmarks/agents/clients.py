@@ -36,12 +36,10 @@ class Server:
     listing_bytes: int
     """The length of the answer to `tools/list`, in UTF-8 bytes."""
     _known: dict[str, str] = field(factory=dict)
-    """Cached answers by call. Loops repeat the calls of other loops, and the same call has the same
-    answer."""
+    """Cached answers by call, since loops repeat the calls of other loops."""
 
     def call(self, tool: str, **arguments: Any) -> str:
-        """Return the text of all blocks of a tool's answer. Raises ToolError if the tool reports a
-        failure."""
+        """Return the text of all blocks of a tool's answer. Raises ToolError if the tool fails."""
         key = json.dumps([tool, arguments])
         if key in self._known:
             return self._known[key]
@@ -63,8 +61,7 @@ class Server:
 def connected(
     command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], patience: float = 600.0
 ) -> Iterator[Server]:
-    """Start `command` in the folder `cwd`, with further environment variables, and connect to its MCP
-    server."""
+    """Start `command` in the folder `cwd`, with further environment variables, and connect to its server."""
     parameters = StdioServerParameters(
         command=command[0], args=list(command[1:]), env={**os.environ, **environment}, cwd=cwd
     )

@@ -1,5 +1,5 @@
-"""Computes figures from traces: facts over tokens, tokens and calls until shares of the facts, and ratios of
-two systems."""
+"""Computes figures from traces: facts over tokens, tokens and calls to shares of the facts, ratios of
+systems."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ HEADLINE = 0.8
 CURVE = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 60_000)
 """The token counts at which the mean share of the facts is reported."""
 SESSION = 5
-"""The number of questions in a session, which share the cost of the tool definitions in the figures for
-sessions."""
+"""The number of questions in a session, which share the cost of the tool definitions."""
 
 
 def summary(traces: Sequence[Trace], definitions: float) -> Figures:

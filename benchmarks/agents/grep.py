@@ -1,5 +1,5 @@
-"""Loops without an index: an agent's grep that reads whole files, and a tuned grep with windows around the
-densest hits."""
+"""Loops without an index: an agent's grep that reads whole files, and a tuned grep with windows around
+hits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 
 _LONGEST_LINE = 500
-"""The number of characters shown of a line, as in the grep tools of agents; minified files have longer
-lines."""
+"""The number of characters shown of a line, as in the grep tools of agents."""
 _READ_LINES = 2_000
 """The number of lines that one call of the reading tool returns, as in the tools of agents."""
 _TESTS = re.compile(r"(^|[/_.-])(tests?|specs?|__tests__|testing)([/_.-]|$)", re.IGNORECASE)
@@ -114,8 +113,7 @@ class Tree:
         return sorted(path.removeprefix("./") for path in self._run("--files", "--null").split("\0") if path)
 
     def hits(self, pattern: str) -> dict[str, list[int]]:
-        """Return the 1-based numbers and the text of the lines that contain a fixed string in any case, by
-        path."""
+        """Return the lines (from 1, and their text) that contain a fixed string in any case, by path."""
         if pattern not in self._hits:
             found: dict[str, list[int]] = defaultdict(list)
             out = self._run("-n", "-i", "-F", "--null", "--with-filename", "-o", "-e", pattern)
@@ -173,8 +171,8 @@ def read_file(tree: Tree, path: str) -> Iterator[Step]:
 
 @frozen
 class WholeFileGrep:
-    """Greps for the rarest words, names first, reads the files with the most hits whole, and greps for the
-    next words."""
+    """Greps for the rarest words, names first, reads the files with the most hits, and greps for the next
+    words."""
 
     words: int = 2
     """The number of words to search for before files are read."""
@@ -208,8 +206,8 @@ class WholeFileGrep:
                 yield from read_file(tree, path)
 
     def _grep(self, tree: Tree, terms: Sequence[Term]) -> tuple[Step, Mapping[str, int]]:
-        """Return up to `head` lines that contain any of the terms, by path, and the number of shown lines of
-        each path."""
+        """Return up to `head` lines with any of the terms, by path, and the number of shown lines of each
+        path."""
         lines: dict[str, set[int]] = defaultdict(set)
         for term in terms:
             for path, numbers in tree.hits(term.pattern).items():
@@ -324,8 +322,7 @@ class TunedGrep:
     def _windows(
         self, tree: Tree, path: str, of_file: float, weights: Mapping[Term, float], factor: float
     ) -> list[Window]:
-        """Return a window around each line with a hit, without the terms of better windows that overlap
-        it."""
+        """Return a window around each line with a hit, without the terms of better overlapping windows."""
         at: dict[int, set[Term]] = defaultdict(set)
         for term in weights:
             for number in tree.hits(term.pattern).get(path, ()):

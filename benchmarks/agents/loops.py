@@ -41,8 +41,8 @@ class Trace:
 
     question: FactQuestion
     spent: tuple[float, ...]
-    """The tokens after each call: the question, all calls and all answers so far, without the definitions of
-    the tools."""
+    """The tokens after each call: the question, all calls and all answers so far, without tool
+    definitions."""
     have: tuple[tuple[bool, ...], ...]
     """Whether each fact has been received, after each call."""
 

@@ -30,7 +30,7 @@ class LoopRuns:
     definitions: dict[str, float] = field(factory=dict)
 
     def chosen(self, questions: Sequence[FactQuestion]) -> str:
-        """Return the loop that costs least on half `a` of these questions, or on all of them if that half is
+        """Return the loop that costs least on half `a` of these questions, or on all if that half is
         empty."""
         ids = {each.id for each in questions if half(each) == "a"} or {each.id for each in questions}
 
@@ -87,8 +87,7 @@ def _follow_all(
 
 
 def _sizes(server: Server, question: str, sizes: dict[str, list[float]]) -> None:
-    """Measure the bytes of a search with five results, and the used share of the budgets of discoveries and
-    searches."""
+    """Measure the bytes of a search with five results, and the used share of `max_tokens` budgets."""
     result = server.result("search", query=question, limit=5)
     sizes["search of five, bytes"].append(
         len(result.model_dump_json(by_alias=True, exclude_none=True).encode())

@@ -102,7 +102,7 @@ def _listing(listing: Mapping[str, int]) -> str:
 
 def _sizes(sizes: Mapping[str, Mapping[str, Any]], name: str) -> str:
     rows = [[what, f"{each['mean']:g}", f"{each['max']:g}"] for what, each in sizes.items()]
-    return table([f"{name}: bytes, or tokens by the budget asked for", "mean", "max"], rows)
+    return table([f"{name}: bytes, or tokens ÷ requested budget", "mean", "max"], rows)
 
 
 def _pair(values: Mapping[str, Any]) -> str:

@@ -25,8 +25,7 @@ class Term:
 
 
 def terms_of(question: str) -> list[Term]:
-    """Return the content words of a question in its order, each once; the parts of compound words count as
-    well."""
+    """Return the content words of a question in its order, each once, with the parts of compound words."""
     found: dict[str, bool] = {}
     quoted = {part for text in _QUOTED.findall(question) for part in _WORD.findall(text)}
     for word in _WORD.findall(question):

@@ -1,2 +1,1 @@
-"""Measures how many of the facts that an answer needs are in the retrieved text, at several budgets of
-tokens."""
+"""Measures how many of the facts that an answer needs are in the retrieved text, at several budgets."""

@@ -70,8 +70,7 @@ def _run(options: argparse.Namespace) -> tuple[list[Workplace], Answers]:
 def results(
     collected: Answers, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
 ) -> Figures:
-    """Return the content of the results file: conditions, repositories, and the figures and answers of each
-    system."""
+    """Return the results file: conditions, repositories, and the figures and answers of each system."""
     measured = {name: each for name, each in collected.retrieved.items() if name not in collected.unavailable}
     models = {figures["model"] for figures in collected.indexes.values()}
     return {

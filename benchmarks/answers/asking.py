@@ -105,8 +105,7 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Retrie
 
 
 def ask_search(request: Request, question: FactQuestion, tree: Path) -> Retrieved:
-    """Request the passages of `cairn/search`: the best one of each result, and then further ones of the same
-    file."""
+    """Request the passages of `cairn/search`: the best of each result, then further ones of the same file."""
     began = time.perf_counter()
     answer = request("cairn/search", {"query": question.text, "limit": _LIMIT, "context": 0})
     ms = (time.perf_counter() - began) * 1000

@@ -24,8 +24,7 @@ SEMBLE, SEMBLE_CODE = "semble", "semble, code alone"
 RIPGREP: Mapping[str, int | None] = {RIPGREP_FEW: 5, RIPGREP_ALL: None}
 """The number of files whose windows are shown, best first; None for as many as fill the budget."""
 SEMBLES: Mapping[str, Sequence[str]] = {SEMBLE: ("code", "docs", "config"), SEMBLE_CODE: ("code",)}
-"""The content that semble indexes. Code alone is its default; Cairn is asked about the checkout with
-documents."""
+"""The content that semble indexes. Code alone is its default; Cairn's checkouts include documents."""
 
 _AROUND = 3
 _LIMIT = 50
@@ -40,7 +39,7 @@ def ask_ripgrep(
     index: IndexFile, tree: Path, questions: Sequence[FactQuestion], files: int | None
 ) -> list[Retrieved]:
     """Return windows of the files with the most words of each question. Raises UnavailableError without
-    `rg`."""
+    rg."""
     ripgrep, retrieved = Ripgrep(index, tree), []
     for question in questions:
         began = time.perf_counter()
@@ -50,8 +49,7 @@ def ask_ripgrep(
 
 
 def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
-    """Return for each file, best first, the lines around its hits, each window after a line with its path and
-    lines."""
+    """Return for each file, best first, the lines around its hits, each window after its path and lines."""
     for path, hits in ripgrep.ranked(question):
         lines = lines_of(read_text(tree / path) or "")
         yield passages_text(
@@ -61,8 +59,7 @@ def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
 
 
 def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
-    """Return the first and last lines, from 1, of the windows around sorted hits in a file of `lines` lines;
-    none overlap."""
+    """Return the first and last lines, from 1, of windows around sorted hits in a file of `lines` lines."""
     merged: list[tuple[int, int]] = []
     for hit in hits:
         first, last = max(1, hit - _AROUND), min(lines, hit + _AROUND)

@@ -1,5 +1,4 @@
-"""Checks whether cited lines are in their files: excerpts of an answer, and fenced lines of a prompt under
-their heading."""
+"""Checks whether cited lines are in their files: excerpts of an answer, and fenced lines of a prompt."""
 
 from __future__ import annotations
 

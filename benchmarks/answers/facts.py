@@ -80,8 +80,7 @@ def translated(questions: Sequence[FactQuestion], texts: Mapping[str, str]) -> l
 
 
 def plain(text: str) -> str:
-    r"""Return the text in the form for comparison: in lower case, without whitespace, backticks, `*`, `_` and
-    `\`."""
+    r"""Return the text for comparison: in lower case, without whitespace, backticks, `*`, `_` and `\`."""
     return _PASSED_OVER.sub("", text).lower()
 
 

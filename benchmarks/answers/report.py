@@ -34,7 +34,7 @@ def tables(systems: Mapping[str, Figures]) -> str:
             _by_budget(measured, "vital_facts"),
             f"## Share of the facts at {MAIN_BUDGET:,} tokens",
             *(_by_group(measured, group) for group in _GROUPS),
-            "## Verdicts, and excerpts that stand in their files as cited",
+            "## Verdicts, and excerpts that equal their cited lines",
             _verdicts(measured),
             "## Tokens and times",
             _costs(measured),

@@ -42,15 +42,13 @@ def summary(retrieved: Sequence[Retrieved]) -> Figures:
 
 
 def mean_share(retrieved: Iterable[Retrieved], budget: int, *, vital: bool = False) -> float | None:
-    """Return the mean share of the facts that are found, over the questions that have any; None without such
-    questions."""
+    """Return the mean share of the facts that are found, over the questions with facts; None without such."""
     shares = [share for each in retrieved if (share := each.share(budget, vital=vital)) is not None]
     return round(statistics.fmean(shares), 4) if shares else None
 
 
 def by_question(retrieved: Sequence[Retrieved]) -> list[Figures]:
-    """Return one record for each question: for each fact the least budget at which it is found, None for
-    never."""
+    """Return one record a question: for each fact the least budget at which it is found, None for never."""
     return [
         {
             "id": each.question.id,

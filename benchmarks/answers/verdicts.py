@@ -204,8 +204,7 @@ def fit(
     worth: NDArray[np.float64],
     own: NDArray[np.bool_],
 ) -> Rule:
-    """Fit a logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED should
-    be answered."""
+    """Fit a logistic regression by Newton's method; of `own`, WANTED_ANSWERED should be answered."""
     worth = worth.copy()
     for side in (answerable, ~answerable):
         worth[side] *= len(rows) / 2 / worth[side].sum()
@@ -225,8 +224,7 @@ def fit(
 
 
 def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
-    """Print the rule fitted on all questions, and the results of rules for repositories that they were not
-    fitted on."""
+    """Print the rule fitted on all questions, and how rules judge repositories outside their fit."""
     kept = [
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
     ]

@@ -1,5 +1,4 @@
-"""Prepares whole checkouts with an index each, which the real daemon makes with the code model that comes
-with Cairn."""
+"""Prepares whole checkouts, each with an index that the real daemon makes with Cairn's own code model."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Workplace:
 
     @contextmanager
     def served(self) -> Iterator[tuple[Daemon, Figures]]:
-        """Serve the checkout by the real daemon with a complete index, and yield figures of the index as
-        well."""
+        """Serve the checkout by the real daemon with a complete index; also yield figures of the index."""
         if not self.data.exists():
             make_data_folder(self.data, with_model=False)
         with indexed(self.tree, self.data) as served:

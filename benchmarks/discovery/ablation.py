@@ -102,8 +102,7 @@ def citation_figures(answers: Sequence[_CitationCounts]) -> Figures:
 
 
 def overviews(places: Sequence[Workplace], host: Host, config: Any) -> Figures:
-    """Return means over questions about each project as a whole: how much of the project the evidence
-    covers."""
+    """Return means over overview questions: how much of the project the evidence covers."""
     answers = []
     for place in places:
         with opened(place, host, {"discovery": config}) as request:

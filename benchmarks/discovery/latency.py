@@ -52,8 +52,7 @@ _TOKEN = "part"
 
 @frozen
 class Timed:
-    """The times of one answer, in seconds from the request; those of parts are None without partial
-    results."""
+    """The times of one answer, in seconds from the request; None for partial results not requested."""
 
     question: str
     answered: float
@@ -156,8 +155,7 @@ def _ask(daemon: Daemon, question: str, params: Mapping[str, Any]) -> Timed:
 
 
 def _first_part(pending: Pending, name: str) -> float | None:
-    """Return the seconds to the first partial result with an entry of that name, or to the first one of any
-    content."""
+    """Return the seconds to the first partial result with an entry of that name, or with anything."""
     times = (arrived for arrived, value in pending.parts if not name or value.get(name))
     return next((arrived - pending.sent for arrived in times), None)
 

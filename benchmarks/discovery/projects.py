@@ -1,5 +1,4 @@
-"""Reads the projects of the questions: their pinned archives, their trees, and the citations that answers
-must have."""
+"""Reads the projects of the questions: their pinned archives, their trees, and the required citations."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ class Project:
 
 
 def read_projects(folder: Path) -> list[Project]:
-    """Return the projects of a set, by name. Raises ProjectError for a folder without any, or an invalid
-    file."""
+    """Return the projects of a set, by name. Raises ProjectError for an empty folder or an invalid file."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ProjectError(f"{folder} has no question sets (NAME.json).")

@@ -1,5 +1,4 @@
-"""Scores an answer of `cairn/discover`: required citations found, text that is where it is cited, and equal
-repeats."""
+"""Scores an answer of `cairn/discover`: required citations found, text at its citation, equal repeats."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from cairn.text.verbatim import lines_of, stands_in
 from discovery.projects import Place, Question
 
 _VARYING = frozenset({"metrics", "index"})
-"""The parts of an answer that depend on the run and not on the evidence: times, and the time of the last
-index change."""
+"""The parts of an answer that depend on the run: times, and the time of the last index change."""
 
 
 @frozen
@@ -56,8 +54,7 @@ def score(
     prompt_tokens: int,
     ms: float,
 ) -> Scored:
-    """Score the first of `answers`; the others answer the same question. `prompt_tokens` are those of its
-    prompt."""
+    """Score the first of `answers`, all to one question. `prompt_tokens` are those of its prompt."""
     answer = answers[0]
     return Scored(
         question=question,
@@ -76,8 +73,7 @@ def score(
 
 
 def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
-    """Return the number of required citations of which some alternative shares a line with one of the shown
-    pieces."""
+    """Return the number of required citations with an alternative that shares a line with a shown piece."""
     kept = list(shown)
     return sum(
         any(overlaps(each, place) for each in kept for place in alternatives)
@@ -92,8 +88,7 @@ def overlaps(shown: Mapping[str, Any], place: Place) -> bool:
 
 
 def has_cited_text(bullet: Mapping[str, Any], tree: Path) -> bool:
-    """Return whether the file on disk has the bullet's text in its lines, and the citation names exactly
-    these."""
+    """Return whether the file on disk has the bullet's text in its lines, and the citation names these."""
     first, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
     if bullet["citation"] != f"{bullet['path']}#L{first + 1}-L{end}":
         return False

@@ -1,5 +1,5 @@
-"""Rows about changes: from the save of a file to the search that finds it, and from a branch switch to the
-complete index."""
+"""Rows about changes: from a save to the search that finds it, and from a branch switch to a complete
+index."""
 
 from __future__ import annotations
 
@@ -115,8 +115,7 @@ def _found(answer: dict[str, Any], place: Place, path: Path, token: str) -> bool
 
 
 def switch(options: Options) -> Figures:
-    """Measure the time from the start of `git checkout` until the index has all files of the branch, in both
-    directions."""
+    """Measure the time from the start of `git checkout` until the index has all files, in both directions."""
     with place_for(options.corpus, options.data) as place:
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:

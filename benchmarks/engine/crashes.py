@@ -1,5 +1,4 @@
-"""Row: kill the daemon at random moments, while files change, and check its index after each kill and at the
-end."""
+"""Row: kill the daemon at random moments, while files change, and check its index each time."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ class Pending:
         self._daemon.notify("$/cancelRequest", {"id": self._number})
 
     def result(self, patience: float = PATIENCE_SECONDS) -> Any:
-        """Wait for the result and return it. Raises RequestError, DaemonDiedError, or TimeoutError after
-        `patience` seconds."""
+        """Wait for the result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
+        seconds."""
         try:
             message = self._messages.get(timeout=patience)
         except queue.Empty:
@@ -156,8 +156,8 @@ class Daemon:
     # --- messages ----------------------------------------------------------------------------------
 
     def request(self, method: str, params: Any, patience: float = PATIENCE_SECONDS) -> Any:
-        """Send a request and return its result. Raises RequestError, DaemonDiedError, or TimeoutError after
-        `patience` seconds."""
+        """Return a request's result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
+        seconds."""
         return self.send(method, params).result(patience)
 
     def send(self, method: str, params: Any) -> Pending:
@@ -221,8 +221,7 @@ class Daemon:
             self.process.stdin.flush()
 
     def _read(self) -> None:
-        """Assign answers to their requests. The thread reads all the time, so that the daemon never blocks on
-        its output."""
+        """Assign answers to their requests, all the time, so that the daemon never blocks on its output."""
         output = self.process.stdout
         while header := output.readline():
             if not header.lower().startswith(b"content-length:"):
@@ -259,8 +258,7 @@ def all_files_indexed(status: dict[str, Any]) -> bool:
 
 
 def settled(status: dict[str, Any]) -> bool:
-    """Return whether nothing is left to do. Without embedding the state is then `degraded` rather than
-    `ready`."""
+    """Return whether nothing is left to do: the state is `ready`, or `degraded` without embedding."""
     return status["state"] not in _STARTING and all_files_indexed(status)
 
 

@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n\s*\n")
 
 
 def drawn_questions(workspace: Path, index: IndexFile, count: int, chance: random.Random) -> list[str]:
-    """Return at most `count` different queries, a third of each kind, or more of the others if one has too
+    """Return at most `count` different queries, a third of each kind, or more of others if one has too
     few."""
     kinds = [
         [name for name in index.defined_names() if len(name) > 2],

@@ -131,8 +131,7 @@ class IndexFile:
         return {**used, "(free)": free}
 
     def faults(self) -> list[str]:
-        """Return the faults that the checks of SQLite, FTS5 and foreign keys find; needs a writing
-        connection."""
+        """Return the faults that SQLite's, FTS5's and foreign key checks find. Needs a writing connection."""
         found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         found += [f"foreign key: {row}" for row in self.rows("PRAGMA foreign_key_check")]
         for table in self.tables(using="fts5"):

@@ -22,8 +22,7 @@ _TIMES_IDLE = 2.0
 _BLOCKED_SECONDS = 0.050
 _PATIENCE = 3 * 3600.0
 _AT_WORK_SECONDS = 0.05
-"""The seconds that the indexing daemon works between two searches; while it is stopped, the other one
-answers."""
+"""The seconds that the indexing daemon works between two searches of the idle one."""
 _COPIED_FILES = 400
 _COPIES = "copied"
 

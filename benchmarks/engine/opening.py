@@ -47,8 +47,7 @@ def cold(options: Options) -> Figures:
 
 
 def static(options: Options) -> Figures:
-    """Measure the time from the start of the process, without an index, until every chunk has a static
-    vector."""
+    """Measure the time from process start, without an index, until every chunk has a static vector."""
 
     def once(place: Place) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:

@@ -25,8 +25,7 @@ class Typed:
     last: list[float] = field(factory=list)
     """The times from the last keystroke to its answer."""
     after: list[float] = field(factory=list)
-    """The times of the same query sent again as soon as it was answered; requests that still run would delay
-    it."""
+    """The times of the same query sent again once answered; requests that still run would delay it."""
     cancelled: list[float] = field(factory=list)
     """The times from `$/cancelRequest` to the answer RequestCancelled."""
     outcomes: Counter[str] = field(factory=Counter)
@@ -83,8 +82,7 @@ def _cancel(pending: Pending) -> float | None:
 
 
 def _outcome(pending: Pending, cancelled_at: float | None, finished: float, typed: Typed) -> str:
-    """Return the outcome of a request. `finished` is the time of the last keystroke's answer; later answers
-    were queued."""
+    """Return the outcome of a request. Answers after `finished`, the last keystroke's answer, were queued."""
     try:
         pending.result(_PATIENCE)
     except TimeoutError:

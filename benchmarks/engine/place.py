@@ -1,5 +1,4 @@
-"""Prepares the place where a row works: a copy of the corpus, which it may change, and its own data
-folder."""
+"""Prepares the place of a row: a copy of the corpus, which the row may change, and a data folder."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class Place:
         path.unlink()
 
     def changed(self) -> list[Path]:
-        """Return the files written or removed since the last `restore`, in the order of their first
-        change."""
+        """Return the files written or removed since the last `restore`, in order of first change."""
         return list(self._originals)
 
     def restore(self) -> None:

@@ -1,5 +1,5 @@
-"""Starts a daemon that has nothing left to do: every file is read, every chunk has its vectors, and nothing
-is cold."""
+"""Starts a daemon that has nothing left to do: all files are read, all chunks have vectors, nothing is
+cold."""
 
 from __future__ import annotations
 

@@ -95,8 +95,7 @@ def size(options: Options) -> Figures:
 
 
 def _memory(daemon: Daemon) -> Figures:
-    """Return MB of the process: resident, private (USS), and resident pages of files (the mapped index among
-    them)."""
+    """Return MB of the process: resident, private (USS), and resident pages of files such as the index."""
     full = daemon.process.memory_full_info()
     figures = {"rss_mb": full.rss, "uss_mb": full.uss}
     if hasattr(full, "shared"):

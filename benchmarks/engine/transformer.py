@@ -70,8 +70,7 @@ def transformer(options: Options) -> Figures:
 
 
 def _daemon_turn(daemon: Daemon, index: IndexFile) -> tuple[int, int, Turn]:
-    """Run from one commit of vectors to the first after the turn's length; return the embeddings' ids before
-    and after."""
+    """Run from a commit of vectors to the first after the turn's length; return both embedding ids."""
     after, began = _next_commit(index)
     cpu = daemon.cpu()
     last_id, ended = after, began

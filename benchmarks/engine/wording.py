@@ -54,8 +54,8 @@ def sentence(words: Sequence[str], chance: random.Random) -> str:
 
 
 def addition(path: Path, token: str, about: str) -> str:
-    """Return text for the file at `path` that becomes a passage of its own: it has the word `token` and is
-    about `about`."""
+    """Return text that becomes a passage of its own in `path`: it has the word `token` and is about
+    `about`."""
     if path.suffix in (".md", ".rst", ".txt"):
         rule = "" if path.suffix == ".md" else "\n" + "=" * len(token)
         return f"\n\n{'# ' if path.suffix == '.md' else ''}{token}{rule}\n\n{about.capitalize()}.\n"

@@ -1,5 +1,5 @@
-"""Queries Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in
-this process."""
+"""Sends the text of each issue to Cairn, over index files and a team's database, and to plain BM25, in
+process."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ def rank_of(found: Found, *, code_only: bool) -> int | None:
 
 
 def accuracy(every: Sequence[Found], *, code_only: bool) -> dict[str, float]:
-    """Return for each depth of AT the share of the issues all of whose changed files are within that
-    depth."""
+    """Return for each depth of AT the share of the issues with all changed files within that depth."""
     ranks = [rank_of(each, code_only=code_only) for each in every]
     return {str(at): round(sum(r is not None and r <= at for r in ranks) / len(ranks), 4) for at in AT}
 

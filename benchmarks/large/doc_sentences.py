@@ -62,8 +62,7 @@ def encoded(text: str) -> bytes:
 
 
 def doc_sentences(path: str, text: str) -> Iterator[DocSentence]:
-    """Yield the sentences of one file that read as a question: 6 to 30 words in ASCII, without the name of
-    their definition."""
+    """Yield a file's sentences that read as a question: 6 to 30 ASCII words without the definition's name."""
     find = _javadoc if path.endswith(".java") else _kernel_doc
     for block in _BLOCK.finditer(text):
         found = find(text, block)

@@ -1,5 +1,4 @@
-"""Draws items from a tree evenly over its folders, the same in every run, and decides which half a file
-belongs to."""
+"""Draws items from a tree evenly over its folders, the same in every run, and assigns files to halves."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from large.sets import KEPT, TUNED
 Item = TypeVar("Item")
 
 _DEPTH = 2
-"""The number of path parts that name a folder: `drivers/net`, `fs/ext4`; in Java the module comes first, so
-two more."""
+"""The path parts that name a folder (`drivers/net`, `fs/ext4`); in Java the module adds two more."""
 _JAVA_DEPTH = 4
 
 
@@ -27,8 +25,8 @@ def folder_of(path: str) -> str:
 
 
 def half_of(path: str) -> str:
-    """Return `tuned` or `kept`, by a hash of the file's folder, so that one half says nothing about the
-    other's subjects."""
+    """Return `tuned` or `kept`, by a hash of the file's folder, so that the halves have different
+    subjects."""
     return (TUNED, KEPT)[hashlib.sha256(folder_of(path).encode()).digest()[0] % 2]
 
 

@@ -90,8 +90,7 @@ def figures_of(answers: Sequence[Answer]) -> Figures:
 
 
 def grouped(answers: Iterable[Answer]) -> dict[str, Figures]:
-    """Return figures by `tree half kind`, and by `tree half` of the written questions, the symbols and the
-    sentences."""
+    """Return figures by `tree half kind`, and by `tree half` of written questions, symbols and sentences."""
     by: dict[str, list[Answer]] = {}
     for answer in answers:
         asked = answer.question

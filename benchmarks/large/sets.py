@@ -1,5 +1,5 @@
-"""Reads question sets about large trees: `sets/HALF/TREE-KIND.json`, each a list of `{id, query, kind,
-relevant, secondary}`."""
+"""Reads question sets about large trees, `sets/HALF/TREE-KIND.json`: lists of questions with their
+targets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Question:
     half: str
     query: str
     kind: str
-    """One of `how`, `where`, `constant`, `name`, `message`, `people`; `symbol`, `type`, `known`;
+    """One of `how`, `where`, `constant`, `name`, `message`, `people`, `symbol`, `type`, `known` and
     `sentence`."""
     relevant: tuple[Target, ...]
     secondary: tuple[Target, ...] = ()

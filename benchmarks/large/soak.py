@@ -169,8 +169,7 @@ def switched_files(repository: Path) -> list[str]:
 
 
 def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -> None:
-    """Make `tree` a git repository whose branch `other` has one more word in each of `count` files, drawn at
-    random."""
+    """Make `tree` a git repository whose branch `other` has one more word in each of `count` random files."""
     git(tree, "init", "--quiet", "--initial-branch", _BRANCHES[0])
     files = sorted(
         path.relative_to(tree).as_posix()

@@ -117,8 +117,7 @@ def sampled(tree: str, once: Iterable[Definition], count: int, seed: int) -> lis
 
 
 def asked(tree: str, drawn: Iterable[Definition]) -> list[Question]:
-    """Return the questions: the bare name, and for C's types also `struct NAME`. The definition must be
-    first."""
+    """Return the questions: the bare name, and for C's types also `struct NAME`."""
     questions = []
     for each in drawn:
         target = (Target(each.path, each.line, each.line),)

@@ -79,8 +79,8 @@ def _compile_commands(folder: Path) -> None:
 
 
 def _without_dependencies(folder: Path) -> None:
-    """Write modules without dependencies, because a missing download would keep the server from reading any
-    package."""
+    """Write modules without dependencies, since a missing download would keep the server from reading
+    packages."""
     for manifest in folder.rglob("go.mod"):
         text = re.sub(
             r"require\s*\([^)]*\)|^require .*$", "", manifest.read_text(encoding="utf-8"), flags=re.M

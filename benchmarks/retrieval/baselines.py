@@ -92,8 +92,7 @@ class Ripgrep:
         return [Span(path) for path, _ in self.ranked(query)[:DEPTH]]
 
     def ranked(self, query: str) -> list[tuple[str, list[int]]]:
-        """Return all files with a word of the question, best first, each with the matching lines, from 1 and
-        sorted."""
+        """Return all files with a word of the question, best first, each with its matching lines (from 1)."""
         words = searched_words(query)
         contained: dict[str, Counter[str]] = defaultdict(Counter)
         lines: dict[str, set[int]] = defaultdict(set)

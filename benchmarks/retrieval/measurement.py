@@ -26,8 +26,7 @@ from retrieval.sets import Question, Repository
 
 FOLDER, CHECKOUT = "folder", "checkout"
 MODES = (FOLDER, CHECKOUT)
-"""Whether to index the folder that repos.tsv names, or the whole checkout, where tests and documents
-compete."""
+"""Index the folder that repos.tsv names, or the whole checkout, where tests and documents compete."""
 
 
 @frozen
@@ -59,8 +58,7 @@ def measure(
     modes: Sequence[str],
     variants: Sequence[Variant],
 ) -> Measured:
-    """Ask all questions. `checkouts` is by the repository's name; `data` keeps an index for each
-    workspace."""
+    """Ask all questions. `checkouts` is by repository name; `data` keeps an index for each workspace."""
     measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
     for repository, asked in by_repository(questions):
         known: dict[Path, tuple[Answers, Figures]] = {}

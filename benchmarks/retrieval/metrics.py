@@ -34,12 +34,10 @@ class Scores:
     """NDCG, discounted by log2(1 + rank); the ideal has all targets first. A result that covers two targets
     counts for both, and the sum is cut at the ideal."""
     precision_at_3: float
-    """Targets covered by the first three results, divided by 3: a second passage on the same target adds
-    nothing."""
+    """Targets covered by the first three results, divided by 3. A second passage on a target adds nothing."""
     precision_at_10: float
     attainable_precision_at_3: float
-    """Targets covered by the first three results, divided by 3 or by the number of targets if that is
-    less."""
+    """Targets covered by the first three results, divided by 3, or by the number of targets if less."""
     attainable_precision_at_10: float
     recall_at_10: float
     """Share of the targets covered by the first ten results."""
@@ -92,8 +90,7 @@ def score(results: Sequence[Span], relevant: Sequence[Span], secondary: Sequence
 
 
 def _covered(ranks: Sequence[int], among: int) -> int:
-    """Return the number of targets covered by the first `among` results, at most as many as there are
-    results."""
+    """Return the number of targets covered by the first `among` results, at most one for each result."""
     return min(among, sum(rank <= among for rank in ranks))
 
 

@@ -42,9 +42,8 @@ def markdown(results: Figures) -> str:
 
 
 _SIGNALS_NOTE = (
-    "What NDCG@10 changes by when a signal that counts is taken away, or one that does not is tried; in "
-    "brackets the change in the two halves of the questions; and how many questions were answered better and "
-    "worse."
+    "The change of NDCG@10 without a signal that has a weight, or with one that has none; in brackets the "
+    "change in the two halves of the questions; and the numbers of better and worse answers."
 )
 
 

@@ -20,8 +20,7 @@ from retrieval.summary import ndcg, summary
 def results(
     measured: Measured, repositories: Sequence[Repository], systems: Sequence[str], signals: Sequence[Variant]
 ) -> Figures:
-    """Return conditions, repositories and, by mode, the summary of each system and the effect of each
-    signal."""
+    """Return conditions, repositories and, by mode, the summaries of systems and the effects of signals."""
     models = {figures.get("model") for by_mode in measured.indexes.values() for figures in by_mode.values()}
     return {
         "conditions": {
@@ -49,8 +48,7 @@ def results(
 
 
 def commit() -> str | None:
-    """Return the commit of this repository, with `+` if its tracked files have changes; None outside of
-    git."""
+    """Return this repository's commit, with `+` if tracked files have changes; None outside of git."""
     here = Path(__file__).parent
     try:
         changed = git(here, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")

@@ -86,8 +86,8 @@ def _read(folder: Path, only: Sequence[str]) -> list[Question]:
 
 
 def repositories_of(folder: Path) -> dict[str, Repository]:
-    """Return the repositories of the set in `folder`, by name. Raises SetError if `repos.tsv` is missing or
-    wrong."""
+    """Return the repositories of the set in `folder`, by name. Raises SetError without a valid
+    `repos.tsv`."""
     for place in (folder, folder.parent):
         file = place / REPOSITORIES_FILE
         if file.exists():

@@ -22,8 +22,7 @@ GROUPS: Mapping[str, Callable[[Answer], str]] = {
 
 
 def summary(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the metrics' means over questions and over repositories, by group over questions; and latency in
-    ms."""
+    """Return the metrics' means over questions, repositories and groups of questions, and latency in ms."""
     by = {name: _grouped(answers, key) for name, key in GROUPS.items()}
     per_repository = [means(part) for part in by["repository"].values()]
     took = [answer.ms for answer in answers]

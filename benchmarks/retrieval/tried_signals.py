@@ -114,8 +114,7 @@ def _patterns(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
 
 
 def _documents_by_content(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """Penalise documents by content, where 1 removes a document: specifications, READMEs, then texts without
-    code."""
+    """Penalise documents by content: READMEs and specifications most, then texts without code."""
     if file.kind != FileKind.DOCS:
         return 0.0
     if _README.search(file.path):

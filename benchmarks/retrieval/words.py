@@ -61,8 +61,7 @@ def main() -> None:
 
 
 def places_of_words(checkout: Path, data: Path, count: int, seed: int) -> dict[str, list[int]]:
-    """Return, by kind of file, the ranks of the files of `count` words, from 1; 0 if not among the first
-    ten."""
+    """Return, by kind of file, the ranks of the files of `count` words, from 1; 0 if beyond the tenth."""
     chance = random.Random(seed)
     with indexed(checkout, data) as (daemon, _):
         with opened(data) as index:

@@ -43,8 +43,7 @@ def environment_of(data: Path) -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Start a server on free ports, ask it to end at the end, and wait. `settings` are environment
-    variables."""
+    """Run a server on free ports until the end of the block. `settings` are environment variables."""
     environment = {**environment_of(data), **(settings or {})}
     command = (
         sys.executable,

@@ -90,8 +90,7 @@ print("done", flush=True)
 
 @define
 class Runs:
-    """Processes that index or clean, started before they are needed, since starting takes longer than
-    indexing does."""
+    """Processes that index or clean, started ahead of need, since starting takes longer than indexing."""
 
     url: str
     folder: Path
@@ -713,8 +712,7 @@ def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
 
 @contextmanager
 def _small_disk(folder: Path, megabytes: int) -> Iterator[Path | None]:
-    """Return a disk of `megabytes` MB that the servers' account may write to; None if this user cannot make
-    one."""
+    """Return a disk of `megabytes` MB that the servers' account may write to; None if that is impossible."""
     folder.mkdir(parents=True)
     account = server_account()
     done = subprocess.run(

@@ -149,11 +149,9 @@ class ReaderView:
     own_words: frozenset[str]
     """Words that Cairn itself writes."""
     projects: frozenset[str]
-    """Words of the project names of pools: a fork's files have that of the repository that was first in its
-    pool."""
+    """Words of the project names of pools: a fork's files have that of its pool's first repository."""
     spans: list[list[float]] = field(factory=list)
-    """The times when the grant of `toggled` began and was done, and when its revocation began and was
-    done."""
+    """The times when the grant of `toggled` began and was done, and when its revocation did."""
     request_words: set[str] = field(factory=set)
     """Words of the reader's own requests, which the context returns with the latest questions."""
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
@@ -172,7 +170,7 @@ class ReaderView:
         return {**self.always, **({self.toggled.copy.name: self.toggled} if with_toggled else {})}
 
     def hidden(self, with_toggled: bool) -> frozenset[str]:
-        """Return the words, names, commits and hashes that only repositories have which the reader may not
+        """Return the words, names, commits and hashes of only those repositories that the reader may not
         see."""
         if with_toggled not in self._hidden:
             seen = self.repositories(with_toggled).values()
@@ -499,8 +497,7 @@ class Findings:
     checks: Counter[str] = field(factory=Counter)
     seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
     projects: int = 0
-    """Answers and tables that have the name of a fork's project, which is that of the first repository of its
-    pool."""
+    """Answers and tables with the project name of a fork's pool, that of the pool's first repository."""
     lock: threading.Lock = field(factory=threading.Lock)
 
     def leak(self, reader: str, request: Request | str, what: str) -> None:
@@ -994,8 +991,7 @@ def timed(client: Client, view: ReaderView, rng: random.Random) -> Figures:
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Return the standard error of a difference of medians in ms, from random halves of samples of the same
-    kind."""
+    """Return the standard error of a difference of medians in ms, from random halves of such samples."""
     rng = random.Random(1)
     many, drawn = len(values) // 2, []
     for _ in range(300):

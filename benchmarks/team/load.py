@@ -49,8 +49,7 @@ from team.publication import READER, published
 
 _RESULTS = 10
 _WARM_UP = 20
-"""The questions that each process answers before it counts: the first one over a large snapshot reads the
-vectors."""
+"""The number of warm-up questions of each process; the first over a large snapshot reads the vectors."""
 
 
 @frozen

@@ -1,5 +1,4 @@
-"""Runs servers, clients and repositories for the benchmarks of a team's store, all on this machine, in
-temporary folders."""
+"""Runs local servers, clients and repositories for the benchmarks of a team's store, in temporary folders."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ _ENDED = 20.0
 
 
 def make_database(server: LocalServer, name: str = "store") -> tuple[str, str]:
-    """Make a database with the store's schema and a login for servers; return the owner's URL and that of the
-    login."""
+    """Make a database with the store's schema and a login for servers; return the URLs of owner and login."""
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (LOGIN,)).fetchone():

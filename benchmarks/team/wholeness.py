@@ -1,5 +1,4 @@
-"""Checks that everything that refs of a store name is complete: counts, lists and orphans, straight from the
-tables."""
+"""Checks, straight from the tables, that everything that refs of a store name is complete."""
 
 from __future__ import annotations
 
@@ -126,8 +125,7 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
 def _list_problems(
     owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]
 ) -> list[str]:
-    """Return whether the inverted lists have all chunks of the snapshot, each once, and name no others than
-    their segments."""
+    """Return whether the inverted lists have all chunks of the snapshot, each once, and no others."""
     listed: Counter[int] = Counter()
     found = []
     for number, packed in owner.execute(

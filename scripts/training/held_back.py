@@ -135,8 +135,7 @@ def _usable(
 
 
 def _is_plain(path: str, indexed: Iterable[str]) -> bool:
-    """Return whether no other path ends with this one, or the other way round, since the metrics would
-    confuse them."""
+    """Return whether no other path ends with this one, or this with it, which the metrics would confuse."""
     return not any(
         other != path and (other.endswith(f"/{path}") or path.endswith(f"/{other}")) for other in indexed
     )

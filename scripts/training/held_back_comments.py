@@ -1,5 +1,4 @@
-"""Makes questions from doc comments that are removed from the code: the first sentence asks, the definition
-answers."""
+"""Makes questions from removed doc comments: the first sentence asks, the definition answers."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _WORDS = range(5, 31)
 _NEW_WORDS = 3
 """The number of words of a sentence, apart from function words, that must not be in the definition's name."""
 _SHARE = 4
-"""One in this many documented definitions of a file loses its comment; the others stay as they were
-written."""
+"""One in this many documented definitions of a file loses its comment."""
 _KINDS = (CALLABLE | CONTAINERS) - {"impl", "extension", "module"}
 _COMMENT_LINES = 80
 _PROSE = 0.7
@@ -116,8 +114,7 @@ def comment_questions(
 
 
 def _allowed(path: str, documented: int) -> int:
-    """Return how many comments of a file may go: one in _SHARE, and for the remainder a random choice by the
-    file's path."""
+    """Return how many comments of a file may go: one in _SHARE, with a random choice for the remainder."""
     whole, rest = divmod(documented, _SHARE)
     return whole + (hashlib.sha256(path.encode()).digest()[0] % _SHARE < rest)
 

@@ -19,8 +19,7 @@ _STEP = 50
 """The number of commits by which the checkout is moved back until there are enough questions."""
 _MOST_STEPS = 60
 _OLDEST_SHARE = 0.5
-"""The largest share of the main line after the checkout, since a young repository must have a history left to
-rank by."""
+"""The largest share of the main line after the checkout, so that a young repository keeps a history."""
 _TARGETS = 3
 _CHANGED_FILES = 12
 """A commit that touches more files of any kind is about none of them."""

@@ -104,7 +104,7 @@ def main() -> int:
 
 
 def _excluded(path: Path) -> set[str]:
-    """Return the repositories whose addresses are a list's third column, named like files of pairs, in lower
+    """Return the repositories of a list's third column (addresses), named like files of pairs, in lower
     case."""
     lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
     addresses = (line.split("\t")[2].removesuffix(".git") for line in lines)
@@ -170,8 +170,8 @@ def _only(
 
 
 def _sketches(ids: NDArray[np.uint16], lengths: NDArray[np.int_]) -> NDArray[np.uint64]:
-    """Return uint64[texts], equal if nearly all runs of three tokens are equal: three minima of hashes,
-    combined."""
+    """Return uint64[texts], equal for texts with nearly the same runs of three tokens: three combined minima
+    of hashes."""
     wide = ids.astype(np.uint64)
     runs = wide.copy()
     runs[:-1] |= wide[1:] << np.uint64(16)

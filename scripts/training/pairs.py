@@ -402,8 +402,7 @@ _LICENCE = re.compile(r"(?i)licen[cs]e|copyright|todo|fixme|noqa|eslint|all righ
 
 
 def first_sentence(text: str, least: int = 4) -> str:
-    """Return the first sentence; "" if it has fewer than `least` words, or is not about the place where it
-    stands."""
+    """Return the first sentence; "" if it has fewer than `least` words, or is not about its place."""
     said = " ".join(_SENTENCE_END.split(text.strip(), maxsplit=1)[0].split())[:_QUERY]
     words = identifier_words(said)
     if len(words) < least or _LICENCE.search(said) or sum(map(len, words)) < 0.55 * len(said):

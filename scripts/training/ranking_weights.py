@@ -119,8 +119,7 @@ def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candid
 
 
 def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Candidate]:
-    """Return the engine's candidates for the text of every issue, without tests and files that are not
-    code."""
+    """Return the engine's candidates for the text of every issue: code files without tests."""
     issues = read_issues(options.issues, every=options.every)
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
     for issue in indexes.make_all(issues):
@@ -219,8 +218,7 @@ class _Loss:
         return value, np.asarray(gradient)
 
     def _softmax(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the shares of each question's files, and the logarithm of the sum that they are shares
-        of."""
+        """Return the shares of each question's files, and the logarithm of their sum before the division."""
         highest = np.maximum.reduceat(sums, self._starts)
         powers = np.exp(sums - np.repeat(highest, self._lengths))
         whole = np.add.reduceat(powers, self._starts)

@@ -111,8 +111,7 @@ class Repository:
             process.stdin.close()
 
     def log(self) -> Iterator[str]:
-        """Yield lines of the newest commits with their added text: as many bytes as take some seconds, not
-        minutes."""
+        """Yield lines of the newest commits with their added text, up to a limit of bytes."""
         command = self._command(
             *("log", "--no-merges", f"--max-count={_LOG_COMMITS}", "--format=%x01%s%x02%b%x03"),
             *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=AM", self.revision),
@@ -141,16 +140,14 @@ class Repository:
 
 
 def open_repository(name: str, folder: Path, revision: str = "HEAD") -> Repository:
-    """Open the bare clone in `folder` at the commit `revision`. Raises CalledProcessError if there is
-    none."""
+    """Open the bare clone in `folder` at the commit `revision`. Raises CalledProcessError without one."""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", f"{revision}^{{commit}}"]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     return Repository(name, folder, done.stdout.strip())
 
 
 def is_own_source(path: str) -> bool:
-    """Return whether the file at `path` is code or prose in a known language, and by its place the project's
-    own."""
+    """Return whether the file at `path` is code or prose in a known language, and the project's own."""
     *folders, name = path.lower().split("/")
     if not _OTHERS_CODE.isdisjoint(folders) or not _BENCHMARK.isdisjoint([*folders, name.partition(".")[0]]):
         return False

@@ -112,7 +112,7 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
 
 
 def _start(words: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Return another model's vectors of the pieces in fewer dimensions, with a mean length of 1, like random
+    """Return another model's vectors of the pieces in fewer dimensions, with the mean length 1 of random
     ones."""
     centred = words - words.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)

@@ -1,5 +1,4 @@
-"""Tests of the discovery benchmark: required citations, text at its citation, equal repeats, and the
-tables."""
+"""Tests of the discovery benchmark: required citations, text at its citation, equal repeats, tables."""
 
 from __future__ import annotations
 

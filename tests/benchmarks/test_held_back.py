@@ -1,5 +1,4 @@
-"""Tests of weakly labelled questions: which subjects and comments become questions, and what is removed from
-the code."""
+"""Tests of weakly labelled questions: what becomes a question, and what is removed from the code."""
 
 from __future__ import annotations
 

@@ -84,8 +84,7 @@ def test_questions_that_nothing_answers_and_unknown_names_are_refused(tmp_path: 
 
 @pytest.mark.parametrize(("query", "half"), [("moorings", "a"), ("tides", "b")])
 def test_the_halves_are_the_same_everywhere(tmp_path: Path, query: str, half: str) -> None:
-    r"""The halves come from the first byte of SHA-256: 0x2e of "quay\nmoorings", 0xaf of "quay\ntides", 0x33
-    of "quay"."""
+    r"""SHA-256 begins with 0x2e for "quay\nmoorings", 0xaf for "quay\ntides" and 0x33 for "quay"."""
     _write_set(tmp_path, query=query)
     (question,) = read_sets([tmp_path / "dev"])
     assert (question.half_of_questions, question.half_of_repositories) == (half, "b")

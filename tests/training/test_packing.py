@@ -1,4 +1,4 @@
-"""Tests of packed pairs: copies and held-back repositories are out, and a batch compares texts of one
+"""Tests of packed pairs: copies and held-back repositories are out, and a batch has texts of one
 repository."""
 
 from __future__ import annotations
