@@ -36,10 +36,10 @@ def main() -> None:
         figures = measure(workspace, data, options.count, random.Random(options.seed))
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**run_conditions(), "seed": options.seed}, **figures}
-    print(json.dumps(kept, indent=2))
+    record = {"conditions": {**run_conditions(), "seed": options.seed}, **figures}
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, count: int, rng: random.Random) -> Figures:

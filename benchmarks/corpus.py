@@ -45,8 +45,8 @@ class Source:
 
     def wants(self, path: str) -> bool:
         """Return whether the corpus has the file at `path`."""
-        kept = any(fnmatch(path, glob) for glob in self.keep)
-        return kept and not any(fnmatch(path, glob) for glob in self.drop)
+        is_kept = any(fnmatch(path, glob) for glob in self.keep)
+        return is_kept and not any(fnmatch(path, glob) for glob in self.drop)
 
 
 @frozen

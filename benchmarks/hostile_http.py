@@ -74,7 +74,7 @@ class RawRequest:
     """Whether the client leaves without its answer."""
 
 
-# --- making requests -------------------------------------------------------------------------------
+# --- making requests ------------------------------------------------------------------------------
 
 
 class Attacker:
@@ -122,11 +122,11 @@ class Attacker:
                 ("/api/v1/context", "uri"),
             ]
         )
-        given = self._random.choice(ESCAPES)
+        outside = self._random.choice(ESCAPES)
         if key == "path":
-            params: dict[str, Any] = {"path": given}
+            params: dict[str, Any] = {"path": outside}
         else:
-            uri = self._random.choice([*URIS, f"file:///{quote(given)}", f"file:///{given}"])
+            uri = self._random.choice([*URIS, f"file:///{quote(outside)}", f"file:///{outside}"])
             place = {"line": 0, "character": 0}
             params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._post("escape", path, json.dumps(params).encode())
@@ -217,9 +217,9 @@ class Attacker:
         whole = self._post("abandoned", path, b'{"query": "moor a ship"}').data
         return RawRequest("abandoned", whole[: self._random.randrange(1, len(whole) + 1)], abandoned=True)
 
-    # --- values ------------------------------------------------------------------------------------
+    # --- values -----------------------------------------------------------------------------------
 
-    # --- bytes -------------------------------------------------------------------------------------
+    # --- bytes ------------------------------------------------------------------------------------
 
     def _post(self, kind: str, path: str, body: bytes) -> RawRequest:
         return self._request(kind, "POST", path, body)
@@ -240,14 +240,14 @@ class Attacker:
         return RawRequest(kind, "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
 
 
-# --- sending them ----------------------------------------------------------------------------------
+# --- sending --------------------------------------------------------------------------------------
 
 
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
     """Send `count` requests, some at once, and judge the answers."""
-    attacker, kept = Attacker(target, seed), report or Report()
+    attacker, filled = Attacker(target, seed), report or Report()
     left = iter(range(count))
 
     async def client() -> None:
@@ -255,10 +255,10 @@ async def attack(
             sent = attacker.next()
             shown = sent.data[:400].replace(target.token.encode(), b"TOKEN")
             request_text = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
-            await send(target.host, target.port, sent, kept, request_text, judged)
+            await send(target.host, target.port, sent, filled, request_text, judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def send(

@@ -244,13 +244,13 @@ class Attacker:
         return "documents", [self._notification(f"textDocument/{name}", made[name]) for name in names]
 
     def _escape(self) -> tuple[str, Any]:
-        given = self._random.choice([*ESCAPES, "link.txt"])
+        outside = self._random.choice([*ESCAPES, "link.txt"])
         method = self._random.choice(["fetchPage", "fetchPage", "reindex", "related", "context"])
         if method in ("fetchPage", "reindex"):
-            return "escape", self._request(f"cairn/{method}", {"path": given})
+            return "escape", self._request(f"cairn/{method}", {"path": outside})
         place = {"line": 0, "character": 0}
         secret = (self._target.folder.parent / "secret.txt").as_uri()
-        uri = self._random.choice([*URIS, secret, f"file:///{given}"])
+        uri = self._random.choice([*URIS, secret, f"file:///{outside}"])
         params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return "escape", self._request(f"cairn/{method}", params)
 
@@ -312,7 +312,7 @@ def framed(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-# --- sending them ----------------------------------------------------------------------------------
+# --- sending --------------------------------------------------------------------------------------
 
 
 async def attack(
@@ -320,7 +320,7 @@ async def attack(
 ) -> Report:
     """Send `count` messages over connections, some at once, and judge the answers. Each served connection
     must answer a valid request at its end."""
-    kept, seeds = report or Report(), itertools.count(seed * 1_000_000)
+    filled, seeds = report or Report(), itertools.count(seed * 1_000_000)
     left = count
 
     async def client() -> None:
@@ -332,14 +332,14 @@ async def attack(
                 share = min(left, _STRAYS_IN_A_ROW)
                 left -= share
                 for _ in range(share):
-                    await _stray(target, attacker.stray(), kept, f"seed {number}")
+                    await _stray(target, attacker.stray(), filled, f"seed {number}")
             else:
                 share = min(left, _MESSAGES_A_CONNECTION)
                 left -= share
-                await _Connection(target, attacker, kept, f"seed {number}").speak(share)
+                await _Connection(target, attacker, filled, f"seed {number}").speak(share)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def _stray(target: Target, data: bytes, report: Report, where: str) -> None:
@@ -396,8 +396,8 @@ class _Connection:
         self._reader, self._writer = await asyncio.open_connection(self._target.host, self._target.port)
         listening = asyncio.create_task(self._listen())
         try:
-            await self._asked("initialize", self._attacker.opening())
-            asked, begins = [], self._attacker.begins_after(count)
+            await self._ask("initialize", self._attacker.opening())
+            pending, begins = [], self._attacker.begins_after(count)
             for place in range(count):
                 if place == begins:
                     await self._send(_INITIALIZED, "", "sound")
@@ -405,9 +405,9 @@ class _Connection:
                 self._report.by_kind[kind] += 1
                 number = f"hostile {next(self._numbers)}"
                 for message in messages:
-                    asked += await self._send(message, number, kind)
-            await asyncio.gather(*asked)
-            sound = await self._asked("cairn/status", {})
+                    pending += await self._send(message, number, kind)
+            await asyncio.gather(*pending)
+            sound = await self._ask("cairn/status", {})
             if "state" not in (sound.get("result") or {}):
                 self._report.problems.append(f"{sound} to a sound request ({self._where})")
             await self._leave(listening)
@@ -418,11 +418,11 @@ class _Connection:
 
     async def _send(self, message: Any, number: str, kind: str) -> list[asyncio.Future[Any]]:
         """Send a message, and return the expected answers."""
-        asked: list[asyncio.Future[Any]] = []
+        pending: list[asyncio.Future[Any]] = []
         if isinstance(message, dict):
             if message.get("id") is ...:
                 message = {**message, "id": number}
-                asked.append(self._expect(number, f"{kind} ({self._where}): {message!r:.300}"))
+                pending.append(self._expect(number, f"{kind} ({self._where}): {message!r:.300}"))
             if message.get("params") == {"id": ...}:
                 message = {**message, "params": {"id": number}}
             message = json.dumps(message).encode()
@@ -430,14 +430,14 @@ class _Connection:
             self._writer.write(piece)
             await self._writer.drain()
             await asyncio.sleep(0)
-        return asked
+        return pending
 
     def _expect(self, number: str, described: str) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = (future, time.perf_counter(), described)
         return future
 
-    async def _asked(self, method: str, params: Any) -> Any:
+    async def _ask(self, method: str, params: Any) -> Any:
         (answer,) = await self._send(
             {"jsonrpc": "2.0", "id": ..., "method": method, "params": params},
             f"sound {next(self._numbers)}",

@@ -139,12 +139,12 @@ class Attacker:
         return self._call("wrong arguments", name, values.like(dict(schema), 0))
 
     def _escape(self) -> Message:
-        given = self._random.choice([*ESCAPES, "link.txt"])
+        outside = self._random.choice([*ESCAPES, "link.txt"])
         if self._random.random() < 0.7:
-            return self._call("escape", "cairn_fetch_page", {"path": given})
+            return self._call("escape", "cairn_fetch_page", {"path": outside})
         place = {"line": 0, "character": 0}
         secret = (self._workspace.parent / "secret.txt").as_uri()
-        uri = self._random.choice([*URIS, secret, f"file:///{given}"])
+        uri = self._random.choice([*URIS, secret, f"file:///{outside}"])
         arguments = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._call("escape", "cairn_related", arguments)
 
@@ -188,14 +188,14 @@ def _dumped(method: str, params: Any, number: str | None = None) -> bytes:
     return json.dumps(message if number is None else {**message, "id": number}).encode()
 
 
-# --- over HTTP -------------------------------------------------------------------------------------
+# --- over HTTP ------------------------------------------------------------------------------------
 
 
 async def attack_http(
     target: Target, workspace: Path, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
     """Send `count` messages, each as a request, some at once, and judge the answers."""
-    attacker, kept = Attacker(workspace, seed), report or Report()
+    attacker, filled = Attacker(workspace, seed), report or Report()
     drawn, left = random.Random(seed), iter(range(count))
 
     async def client() -> None:
@@ -203,10 +203,10 @@ async def attack_http(
             message = attacker.next()
             sent = RawRequest(message.kind, _posted(target, message.data, drawn))
             described = f"message {number} (seed {seed}, {message.kind}): {message.data[:300]!r}"
-            await send(target.host, target.port, sent, kept, described, _judged)
+            await send(target.host, target.port, sent, filled, described, _judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def status_over_http(target: Target) -> str:
@@ -261,7 +261,7 @@ def _failure(answer: Mapping[str, Any]) -> str:
     return ""
 
 
-# --- over stdio ------------------------------------------------------------------------------------
+# --- over stdio -----------------------------------------------------------------------------------
 
 
 async def attack_stdio(
@@ -273,16 +273,16 @@ async def attack_stdio(
 ) -> Report:
     """Send `count` messages to `cairn mcp`, a new process every few hundred, and a valid request after every
     batch. `environment` is that of the processes, by default that of this one."""
-    kept = report or Report()
+    filled = report or Report()
     for number, sent in enumerate(range(0, count, _MESSAGES_A_PROCESS)):
         attacker = Attacker(workspace, seed * 1_000_000 + number)
         where = f"process {number} of seed {seed}"
-        async with _process(workspace, environment, kept, where) as agent:
+        async with _process(workspace, environment, filled, where) as agent:
             await agent.initialize()
             left = min(_MESSAGES_A_PROCESS, count - sent)
             while left > 0 and await agent.take([attacker.next() for _ in range(min(_BATCH, left))]):
                 left -= _BATCH
-    return kept
+    return filled
 
 
 class _Agent:

@@ -172,7 +172,7 @@ def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
         embedder.embed([text.text for text in texts if text.is_code == is_code], tokens)
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def difference(ones: Sequence[Answer], others: Sequence[Answer]) -> tuple[float, float]:

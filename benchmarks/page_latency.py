@@ -111,7 +111,7 @@ def main() -> None:
     steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
     with serving(workspace, data, steady) as server, launched(browser) as chromium:
         wait_until(lambda: is_indexed(_status(server)))
-        kept = {
+        record = {
             "conditions": {
                 **before,
                 "load_after": None,
@@ -126,10 +126,10 @@ def main() -> None:
             **_loads(chromium, server, options.file, questions, options.loads),
             **_keystrokes(chromium, server, list(questions)),
         }
-    kept["conditions"]["load_after"] = [round(value, 2) for value in os.getloadavg()]
-    print(json.dumps(kept, indent=2))
+    record["conditions"]["load_after"] = [round(value, 2) for value in os.getloadavg()]
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str], count: int) -> Figures:

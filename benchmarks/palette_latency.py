@@ -51,16 +51,16 @@ def main() -> None:
     questions = _questions(workspace, data, options)
     before = run_conditions()
     figures = _measure(workspace, data, questions, browser)
-    kept = {
+    record = {
         "conditions": {**before, "seed": options.seed, "code_server": editor_tools.CODE_SERVER_VERSION},
         "workspace": workspace.name,
         "files": index["files"],
         "chunks": index["chunks"],
         **figures,
     }
-    print(json.dumps(kept, indent=2))
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _measure(workspace: Path, data: Path, questions: list[str], browser: str) -> Figures:

@@ -44,10 +44,10 @@ def main() -> None:
         except NotReadyError as problem:
             sys.exit(str(problem))
     rows.sort(key=lambda row: row["chunks"])
-    kept = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": rows}
-    print(json.dumps(kept, indent=2))
+    record = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": rows}
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures:

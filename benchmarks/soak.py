@@ -49,8 +49,8 @@ class Soak:
     found_seconds = 10.0
     """The limit after which a save that is not found is an error."""
 
-    def __init__(self, server: Server, place: Place, asked: list[str], seed: int) -> None:
-        self._server, self._place, self._asked, self._seed = server, place, asked, seed
+    def __init__(self, server: Server, place: Place, queries: list[str], seed: int) -> None:
+        self._server, self._place, self._queries, self._seed = server, place, queries, seed
         self._stop = threading.Event()
         self._began = time.monotonic()
         self._noting = threading.Lock()
@@ -130,7 +130,7 @@ class Soak:
             return {"textDocument": {"uri": file.as_uri()}, "range": {"start": line, "end": line}}
         if method == "fetchPage":
             return {"path": file.relative_to(self._place.tree).as_posix()}
-        return {} if method == "status" else {"query": drawn.choice(self._asked)}
+        return {} if method == "status" else {"query": drawn.choice(self._queries)}
 
     def _type(self, editor: Lsp, drawn: random.Random) -> None:
         """Open a document, type and close it without saving, as a user does."""
@@ -142,7 +142,7 @@ class Soak:
         )
         changed = {"contentChanges": [{"text": text + "\n# typed\n"}]}
         editor.notify("textDocument/didChange", {"textDocument": {**document, "version": 2}, **changed})
-        editor.ask("search", {"query": drawn.choice(self._asked)})
+        editor.ask("search", {"query": drawn.choice(self._queries)})
         editor.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
 
     def _save(self) -> None:
@@ -206,8 +206,8 @@ def main() -> None:
     before = run_conditions()
     with place_for(options.folder.resolve(), None) as place, serving(place.tree, place.data) as server:
         wait_until_ready(server)
-        asked = questions(place.tree, 200, random.Random(options.seed))
-        soak = Soak(server, place, asked, options.seed)
+        queries = questions(place.tree, 200, random.Random(options.seed))
+        soak = Soak(server, place, queries, options.seed)
         soak.run(options.clients, options.minutes)
         status = Rest(server).ask("status", {})
     entry = figures(soak, status, options)

@@ -47,14 +47,14 @@ def main() -> None:
         return
     runs = [_in_a_process(options.folder) for _ in range(options.runs)]
     model = packaged_model()
-    kept = {
+    record = {
         "conditions": {**run_conditions(), "folder": options.folder.name, "runs": options.runs},
         "model": {"id": model.id, "dimension": model.dimension, "bytes": _size(model.folder)},
         "figures": medians(runs),
     }
-    print(json.dumps(kept, indent=2))
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _in_a_process(folder: Path) -> Figures:

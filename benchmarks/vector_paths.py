@@ -68,7 +68,7 @@ def main() -> None:
     vectors = np.stack(
         [np.frombuffer(r[0], np.int8) for r in db.execute(f"SELECT embedding FROM {STATIC_TABLE}")]
     )
-    kept: Figures = {
+    record: Figures = {
         "conditions": {
             **run_conditions(),
             "questions": len(questions),
@@ -78,14 +78,14 @@ def main() -> None:
         "paths": {},
     }
     for rows in options.rows:
-        kept["paths"][str(rows)] = _compare(_resized(vectors, rows), questions, table)
-        print(json.dumps({rows: kept["paths"][str(rows)]}, indent=2))
-    kept["index"] = _real_index(options.data, questions)
-    print(json.dumps(kept["index"], indent=2))
-    options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        record["paths"][str(rows)] = _compare(_resized(vectors, rows), questions, table)
+        print(json.dumps({rows: record["paths"][str(rows)]}, indent=2))
+    record["index"] = _real_index(options.data, questions)
+    print(json.dumps(record["index"], indent=2))
+    options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
-# --- one number of rows ------------------------------------------------------------------------------------
+# --- one number of rows ---------------------------------------------------------------------------
 
 
 def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
@@ -253,8 +253,7 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
     return found[np.argsort(distances[found], kind="stable")][:wanted]
 
 
-# --- the index itself
-# -----------------------------------------------------------------------------------------
+# --- the index itself -----------------------------------------------------------------------------
 
 
 class _AnyVersion(SqliteReader):
@@ -313,8 +312,7 @@ def _model_vectors(reader: SqliteReader, model: int, questions: Int8) -> Figures
     }
 
 
-# --- what all of it needs
-# ----------------------------------------------------------------------------------------
+# --- shared functions -----------------------------------------------------------------------------
 
 
 def _resized(vectors: Int8, rows: int) -> Int8:

@@ -175,7 +175,7 @@ def _result(body: dict[str, Any]) -> str | None:
     return None
 
 
-# --- the APIs' answers: a text, or a call of a tool ------------------------------------------------
+# --- answers of the APIs: a text, or a call of a tool ---------------------------------------------
 
 _Events = list[tuple[str, dict[str, Any]]]
 

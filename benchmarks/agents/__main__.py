@@ -47,13 +47,13 @@ def main() -> None:
         unseen_runs = measure(unseen_places, options.semble, systems, chosen)
     except (SetError, CheckoutError) as problem:
         sys.exit(str(problem))
-    kept = results(tuned, unseen_runs, chosen, questions, other)
-    text = report.markdown(kept)
+    record = results(tuned, unseen_runs, chosen, questions, other)
+    text = report.markdown(record)
     print(text)
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         options.output.with_suffix(".md").write_text(text, encoding="utf-8")
-        curves = {name: each["facts_within"] for name, each in kept["groups"]["all"]["systems"].items()}
+        curves = {name: each["facts_within"] for name, each in record["groups"]["all"]["systems"].items()}
         title = "share of the facts of a question that were received, development questions"
         options.output.with_suffix(".svg").write_text(plot.svg(curves, title), encoding="utf-8")
 

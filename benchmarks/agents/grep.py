@@ -166,7 +166,7 @@ def read_file(tree: Tree, path: str) -> Iterator[Step]:
         yield Step(call("Read", **arguments), "\n".join(lines[first : first + _READ_LINES]))
 
 
-# --- an agent's grep, then whole files ----------------------------------------------------------------
+# --- an agent's grep and whole files --------------------------------------------------------------
 
 
 @frozen
@@ -223,7 +223,7 @@ class WholeFileGrep:
         return Step(call("Grep", **arguments), "\n".join(rows), text), Counter(path for path, _ in shown)
 
 
-# --- a tuned grep -------------------------------------------------------------------------------------
+# --- a tuned grep ---------------------------------------------------------------------------------
 
 
 @frozen

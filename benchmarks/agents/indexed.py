@@ -59,7 +59,7 @@ def without_numbers(answer: str) -> str:
     return _NUMBERED.sub("", answer)
 
 
-# --- Cairn --------------------------------------------------------------------------------------------
+# --- Cairn ----------------------------------------------------------------------------------------
 
 
 @frozen
@@ -159,12 +159,12 @@ def _references(server: Server, symbol: str) -> Iterator[Step]:
 
 
 def _call(server: Server, tool: str, **arguments: Any) -> Step:
-    given = {name: value for name, value in arguments.items() if value is not None}
-    answer = server.call(tool, **given)
-    return Step(call(tool, **given), answer, without_numbers(answer))
+    present = {name: value for name, value in arguments.items() if value is not None}
+    answer = server.call(tool, **present)
+    return Step(call(tool, **present), answer, without_numbers(answer))
 
 
-# --- semble -------------------------------------------------------------------------------------------
+# --- semble ---------------------------------------------------------------------------------------
 
 
 @frozen

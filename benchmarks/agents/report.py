@@ -20,11 +20,12 @@ _TITLES = {
 
 def markdown(results: Figures) -> str:
     """Return the whole report."""
-    given = results["conditions"]
+    conditions = results["conditions"]
     parts = [
-        f"# Tokens until the facts are there\n\n{given['date']}, {given['machine']}, Python "
-        f"{given['python']}, Cairn {given['cairn']} at {given['commit']}; load {given['load']}. A token is "
-        f"four characters; a loop gives up after {given['token_cap']:,} tokens or {given['call_cap']} calls.",
+        f"# Tokens until the facts are there\n\n{conditions['date']}, {conditions['machine']}, Python "
+        f"{conditions['python']}, Cairn {conditions['cairn']} at {conditions['commit']}; load "
+        f"{conditions['load']}. A token is four characters; a loop gives up after "
+        f"{conditions['token_cap']:,} tokens or {conditions['call_cap']} calls.",
         table(["system", "loop"], [[name, loop] for name, loop in results["chosen"].items()]),
     ]
     for name, group in results["groups"].items():

@@ -47,12 +47,12 @@ def main() -> None:
         for name, every in collected.retrieved.items():
             print("\n".join(explained(name, each) for each in every))
         return
-    kept = results(collected, places, options.sets, options.systems)
-    print(report.markdown(kept))
+    record = results(collected, places, options.sets, options.systems)
+    print(report.markdown(record))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
-        options.output.with_suffix(".svg").write_text(plot.svg(kept["systems"]), encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(report.markdown(record), encoding="utf-8")
+        options.output.with_suffix(".svg").write_text(plot.svg(record["systems"]), encoding="utf-8")
 
 
 def _run(options: argparse.Namespace) -> tuple[list[Workplace], Answers]:
@@ -96,8 +96,8 @@ def results(
             for name in systems
         },
         "translations": {
-            language: {name: _translation(given[name], measured[name]) for name in measured}
-            for language, given in collected.translated.items()
+            language: {name: _translation(texts[name], measured[name]) for name in measured}
+            for language, texts in collected.translated.items()
         },
         "questions": {name: by_question(retrieved) for name, retrieved in measured.items()},
     }

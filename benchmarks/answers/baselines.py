@@ -32,7 +32,7 @@ _LIMIT = 50
 _HELPER = Path(__file__).with_name("semble_chunks.py")
 
 
-# --- ripgrep ----------------------------------------------------------------------------------------
+# --- ripgrep --------------------------------------------------------------------------------------
 
 
 def ask_ripgrep(
@@ -79,7 +79,7 @@ def _filled(texts: Iterator[str], files: int | None) -> str:
     return whole
 
 
-# --- semble -----------------------------------------------------------------------------------------
+# --- semble ---------------------------------------------------------------------------------------
 
 
 def ask_semble(
@@ -88,7 +88,7 @@ def ask_semble(
     """Return semble's chunks in order. Raises UnavailableError without an interpreter with semble."""
     if python is None:
         raise UnavailableError("--semble does not name an interpreter with semble")
-    asked = {
+    request = {
         "tree": str(tree),
         "questions": [each.text for each in questions],
         "limit": _LIMIT,
@@ -98,7 +98,7 @@ def ask_semble(
         # With its own cache, semble finds no index of another model and leaves nothing behind.
         done = subprocess.run(
             (str(python), str(_HELPER)),
-            input=json.dumps(asked),
+            input=json.dumps(request),
             capture_output=True,
             text=True,
             env={**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": ""},

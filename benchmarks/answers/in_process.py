@@ -71,7 +71,7 @@ def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Reques
         engine.stop()
 
 
-def asked(
+def retrieve(
     places: Sequence[Workplace], systems: Sequence[str], settings: _Sections
 ) -> dict[str, list[Retrieved]]:
     """Return the text that each system retrieves for each question."""
@@ -115,7 +115,7 @@ def main() -> None:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="cairn-answers-") as settings:
         os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
-        retrieved = asked(places, options.systems, json.loads(options.settings))
+        retrieved = retrieve(places, options.systems, json.loads(options.settings))
     if options.explain:
         for name, every in retrieved.items():
             print("\n".join(explained(name, each) for each in every))

@@ -140,16 +140,20 @@ def main() -> None:
             for place in places
         }
     every = [each for some in answers.values() for each in some]
-    kept = {**{name: figures(some) for name, some in answers.items()}, "all": figures(every)}
-    rows = list(kept["all"])
-    print(f"| | {' | '.join(kept)} |\n|---{'|---' * len(kept)}|")
+    columns = {**{name: figures(some) for name, some in answers.items()}, "all": figures(every)}
+    rows = list(columns["all"])
+    print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
     for row in rows:
-        print(f"| {row} | {' | '.join(f'{each[row]:g}' for each in kept.values())} |")
+        print(f"| {row} | {' | '.join(f'{each[row]:g}' for each in columns.values())} |")
     if options.verbose:
         for each in every:
             print(each.question.id, each.package, f"{each.facts:.2f}", each.paths["excerpts"][:_FIRST])
     if options.output:
-        record = {"conditions": run_conditions(), "settings": json.loads(options.settings), "figures": kept}
+        record = {
+            "conditions": run_conditions(),
+            "settings": json.loads(options.settings),
+            "figures": columns,
+        }
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

@@ -42,11 +42,11 @@ def tables(systems: Mapping[str, Figures]) -> str:
     )
 
 
-def _conditions(given: Figures) -> str:
+def _conditions(conditions: Figures) -> str:
     return (
-        f"# Answers\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn {given['cairn']}"
-        f" at {given['commit']}, {given['model']}; load {given['load']}, nice {given['nice']}. Sets:"
-        f" {', '.join(given['sets'])}."
+        f"# Answers\n\n{conditions['date']}, {conditions['machine']}, Python {conditions['python']}, Cairn "
+        f"{conditions['cairn']} at {conditions['commit']}, {conditions['model']}; load {conditions['load']}, "
+        f"nice {conditions['nice']}. Sets: {', '.join(conditions['sets'])}."
     )
 
 
@@ -79,7 +79,7 @@ def _verdicts(systems: Mapping[str, Figures]) -> str:
         "unanswerable",
         "… refused",
         "excerpts",
-        "… that stand",
+        "… equal to their file",
     ]
     rows = [
         [

@@ -41,14 +41,14 @@ def main() -> None:
     from semble.types import ContentType
     from semble.version import __version__
 
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     model = TableModel()
     made_by.load_model = lambda *_: (model, "cairn")
-    index = SembleIndex.from_path(asked["tree"], content=[ContentType(each) for each in asked["content"]])
+    index = SembleIndex.from_path(request["tree"], content=[ContentType(each) for each in request["content"]])
     answers = []
-    for question in asked["questions"]:
+    for question in request["questions"]:
         began = time.perf_counter()
-        results = index.search(question, top_k=asked["limit"])
+        results = index.search(question, top_k=request["limit"])
         ms = (time.perf_counter() - began) * 1000
         chunks = [each.chunk for each in results]
         shown = [(each.file_path, each.start_line, each.end_line, each.content) for each in chunks]

@@ -85,7 +85,7 @@ class Judged:
         return judge(self.query, self.found, _SETTINGS.verdict, self.shares, strength)
 
 
-# --- what is asked ------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
 def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[TopicQuestion]]]:
@@ -137,7 +137,7 @@ def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
     )
 
 
-# --- asking -------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judged]:
@@ -160,7 +160,7 @@ def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judg
     return judged
 
 
-# --- figures ------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def table(judged: Sequence[Judged]) -> str:
@@ -182,7 +182,7 @@ def table(judged: Sequence[Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- the fit ------------------------------------------------------------------------------------------
+# --- the fit --------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -225,13 +225,13 @@ def fit(
 
 def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
     """Print the rule fitted on all questions, and how rules judge repositories outside their fit."""
-    kept = [
+    judged_rows = [
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
     ]
-    rows = np.array([features(each.query, each.shares, strength) for each, strength in kept])
-    answerable = np.array([each.entry.answerable for each, _ in kept])
-    sets = np.array([each.entry.set for each, _ in kept])
-    repositories = np.array([each.entry.repository for each, _ in kept])
+    rows = np.array([features(each.query, each.shares, strength) for each, strength in judged_rows])
+    answerable = np.array([each.entry.answerable for each, _ in judged_rows])
+    sets = np.array([each.entry.set for each, _ in judged_rows])
+    repositories = np.array([each.entry.repository for each, _ in judged_rows])
     worth = np.array([_WORTH.get(name, 1.0) for name in sets])
     own = ~np.isin(sets, list(_WORTH))
 
@@ -273,7 +273,7 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
     show("Each fitted on other repositories", left_out, everything)
 
 
-# --- the command --------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:

@@ -134,15 +134,15 @@ def main() -> None:
         for project in projects
     ]
     folder = _HERE.parent / "answers" / "sets" / "monorepo"
-    asked = read_fact_sets([folder], (), PACKAGES_FILE)
+    package_questions = read_fact_sets([folder], (), PACKAGES_FILE)
     items = json.loads((folder / PACKAGES_FILE).read_text(encoding="utf-8"))
-    workspaces = workplaces(asked, options.checkouts, options.data)
+    workspaces = workplaces(package_questions, options.checkouts, options.data)
     for place in (*places, *workspaces):
         if not list(place.data.glob("workspaces/*")):
             print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
             with place.served():
                 pass
-    host, kept = Host(Settings().embedding), {}
+    host, variants = Host(Settings().embedding), {}
     with tempfile.TemporaryDirectory(prefix="cairn-ablation-") as settings:
         os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         for name, config in _VARIANTS.items():
@@ -154,17 +154,17 @@ def main() -> None:
                     place, {item["id"]: item["package"] for item in items}, host, {"discovery": config}
                 )
             ]
-            kept[name] = {
+            variants[name] = {
                 **citation_figures(found),
                 **overviews(places, host, config),
                 **_of_packages(packages),
             }
-    columns = list(next(iter(kept.values())))
+    columns = list(next(iter(variants.values())))
     print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
-    for name, row in kept.items():
+    for name, row in variants.items():
         print(f"| {name} | {' | '.join(f'{row[column]:g}' for column in columns)} |")
     if options.output:
-        record = {"conditions": {**run_conditions(), "sets": options.sets}, "variants": kept}
+        record = {"conditions": {**run_conditions(), "sets": options.sets}, "variants": variants}
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

@@ -128,7 +128,7 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- asking -----------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 def _run(
@@ -164,7 +164,7 @@ def _figures_of_known(seconds: Any) -> Figures:
     return milliseconds([each for each in seconds if each is not None])
 
 
-# --- questions --------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
 def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -194,7 +194,7 @@ def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random
     return [f"what is {name}" for name in dict.fromkeys([workspace.name, *chosen])][:count]
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -204,7 +204,7 @@ def main() -> None:
         found = measure(workspace, data, options)
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**run_conditions(), "seed": options.seed, "runs": options.runs}, **found}
+    record = {"conditions": {**run_conditions(), "seed": options.seed, "runs": options.runs}, **found}
     print(
         f"{found['workspace']}: {found['files']} files, {found['chunks']} chunks,"
         f" {found['questions']} questions ({found['overviews']} overviews), {options.runs} runs;"
@@ -212,7 +212,7 @@ def main() -> None:
     )
     print(table(found))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

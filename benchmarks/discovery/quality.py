@@ -124,7 +124,7 @@ def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count)
     return prompts
 
 
-# --- results ----------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 
 def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> Figures:
@@ -191,7 +191,7 @@ def report(record: Figures) -> str:
     return "\n".join(parts)
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:

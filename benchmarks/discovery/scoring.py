@@ -74,9 +74,9 @@ def score(
 
 def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
     """Return the number of required citations with an alternative that shares a line with a shown piece."""
-    kept = list(shown)
+    pieces = list(shown)
     return sum(
-        any(overlaps(each, place) for each in kept for place in alternatives)
+        any(overlaps(each, place) for each in pieces for place in alternatives)
         for alternatives in question.required
     )
 
@@ -104,7 +104,7 @@ def fingerprint(answer: Mapping[str, Any]) -> str:
     return json.dumps({name: value for name, value in answer.items() if name not in _VARYING})
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def figures(scored: Sequence[Scored]) -> dict[str, Any]:

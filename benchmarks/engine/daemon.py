@@ -115,7 +115,7 @@ class Daemon:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- life --------------------------------------------------------------------------------------
+    # --- life -------------------------------------------------------------------------------------
 
     def initialize(self) -> None:
         """Send the messages of an editor's start."""
@@ -153,7 +153,7 @@ class Daemon:
         family = [self.process, *self.process.children(recursive=True)]
         return float(sum(times.user + times.system for times in (each.cpu_times() for each in family)))
 
-    # --- messages ----------------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
     def request(self, method: str, params: Any, patience: float = PATIENCE_SECONDS) -> Any:
         """Return a request's result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
@@ -201,7 +201,7 @@ class Daemon:
             return False
         return True
 
-    # --- waiting -----------------------------------------------------------------------------------
+    # --- waiting ----------------------------------------------------------------------------------
 
     def wait_until(
         self, holds: Callable[[dict[str, Any]], bool], patience: float, every: float = 0.05

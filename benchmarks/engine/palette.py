@@ -52,14 +52,14 @@ def type_questions(
 
 
 def _type(daemon: Daemon, question: str, spacing: float, params: Mapping[str, Any], typed: Typed) -> None:
-    asked: list[tuple[Pending, float | None]] = []
+    earlier: list[tuple[Pending, float | None]] = []
     """Requests of the earlier keystrokes, with the time of their cancellation, if any."""
     began = time.perf_counter()
     current: Pending | None = None
     for place in range(1, len(question) + 1):
         time.sleep(max(0.0, began + (place - 1) * spacing - time.perf_counter()))
         if current is not None:
-            asked.append((current, _cancel(current)))
+            earlier.append((current, _cancel(current)))
         current = daemon.send("cairn/search", {**params, "query": question[:place]})
     if current is None:
         return
@@ -69,7 +69,7 @@ def _type(daemon: Daemon, question: str, spacing: float, params: Mapping[str, An
     again = daemon.send("cairn/search", {**params, "query": question})
     again.result(_PATIENCE)
     typed.after.append((again.answered or 0.0) - again.sent)
-    for pending, cancelled_at in asked:
+    for pending, cancelled_at in earlier:
         typed.outcomes[_outcome(pending, cancelled_at, finished, typed)] += 1
 
 

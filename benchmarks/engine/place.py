@@ -75,14 +75,14 @@ class Place:
 
 
 @contextmanager
-def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[Place]:
+def place_for(corpus: Path, kept_folder: Path | None, fresh: bool = False) -> Iterator[Place]:
     """Return a place with a copy of `corpus`: in `kept`, where a later run finds tree and index again, or in
     a temporary folder.
 
     With `fresh` the index starts empty even in `kept`.
     """
     with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
-        home = (kept / corpus.name if kept else Path(temporary)).resolve()
+        home = (kept_folder / corpus.name if kept_folder else Path(temporary)).resolve()
         place = Place(home / "tree" / corpus.name, home / "data")
         if not place.tree.exists():
             unfinished = home / "unfinished"
@@ -102,10 +102,10 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
 
 
 @contextmanager
-def kept_or_temporary(kept: Path | None) -> Iterator[Path]:
+def kept_or_temporary(kept_folder: Path | None) -> Iterator[Path]:
     """Yield `kept`, or a temporary folder if that is None."""
-    if kept:
-        yield kept.resolve()
+    if kept_folder:
+        yield kept_folder.resolve()
     else:
         with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
             yield Path(temporary).resolve()

@@ -52,12 +52,12 @@ def main() -> None:
     if options.compare:
         print(_changes(json.loads(options.compare.read_text(encoding="utf-8")), every[CAIRN]))
     if options.output:
-        kept = {
+        record = {
             "conditions": {**run_conditions(), "commit": commit(), "set": options.issues.name},
             "systems": figures,
             "ranks": {system: _ranks(each) for system, each in every.items()},
         }
-        options.output.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _ranks(every: list[Found]) -> dict[str, int | None]:

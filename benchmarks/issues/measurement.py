@@ -68,10 +68,12 @@ def found(
         try:
             if CAIRN in systems:
                 changed = changed_definitions(issue, indexes.clone(issue), index)
-                asked = partial(_by_cairn, issue=issue, meaning=meaning, settings=settings, changed=changed)
-                yield CAIRN, asked(SqliteReader(folder))
+                query_reader = partial(
+                    _by_cairn, issue=issue, meaning=meaning, settings=settings, changed=changed
+                )
+                yield CAIRN, query_reader(SqliteReader(folder))
                 if store:
-                    yield STORED, _by_store(store, issue, folder, asked)
+                    yield STORED, _by_store(store, issue, folder, query_reader)
             if BM25_OF_CODE in systems:
                 bm25 = BM25(index, is_code)
                 began = time.perf_counter()
@@ -82,7 +84,7 @@ def found(
             index.close()
 
 
-def _by_store(url: str, issue: Issue, folder: Path, asked: Callable[[IndexReader], Found]) -> Found:
+def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[IndexReader], Found]) -> Found:
     """Publish the index of `folder` into the database and query it there."""
     key = published(url, issue.repository, folder).key
     store = Store([url])
@@ -90,7 +92,7 @@ def _by_store(url: str, issue: Issue, folder: Path, asked: Callable[[IndexReader
         memory = store.read(READER, partial(read_snapshot, key=key))
         assert memory is not None
         with store.session(READER) as session:
-            return asked(PostgresReader.within(session, memory))
+            return query_reader(PostgresReader.within(session, memory))
     finally:
         store.close()
 

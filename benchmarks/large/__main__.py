@@ -41,34 +41,34 @@ def main() -> None:
     trees: dict[str, Figures] = {}
     try:
         for tree, folder in options.trees:
-            asked = read_sets(tree, options.half or HALVES, options.kind or ())
-            trees[tree] = _ask(folder.resolve(), options.data.resolve() / tree, asked, answers)
+            selected = read_sets(tree, options.half or HALVES, options.kind or ())
+            trees[tree] = _ask(folder.resolve(), options.data.resolve() / tree, selected, answers)
         for tree, made in options.sentences:
-            asked = read_sets(tree, (TUNED, KEPT), folder=made / "sets")
+            selected = read_sets(tree, (TUNED, KEPT), folder=made / "sets")
             (copy,) = (made / "tree").iterdir()
-            trees[f"{tree}, sentences"] = _ask(copy.resolve(), made.resolve() / "data", asked, answers)
+            trees[f"{tree}, sentences"] = _ask(copy.resolve(), made.resolve() / "data", selected, answers)
     except (SetError, NotReadyError, DaemonDiedError, UnavailableError) as problem:
         sys.exit(str(problem))
     groups = grouped(answers)
     print(markdown(groups))
     if options.output:
-        kept = {"conditions": {**run_conditions(), "commit": commit()}, "trees": trees, "figures": groups}
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        phases = {"conditions": {**run_conditions(), "commit": commit()}, "trees": trees, "figures": groups}
+        options.output.write_text(json.dumps(phases, indent=2) + "\n", encoding="utf-8")
         options.output.with_suffix(".md").write_text(markdown(groups) + "\n", encoding="utf-8")
         write_lines(answers, options.output.with_suffix(".questions.jsonl"))
 
 
-def _ask(folder: Path, data: Path, asked: Sequence[Question], answers: list[Answer]) -> Figures:
+def _ask(folder: Path, data: Path, selected: Sequence[Question], answers: list[Answer]) -> Figures:
     """Add the answers about one tree, and return figures of its index and of its answers."""
-    kept: Counter[str] = Counter()
+    phases: Counter[str] = Counter()
     with indexed(folder, data) as (daemon, figures):
-        answers += answers_of_daemon(daemon, asked, kept)
+        answers += answers_of_daemon(daemon, selected, phases)
         status = daemon.status()
         return {
             **figures,
             "rss_mb": round(daemon.process.memory_info().rss / 1e6, 1),
-            "not_indexed": [each.id for each in not_indexed(data, asked)],
-            "answered": dict(sorted(kept.items())),
+            "not_indexed": [each.id for each in not_indexed(data, selected)],
+            "answered": dict(sorted(phases.items())),
             "phase": status["retrieval"]["state"]["phase"],
             "reason": status["retrieval"]["state"]["reason"],
         }

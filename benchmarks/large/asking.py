@@ -39,8 +39,8 @@ def search_settings(changed: str | None) -> SearchSettings:
 
     Raises InvalidRequestError for unknown settings.
     """
-    given: dict[str, Any] = json.loads(changed) if changed else {}
-    return structure({"legDeadlineMs": _NO_DEADLINE_MS, **given}, SearchSettings)
+    changes: dict[str, Any] = json.loads(changed) if changed else {}
+    return structure({"legDeadlineMs": _NO_DEADLINE_MS, **changes}, SearchSettings)
 
 
 def answers_in_process(
@@ -75,26 +75,28 @@ def answers_in_process(
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def answers_of_daemon(daemon: Daemon, questions: Iterable[Question], kept: Counter[str]) -> Iterator[Answer]:
+def answers_of_daemon(
+    daemon: Daemon, questions: Iterable[Question], phases: Counter[str]
+) -> Iterator[Answer]:
     """Yield answers over LSP, with the daemon's own deadlines and kill switch.
 
     Each question is sent twice with different params, so that the timed answer is computed, but read from
     memory. `kept` counts the phases, fallbacks and broken-off legs of both answers.
     """
     for number, question in enumerate(questions, 1):
-        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), kept)
+        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), phases)
         began = time.perf_counter()
         found = daemon.search(question.query, limit=SHOWN, context=0)
         ms = (time.perf_counter() - began) * 1000
-        _note(found, kept)
+        _note(found, phases)
         yield Answer(question, tuple(_result(each) for each in found["results"]), ms)
         if number % _EVERY == 0:
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def _note(answer: dict[str, Any], kept: Counter[str]) -> None:
-    kept[f"phase {answer['retrieval']['phase']}"] += 1
-    kept.update(f"broken off: {leg}" for leg in answer["brokenOff"])
+def _note(answer: dict[str, Any], phases: Counter[str]) -> None:
+    phases[f"phase {answer['retrieval']['phase']}"] += 1
+    phases.update(f"broken off: {leg}" for leg in answer["brokenOff"])
 
 
 def not_indexed(data: Path, questions: Iterable[Question]) -> list[Question]:

@@ -70,18 +70,18 @@ def _cairn(checkout: Path, workers: int, caches: Path) -> tuple[float, float]:
 
 
 def _semble(checkout: Path, python: Path, caches: Path) -> tuple[float, float]:
-    asked = {"tree": str(checkout), "questions": [], "limit": 1, "content": ["code", "docs", "config"]}
+    request = {"tree": str(checkout), "questions": [], "limit": 1, "content": ["code", "docs", "config"]}
     own = {"XDG_CACHE_HOME": str(caches / "semble"), "PYTHONPATH": ""}
-    return _timed([str(python), str(_CHUNKS)], own, json.dumps(asked))
+    return _timed([str(python), str(_CHUNKS)], own, json.dumps(request))
 
 
-def _timed(command: Sequence[str], own: Mapping[str, str], given: str = "") -> tuple[float, float]:
+def _timed(command: Sequence[str], own: Mapping[str, str], standard_input: str = "") -> tuple[float, float]:
     """Return seconds, and CPU seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         command,
         env={**os.environ, **own},
-        input=given.encode(),
+        input=standard_input.encode(),
         stdout=subprocess.DEVNULL,
         check=True,
         timeout=60 * _MINUTES,

@@ -98,7 +98,7 @@ def drawn(tree: str, folder: Path, count: int, seed: int) -> list[DocSentence]:
     return evenly(offered, lambda each: each.path, count, chance)
 
 
-def asked(tree: str, sentences: Iterable[DocSentence]) -> list[Question]:
+def questions_of(tree: str, sentences: Iterable[DocSentence]) -> list[Question]:
     """Return a question for each sentence; its half is that of the file's folder."""
     questions = []
     for each in sentences:

@@ -36,9 +36,9 @@ def main() -> None:
         places = [(tree, data, options.sets) for tree, data in options.indexes]
         places += [(tree, made / "data", made / "sets") for tree, made in options.sentences]
         for tree, data, sets in places:
-            asked = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
-            answers += answers_in_process(data, asked, settings, vectors=options.vectors)
-            absent += not_indexed(data, asked)
+            selected = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
+            answers += answers_in_process(data, selected, settings, vectors=options.vectors)
+            absent += not_indexed(data, selected)
     except (SetError, UnavailableError, CairnError) as problem:
         sys.exit(str(problem))
     if not answers:

@@ -93,10 +93,10 @@ def grouped(answers: Iterable[Answer]) -> dict[str, Figures]:
     """Return figures by `tree half kind`, and by `tree half` of written questions, symbols and sentences."""
     by: dict[str, list[Answer]] = {}
     for answer in answers:
-        asked = answer.question
-        for kind in dict.fromkeys((asked.kind, _group(asked))):
-            by.setdefault(f"{asked.tree} {asked.half} {kind}", []).append(answer)
-    return {name: figures_of(given) for name, given in sorted(by.items(), key=_order)}
+        about = answer.question
+        for kind in dict.fromkeys((about.kind, _group(about))):
+            by.setdefault(f"{about.tree} {about.half} {kind}", []).append(answer)
+    return {name: figures_of(group) for name, group in sorted(by.items(), key=_order)}
 
 
 def _group(question: Question) -> str:
@@ -120,7 +120,7 @@ def markdown(groups: dict[str, Figures]) -> str:
     )
 
 
-# --- one line a question ----------------------------------------------------------------------------
+# --- one line per question ------------------------------------------------------------------------
 
 
 def line_of(answer: Answer) -> dict[str, Any]:

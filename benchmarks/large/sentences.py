@@ -26,7 +26,7 @@ if __name__ == "__main__" and not __package__:
 from engine.ready import indexed
 
 from large.copies import linked_copy, take_index
-from large.doc_sentences import DocSentence, asked, drawn, encoded, read_text, without
+from large.doc_sentences import DocSentence, drawn, encoded, questions_of, read_text, without
 from large.in_process import tree_and_folder
 from large.sets import KEPT, TUNED, write_set
 
@@ -42,7 +42,7 @@ def prepared(tree: str, folder: Path, index: Path | None, target: Path, count: i
         by_file[each.path].append(each)
     changed = {path: encoded(without(read_text(folder / path), said)) for path, said in by_file.items()}
     linked_copy(folder, target / "tree" / folder.name, changed)
-    questions = asked(tree, sentences)
+    questions = questions_of(tree, sentences)
     for half in (TUNED, KEPT):
         of_half = [each for each in questions if each.half == half]
         write_set(of_half, target / "sets" / half / f"{tree}-sentences.json")

@@ -77,10 +77,10 @@ def read_sets(
     ids = [question.id for question in questions]
     if twice := {each for each in ids if ids.count(each) > 1}:
         raise SetError(f"twice in {folder}: {', '.join(sorted(twice))}")
-    asked = [question for question in questions if not kinds or question.kind in kinds]
-    if not asked:
+    selected = [question for question in questions if not kinds or question.kind in kinds]
+    if not selected:
         raise SetError(f"no questions about {tree} in {folder}")
-    return asked
+    return selected
 
 
 def write_set(questions: Sequence[Question], file: Path) -> None:

@@ -71,7 +71,7 @@ class LargeSoak(Soak):
         tree: str,
         server: Server,
         place: Place,
-        asked: list[str],
+        queries: list[str],
         seed: int,
         *,
         every: float,
@@ -81,7 +81,7 @@ class LargeSoak(Soak):
         self.pause_seconds, self.found_seconds = pause, _TAKEN_IN_SECONDS
         self._every = every
         self._switched = switched_files(place.tree)
-        super().__init__(server, place, asked, seed)
+        super().__init__(server, place, queries, seed)
         self.switches: list[float] = []
         """Seconds from the start of each `git checkout` until its changes are in the index."""
         self.lower: int = 0
@@ -189,12 +189,12 @@ def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -
 
 @contextmanager
 def place_of(
-    tree: str, folder: Path, index: Path | None, kept: Path | None, count: int, seed: int
+    tree: str, folder: Path, index: Path | None, kept_folder: Path | None, count: int, seed: int
 ) -> Iterator[Place]:
     """Yield the copy with its branches and its data folder, in `kept` or a temporary folder; its files are as
     they were at the end."""
     with tempfile.TemporaryDirectory(prefix="cairn-soak-") as temporary:
-        home = (kept or Path(temporary)).resolve() / f"{tree}-{count}"
+        home = (kept_folder or Path(temporary)).resolve() / f"{tree}-{count}"
         place = Place(home / "tree" / folder.name, home / "data")
         if not place.data.exists():
             shutil.rmtree(home, ignore_errors=True)
@@ -233,10 +233,10 @@ def main() -> None:
             serving(place.tree, place.data) as server,
         ):
             wait_until_ready(server, _READY_SECONDS)
-            asked = [each.query for each in read_sets(tree)]
-            asked += questions(place.tree, _QUESTIONS, random.Random(options.seed))
+            queries = [each.query for each in read_sets(tree)]
+            queries += questions(place.tree, _QUESTIONS, random.Random(options.seed))
             soak = LargeSoak(
-                tree, server, place, asked, options.seed, every=options.every, pause=options.pause
+                tree, server, place, queries, options.seed, every=options.every, pause=options.pause
             )
             soak.run(options.clients, options.minutes)
             status = Rest(server).ask("status", {})

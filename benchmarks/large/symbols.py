@@ -116,7 +116,7 @@ def sampled(tree: str, once: Iterable[Definition], count: int, seed: int) -> lis
     return drawn
 
 
-def asked(tree: str, drawn: Iterable[Definition]) -> list[Question]:
+def questions_of(tree: str, drawn: Iterable[Definition]) -> list[Question]:
     """Return the questions: the bare name, and for C's types also `struct NAME`."""
     questions = []
     for each in drawn:
@@ -140,7 +140,7 @@ def main() -> None:
             f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: "
             f"{Counter(d.kind for d in drawn)}"
         )
-        questions = asked(tree, drawn)
+        questions = questions_of(tree, drawn)
         for half in HALVES:
             if of_half := [each for each in questions if each.half == half]:
                 write_set(of_half, options.sets / half / f"{tree}-symbols.json")

@@ -36,7 +36,7 @@ from references.scoring import LEAST_CONFIDENCE, Found, Score, score
 
 def main() -> None:
     options = _arguments()
-    kept: Figures = {
+    record: Figures = {
         "conditions": {**run_conditions(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
         "sets": {},
     }
@@ -50,13 +50,13 @@ def main() -> None:
                         figures[truth.repository] = measured(
                             truth, tree, data / truth.repository, options.show
                         )
-                kept["sets"][folder.resolve().name] = figures
+                record["sets"][folder.resolve().name] = figures
     except (CheckoutError, NotReadyError, DaemonDiedError, UnavailableError) as problem:
         sys.exit(str(problem))
-    print(markdown(kept))
+    print(markdown(record))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(markdown(kept), encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(markdown(record), encoding="utf-8")
 
 
 def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
@@ -117,16 +117,16 @@ def _show_sites(what: str, sites: list[Site], tree: Path, function: Sampled) -> 
         print(f"  {what} {site.path}:{site.line + 1} {lines[site.line].strip()[:100]}")
 
 
-def markdown(kept: Figures) -> str:
+def markdown(record: Figures) -> str:
     """Return the results as tables."""
-    given = kept["conditions"]
+    given = record["conditions"]
     columns = "repository language server functions calls recall precision".split()
     head = [*columns, "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
     parts = [
         f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load "
         f"{given['load']}. References of confidence {given['least_confidence']} and more are counted."
     ]
-    for name, repositories in kept["sets"].items():
+    for name, repositories in record["sets"].items():
         rows = [
             [
                 repository, each["language"], each["server"], f"{each['functions']}", f"{each['calls']}",

@@ -37,18 +37,18 @@ _PATIENCE = 3 * 3600.0
 
 def main() -> None:
     options = _arguments()
-    kept: Figures = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": []}
+    record: Figures = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": []}
     try:
         for workspace, data in options.workspace:
             figures = measure(workspace.resolve(), data.resolve(), options.count, random.Random(options.seed))
             if options.saves:
                 figures["saved_ms"] = saves(workspace, data, options.saves, random.Random(options.seed))
             print(json.dumps(figures, indent=2))
-            kept["workspaces"].append(figures)
+            record["workspaces"].append(figures)
     except NotReadyError as problem:
         sys.exit(str(problem))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:

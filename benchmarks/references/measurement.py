@@ -21,10 +21,10 @@ _INVALID_PARAMS = -32602
 
 def ask_cairn(truth: CallerSet, daemon: Daemon) -> list[Found]:
     """Return the answers of `cairn/references` for the place of each function's name."""
-    return [_asked(daemon, function) for function in truth.functions]
+    return [_ask(daemon, function) for function in truth.functions]
 
 
-def _asked(daemon: Daemon, function: Sampled) -> Found:
+def _ask(daemon: Daemon, function: Sampled) -> Found:
     params = {
         "textDocument": {"uri": (daemon.folder / function.path).as_uri()},
         "position": {"line": function.line, "character": function.character},

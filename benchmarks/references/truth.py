@@ -78,17 +78,17 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         server.prepare(folder)
         os.environ.update(GOFLAGS="-mod=mod", GOPROXY="off")
         with Daemon(folder, Path(place), server.options(), command, _CAPABILITIES) as daemon:
-            asked = _Client(daemon, folder, server)
-            daemon.notified = asked.read_diagnostics
+            client = _Client(daemon, folder, server)
+            daemon.notified = client.read_diagnostics
             paths = sorted(_sources(folder, server))
             for path in paths:
-                asked.open(path)
+                client.open(path)
             time.sleep(server.warm_seconds)
-            every = [each for path in paths if path.startswith(below) for each in asked.functions(path)]
+            every = [each for path in paths if path.startswith(below) for each in client.functions(path)]
             step = max(1.0, len(every) / most)
             chosen = [every[int(n * step)] for n in range(min(most, len(every)))]
             began = time.perf_counter()
-            functions = [each for each in map(asked.with_callers, chosen) if each is not None]
+            functions = [each for each in map(client.with_callers, chosen) if each is not None]
             seconds = time.perf_counter() - began
     return CallerSet(
         checkout.name,
@@ -97,8 +97,8 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         language,
         server.version(),
         round(seconds, 1),
-        tuple(path for path in paths if path not in asked.unread),
-        tuple(each for each in functions if each.path not in asked.unread),
+        tuple(path for path in paths if path not in client.unread),
+        tuple(each for each in functions if each.path not in client.unread),
     )
 
 

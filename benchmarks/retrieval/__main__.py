@@ -34,12 +34,12 @@ from retrieval.sets import SetError, read_sets
 def main() -> None:
     options = _arguments()
     try:
-        kept, questions = _run(options)
+        record, questions = _run(options)
     except (SetError, CheckoutError, NotReadyError) as problem:
         sys.exit(str(problem))
-    print(report.markdown(kept))
+    print(report.markdown(record))
     if options.output:
-        _write(options.output, kept, questions)
+        _write(options.output, record, questions)
 
 
 def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
@@ -55,11 +55,11 @@ def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     return results(measured, repositories, systems, signals), questions_of(measured)
 
 
-def _write(output: Path, kept: Figures, questions: list[Figures]) -> None:
+def _write(output: Path, record: Figures, questions: list[Figures]) -> None:
     """Write the results, and beside them the tables, the plot and a line for each question."""
-    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-    output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
-    output.with_suffix(".svg").write_text(plot.svg(plot.points(kept)), encoding="utf-8")
+    output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    output.with_suffix(".md").write_text(report.markdown(record), encoding="utf-8")
+    output.with_suffix(".svg").write_text(plot.svg(plot.points(record)), encoding="utf-8")
     lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
     output.with_suffix(".questions.jsonl").write_text(lines, encoding="utf-8")
 

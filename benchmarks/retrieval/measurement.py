@@ -60,13 +60,13 @@ def measure(
 ) -> Measured:
     """Ask all questions. `checkouts` is by repository name; `data` keeps an index for each workspace."""
     measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
-    for repository, asked in by_repository(questions):
+    for repository, own in by_repository(questions):
         known: dict[Path, tuple[Answers, Figures]] = {}
         for mode in modes:
-            workspace, kept = workspace_of(repository, checkouts[repository.name], mode, data)
+            workspace, data_folder = workspace_of(repository, checkouts[repository.name], mode, data)
             if workspace not in known:
-                print(f"{repository.name}, {mode}: {len(asked)} questions", file=sys.stderr, flush=True)
-                known[workspace] = _measure(workspace, kept, asked, variants)
+                print(f"{repository.name}, {mode}: {len(own)} questions", file=sys.stderr, flush=True)
+                known[workspace] = _measure(workspace, data_folder, own, variants)
             answers, figures = known[workspace]
             measured.modes[mode].add(answers)
             measured.indexes[repository.name][mode] = figures
@@ -130,8 +130,8 @@ def questions_of(measured: Measured) -> list[dict[str, Any]]:
                     "category": shown.question.category,
                     "query": shown.question.query,
                     "ndcg_at_10": {
-                        name: round(given[place].scores.ndcg_at_10, 4)
-                        for name, given in answers.by_system.items()
+                        name: round(its_answers[place].scores.ndcg_at_10, 4)
+                        for name, its_answers in answers.by_system.items()
                         if name not in answers.unavailable
                     },
                     "results": [f"{span.path}:{span.start_line}-{span.end_line}" for span in shown.results],

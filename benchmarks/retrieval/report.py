@@ -48,11 +48,11 @@ _SIGNALS_NOTE = (
 
 
 def _conditions(results: Figures) -> str:
-    given = results["conditions"]
+    conditions = results["conditions"]
     return (
-        f"# Retrieval\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn "
-        f"{given['cairn']} at {given['commit']}, {given['model']}; load {given['load']}, nice "
-        f"{given['nice']}."
+        f"# Retrieval\n\n{conditions['date']}, {conditions['machine']}, Python {conditions['python']}, Cairn "
+        f"{conditions['cairn']} at {conditions['commit']}, {conditions['model']}; load {conditions['load']}, "
+        f"nice {conditions['nice']}."
     )
 
 

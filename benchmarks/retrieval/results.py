@@ -74,7 +74,7 @@ def _effect(variant: Variant, answers: Answers) -> Figures:
         "ndcg_at_10": round(ndcg(mine), 4),
         "change": _change(mine, full),
         "change_by_half_of_questions": {
-            half: _change(*(_half(given, half) for given in (mine, full)))
+            half: _change(*(_half(some, half) for some in (mine, full)))
             for half in sorted({answer.question.half_of_questions for answer in full})
         },
         "questions_better": _count(mine, full, 1),

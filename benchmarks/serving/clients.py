@@ -150,8 +150,8 @@ class Mcp:
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         tool = "cairn_" + "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
         assert self._client is not None
-        asked = self._client.call_tool(tool, dict(params), meta={"cairn/structured": True})  # type: ignore[typeddict-unknown-key]
-        calling = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        call = self._client.call_tool(tool, dict(params), meta={"cairn/structured": True})  # type: ignore[typeddict-unknown-key]
+        calling = asyncio.run_coroutine_threadsafe(call, self._loop)
         result = calling.result(TIMEOUT_SECONDS)
         if result.is_error:
             raise AnswerError(f"{tool}: {result.content}")

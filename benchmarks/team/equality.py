@@ -69,23 +69,23 @@ def main() -> int:
         memory = store.read(READER, partial(read_snapshot, key=key))
         opened = time.perf_counter() - began
         assert memory is not None
-        asked = [question for question in questions if question.repository.name == repository]
+        own = [question for question in questions if question.repository.name == repository]
         here = OpenIndex.at(folder)
         file: list[Answer] = []
         database: list[Answer] = []
         for question in [
-            *asked[:3],
-            *asked,
+            *own[:3],
+            *own,
         ]:  # Both take turns, so that other load slows both; the first ones warm up.
             file += here.ranked([question], meaning)
             with store.session(READER) as session:
                 there = OpenIndex(folder, PostgresReader.within(session, memory))
                 database += there.ranked([question], meaning)
-        file, database = file[-len(asked) :], database[-len(asked) :]
+        file, database = file[-len(own) :], database[-len(own) :]
         same = [one.results == other.results for one, other in zip(file, database, strict=True)]
         row = {
             "repository": repository,
-            "questions": len(asked),
+            "questions": len(own),
             "equal": sum(same),
             "ndcg file": statistics.mean(each.scores.ndcg_at_10 for each in file),
             "ndcg database": statistics.mean(each.scores.ndcg_at_10 for each in database),
@@ -97,7 +97,7 @@ def main() -> int:
         }
         rows.append(row)
         print(json.dumps(row), flush=True)
-        for question, one, other, equal in zip(asked, file, database, same, strict=True):
+        for question, one, other, equal in zip(own, file, database, same, strict=True):
             if not equal:
                 print("   differs:", question.query[:80])
                 for a, b in zip(one.results, other.results, strict=False):

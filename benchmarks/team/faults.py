@@ -71,7 +71,7 @@ _QUESTIONS = (
 READER = "ada"
 
 
-# --- runs that are killed ---------------------------------------------------------------------------------
+# --- killed runs ----------------------------------------------------------------------------------
 
 _RUN = """
 import datetime, sys
@@ -265,7 +265,7 @@ def _change(folder: Path, rng: random.Random, number: int) -> None:
     commit(folder, f"Voyage {number}")
 
 
-# --- clients under load -----------------------------------------------------------------------------------
+# --- clients under load ---------------------------------------------------------------------------
 
 
 @frozen
@@ -419,7 +419,7 @@ def attempt(work: Callable[[], Any]) -> str:
     return f"{outcome} ({time.monotonic() - began:.1f} s)"
 
 
-# --- a replica ----------------------------------------------------------------------------------------------
+# --- a replica ------------------------------------------------------------------------------------
 
 
 def with_replica(options: argparse.Namespace, folder: Path) -> Figures:
@@ -562,7 +562,7 @@ def _tracebacks(servers: Sequence[Serving]) -> int:
     return sum(each.log.read_text().count("Traceback") for each in servers)
 
 
-# --- what goes wrong with one database --------------------------------------------------------------------
+# --- faults of one database -----------------------------------------------------------------------
 
 
 @define
@@ -812,7 +812,7 @@ def _old_versions(url: str) -> Figures:
     return {"PostgreSQL": postgres, "pgvector": attempt(lambda: schema.check_pgvector("0.7.4"))}
 
 
-# --- a shard on another server ------------------------------------------------------------------------------
+# --- a shard on another server --------------------------------------------------------------------
 
 
 def with_shard_elsewhere(options: argparse.Namespace, folder: Path) -> Figures:

@@ -72,7 +72,7 @@ _TIMED = 600
 _CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
 
 
-# --- what is true -------------------------------------------------------------------------------------
+# --- the repositories -----------------------------------------------------------------------------
 
 
 @frozen(eq=False)
@@ -181,7 +181,7 @@ class ReaderView:
         return self._hidden[with_toggled]
 
 
-# --- what is asked ------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 @frozen
@@ -480,7 +480,7 @@ def missing_word(rng: random.Random) -> str:
     return f"zq{rng.getrandbits(40):010x}k"
 
 
-# --- what an answer may not have ------------------------------------------------------------------------
+# --- checks of an answer --------------------------------------------------------------------------
 
 
 @define
@@ -662,7 +662,7 @@ def ids_of(read: str, value: Any) -> Iterable[int]:
         yield from (each.chunk_id for each in value if isinstance(each, Hit | TextHit))
 
 
-# --- pairs: what is hidden answers as what is nowhere ----------------------------------------------------
+# --- pairs of a hidden and a missing name ---------------------------------------------------------
 
 _VARYING = re.compile(
     r'"(?:timings|metrics|latency|stages|memory|queryTimeMs)":\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}|"memory":\s*\d+|"[a-zA-Z]*[mM]s":\s*[\d.]+'
@@ -782,7 +782,7 @@ def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
     return f"{one.status} {other.status} " + " ".join(difflib.unified_diff(a, b, lineterm="", n=1))[:1200]
 
 
-# --- the database itself --------------------------------------------------------------------------------
+# --- the database itself --------------------------------------------------------------------------
 
 
 def _word_of(answer: Answer, word: str) -> Any:
@@ -935,7 +935,7 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
         return None
 
 
-# --- times ----------------------------------------------------------------------------------------------
+# --- times ----------------------------------------------------------------------------------------
 
 
 def timed(client: Client, view: ReaderView, rng: random.Random) -> Figures:
@@ -1000,7 +1000,7 @@ def _noise(values: Sequence[float]) -> float:
     return statistics.stdev(drawn)
 
 
-# --- the whole ------------------------------------------------------------------------------------------
+# --- the run --------------------------------------------------------------------------------------
 
 
 @define

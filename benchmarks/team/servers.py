@@ -53,7 +53,7 @@ def login_url(server: LocalServer, name: str = "store") -> str:
     return f"postgresql://{LOGIN}:{PASSWORD}@{HOST}:{server.port}/{name}"
 
 
-# --- repositories -------------------------------------------------------------------------------------
+# --- repositories ---------------------------------------------------------------------------------
 
 
 @frozen
@@ -127,7 +127,7 @@ def commit(folder: Path, subject: str) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-# --- `cairn serve` ------------------------------------------------------------------------------------
+# --- `cairn serve` --------------------------------------------------------------------------------
 
 
 @frozen
@@ -245,12 +245,12 @@ def serving(urls: Sequence[str], folder: Path) -> Iterator[Serving]:
         process.stdout.close()
 
 
-def stopped_by(event: threading.Event, work: Any, *given: Any) -> threading.Thread:
+def stopped_by(event: threading.Event, work: Any, *positional: Any) -> threading.Thread:
     """Return a thread that calls `work(*given)` repeatedly until the event is set."""
 
     def run() -> None:
         while not event.is_set():
-            work(*given)
+            work(*positional)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

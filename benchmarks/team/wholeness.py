@@ -169,7 +169,7 @@ def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict
 
     every = sorted(place)
     ids, vectors = reader.static_vectors(every)
-    asked = list(words)
+    texts = list(words)
     return {
         "pages": {
             path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page]
@@ -180,16 +180,16 @@ def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict
                 (place[number], int(count))
                 for number, count in zip(found.ids.tolist(), found.counts, strict=True)
             )
-            for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
+            for word, found in reader.postings(dict.fromkeys(texts, 0), lambda: False).items()
         },
         "keywords": sorted(
-            hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))
+            hits(reader.keywords(texts, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))
         ),
         "vectors": sorted(
             (place[number], vector.tobytes().hex()[:32])
             for number, vector in zip(ids.tolist(), vectors, strict=True)
         ),
-        "defining": sorted(hits(reader.defining(asked, _ALL, ChunkFilter()))),
+        "defining": sorted(hits(reader.defining(texts, _ALL, ChunkFilter()))),
         "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
         "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),
     }

@@ -92,10 +92,10 @@ def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Reposi
         git(place, "sparse-checkout", "set", "--no-cone", *patterns)
     git(place, "checkout", "--quiet", "--detach", base)
     indexed = _indexed(place / repository.folder)
-    asked = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
+    sampled = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
     comments = _remove_comments(place, repository.folder, indexed)
     revision = _commit(place, base)
-    items = [_item(question.query, list(question.paths), COMMIT) for question in asked]
+    items = [_item(question.query, list(question.paths), COMMIT) for question in sampled]
     items += [
         _item(
             question.query,

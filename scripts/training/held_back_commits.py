@@ -139,7 +139,7 @@ def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> 
     # The checkout already has a change that was ported between branches.
     earlier = {commit.query for commit in commits if commit.hash not in later}
     questions: dict[str, CommitQuestion] = {}
-    asked = Counter[str]()
+    uses = Counter[str]()
     called = Counter[bool]()
     for commit in commits:
         query = commit.query
@@ -149,7 +149,7 @@ def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> 
         targets = tuple(sorted(path for path in paths if path in there))
         if not targets or len(paths) > _TARGETS or len(commit.paths) > _CHANGED_FILES:
             continue
-        if _BOT.search(commit.author) or any(asked[path] >= _QUESTIONS_A_FILE for path in targets):
+        if _BOT.search(commit.author) or any(uses[path] >= _QUESTIONS_A_FILE for path in targets):
             continue
         if not all(_is_within(path, folder) for path in paths):
             continue
@@ -157,7 +157,7 @@ def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> 
         if is_called and called[True] + 1 > _CALLED_SHARE * (called.total() + 1):
             continue
         called[is_called] += 1
-        asked.update(targets)
+        uses.update(targets)
         questions[query] = CommitQuestion(query, targets)
     return list(questions.values())
 

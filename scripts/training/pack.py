@@ -140,33 +140,33 @@ def _packed(
     query_sketch, sketch = _sketches(query_ids, query_lengths), _sketches(ids, text_lengths)
     first_of_text: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
-    kept = np.zeros(len(where), bool)
+    is_kept = np.zeros(len(where), bool)
     rows = zip(query_sketch.tolist(), sketch.tolist(), where[:, 0].tolist(), strict=True)
     for row, (one, two, repository) in enumerate(rows):
         # The same text in another repository is a copied file.
         if first_of_text.setdefault(two, repository) == repository and (one, two) not in seen:
             seen.add((one, two))
-            kept[row] = True
+            is_kept[row] = True
     return {
-        "query_ids": _only(query_ids, query_lengths, kept),
-        "query_lengths": query_lengths[kept].astype(np.uint8),
-        "ids": _only(ids, text_lengths, kept),
-        "lengths": text_lengths[kept].astype(np.uint8),
-        "body_ids": _only(body_ids, below, kept),
-        "body_lengths": below[kept].astype(np.uint8),
-        "query_sketch": query_sketch[kept],
-        "sketch": sketch[kept],
-        "place": np.array(places, np.uint32)[kept],
-        "repository": where[kept, 0].astype(np.int16),
-        "source": where[kept, 1].astype(np.uint8),
+        "query_ids": _only(query_ids, query_lengths, is_kept),
+        "query_lengths": query_lengths[is_kept].astype(np.uint8),
+        "ids": _only(ids, text_lengths, is_kept),
+        "lengths": text_lengths[is_kept].astype(np.uint8),
+        "body_ids": _only(body_ids, below, is_kept),
+        "body_lengths": below[is_kept].astype(np.uint8),
+        "query_sketch": query_sketch[is_kept],
+        "sketch": sketch[is_kept],
+        "place": np.array(places, np.uint32)[is_kept],
+        "repository": where[is_kept, 0].astype(np.int16),
+        "source": where[is_kept, 1].astype(np.uint8),
     }
 
 
 def _only(
-    values: NDArray[np.uint16], lengths: NDArray[np.int_], kept: NDArray[np.bool_]
+    values: NDArray[np.uint16], lengths: NDArray[np.int_], is_kept: NDArray[np.bool_]
 ) -> NDArray[np.uint16]:
     """Return the ids of the kept rows."""
-    return values[np.repeat(kept, lengths)]
+    return values[np.repeat(is_kept, lengths)]
 
 
 def _sketches(ids: NDArray[np.uint16], lengths: NDArray[np.int_]) -> NDArray[np.uint64]:

@@ -31,11 +31,11 @@ class Rows:
 
     def dropped(self, random: np.random.Generator, share: float) -> Rows:
         """Return the rows without a random share of the tokens; each text that has any keeps one."""
-        kept = random.random(len(self.ids)) >= share
+        chosen = random.random(len(self.ids)) >= share
         filled = self.lengths > 0
-        kept[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
-        counts = np.concatenate([[0], np.cumsum(kept)])
-        return Rows(self.ids[kept], counts[self.starts + self.lengths] - counts[self.starts])
+        chosen[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
+        counts = np.concatenate([[0], np.cumsum(chosen)])
+        return Rows(self.ids[chosen], counts[self.starts + self.lengths] - counts[self.starts])
 
 
 @frozen(eq=False)
@@ -87,9 +87,9 @@ class Packed:
         pieces = read_pieces(folder / "vocabulary.txt")
         words = WordPieces(pieces)
         out = [list(Source).index(Source[name]) for name in without.split(",") if name]
-        kept = np.flatnonzero(~np.isin(data["source"], out))
-        order = kept[np.argsort(data["repository"][kept], kind="stable")]
-        counts = np.bincount(data["repository"][kept])
+        chosen = np.flatnonzero(~np.isin(data["source"], out))
+        order = chosen[np.argsort(data["repository"][chosen], kind="stable")]
+        counts = np.bincount(data["repository"][chosen])
         shares = counts**0.75 * (counts > 64)
         times = np.ones(len(Source), np.int64)
         for name, often in (part.split("=") for part in repeat.split(",") if part):

@@ -106,7 +106,7 @@ def _read(repository: Repository) -> _Sources:
     return sources
 
 
-# --- code ----------------------------------------------------------------------------------------
+# --- code -----------------------------------------------------------------------------------------
 
 
 def _code_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
@@ -153,7 +153,7 @@ def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
         comment = []
 
 
-# --- tests ---------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------------------
 
 _TITLE = re.compile(
     r"""\b(?:it|test|describe|specify|context|scenario|should|testWidgets|bench|TEST_CASE|SECTION)
@@ -200,7 +200,7 @@ def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str
     return max(candidates[:200], key=shared)
 
 
-# --- prose ---------------------------------------------------------------------------------------
+# --- prose ----------------------------------------------------------------------------------------
 
 _CODE_SPAN = re.compile(r"`+([A-Za-z_][\w.:#]*(?:\(\))?)`+")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
@@ -246,12 +246,12 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
         for chunk in file.chunks:
             heading = chunk.header_path.split(" > ")[-1]
             for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", _FENCE.sub("", chunk.text)):
-                asked: dict[str, str] = {}
+                queries: dict[str, str] = {}
                 for sentence in _SENTENCE_END.split(paragraph):
                     query = first_sentence(" ".join(_CODE_SPAN.sub(" ", sentence).split()))
                     for span in _CODE_SPAN.findall(sentence) if query else ():
-                        asked.setdefault(re.split(r"[.:#]+", span.rstrip("()"))[-1], query)
-                for name, said in asked.items():
+                        queries.setdefault(re.split(r"[.:#]+", span.rstrip("()"))[-1], query)
+                for name, said in queries.items():
                     query = said if name in heading else f"{heading} {said}"
                     known = definitions.get(name, {})
                     if len(name) > 3 and 0 < len(known) <= 2:
@@ -260,7 +260,7 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
                         yield Pair(Source.MENTION, query[:_QUERY], text, path, body, _place(path, found))
 
 
-# --- history -------------------------------------------------------------------------------------
+# --- history --------------------------------------------------------------------------------------
 
 _PREFIX = re.compile(
     r"^(?:\[[^\]]{1,40}\]\s*|"
@@ -328,16 +328,16 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
             file = sources.files.get(path)  # There are none if the file may not be used.
             if file is None or not file.is_code or file_kind(path) == FileKind.TESTS:
                 continue
-            given: dict[int, Chunk] = {}
+            chunks_by_line: dict[int, Chunk] = {}
             if new:
                 best = _most_alike(query, [(path, chunk) for chunk in file.chunks if chunk.symbol])
                 if best is not None:
-                    given[best[1].position] = best[1]
+                    chunks_by_line[best[1].position] = best[1]
             for context, added in () if new else hunks[:4]:
                 chunk = _definition(file, context, added)
-                if chunk is not None and len(given) < _MOST_OF_A_FILE:
-                    given.setdefault(chunk.position, chunk)
-            for chunk in given.values():
+                if chunk is not None and len(chunks_by_line) < _MOST_OF_A_FILE:
+                    chunks_by_line.setdefault(chunk.position, chunk)
+            for chunk in chunks_by_line.values():
                 text, body = sources.skeleton(path, chunk), chunk.text[:_BODY]
                 yield Pair(Source.COMMIT, query, text, path, body, _place(path, chunk))
                 if message:
@@ -395,7 +395,7 @@ def _definition(file: _File, context: str, added: str) -> Chunk | None:
     return next((c for c in file.chunks if c.symbol and c.symbol.split(".")[-1] in names), None)
 
 
-# --- words ---------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n|\n\s*[@:\\-]")
 _LICENCE = re.compile(r"(?i)licen[cs]e|copyright|todo|fixme|noqa|eslint|all rights")

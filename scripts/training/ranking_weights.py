@@ -97,24 +97,24 @@ def main() -> None:
     }
     print(_markdown(report, present))
     if options.output:
-        kept = {"present": dict(zip(NAMES, present.tolist(), strict=True)), "by_hold": report}
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        data_folder = {"present": dict(zip(NAMES, present.tolist(), strict=True)), "by_hold": report}
+        options.output.write_text(json.dumps(data_folder, indent=2) + "\n", encoding="utf-8")
 
 
-# --- candidates -------------------------------------------------------------------------------------
+# --- candidates -----------------------------------------------------------------------------------
 
 
 def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candidate]:
     """Return the engine's candidates for every question of a set, with the table's vectors."""
     questions = [question for question in read_sets([each.questions]) if question.answerable]
-    for repository, asked in by_repository(questions):
-        print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
-        kept = models.index_of(each, repository, data, with_model=False)
+    for repository, set_questions in by_repository(questions):
+        print(f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True)
+        data_folder = models.index_of(each, repository, data, with_model=False)
         with tempfile.TemporaryDirectory(prefix="cairn-weights-") as temporary:
-            folder = copied_index(kept, Path(temporary))
+            folder = copied_index(data_folder, Path(temporary))
             use_table(folder, table)
             reader = SqliteReader(folder)
-            for question in asked:
+            for question in set_questions:
                 yield _found(reader, each.name, question, StaticMeaning(table))
 
 
@@ -163,7 +163,7 @@ def _span(stored: object) -> Span:
     return Span(stored.path, chunk.start_line + 1, chunk.end_line)  # type: ignore[attr-defined]
 
 
-# --- fit --------------------------------------------------------------------------------------------
+# --- fit ------------------------------------------------------------------------------------------
 
 
 def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats:
@@ -225,7 +225,7 @@ class _Loss:
         return powers / np.repeat(whole, self._lengths), highest + np.log(whole)
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[str, dict[str, float]]:

@@ -32,7 +32,7 @@ def step(answer: str, call: str = "call") -> Step:
     return Step(call, answer)
 
 
-# --- loops --------------------------------------------------------------------------------------------
+# --- loops ----------------------------------------------------------------------------------------
 
 
 def test_trace_counts_question_calls_and_answers() -> None:
@@ -72,7 +72,7 @@ def test_facts_are_found_in_unescaped_json() -> None:
     assert trace.have == ((True, False),)
 
 
-# --- words and grep -----------------------------------------------------------------------------------
+# --- words and grep -------------------------------------------------------------------------------
 
 
 def test_terms_are_names_and_words_without_inflection() -> None:
@@ -126,7 +126,7 @@ def test_usual_grep_is_followed_by_whole_files(tree: Tree) -> None:
     assert len(second.answer.splitlines()) > 40
 
 
-# --- answers of the servers ---------------------------------------------------------------------------
+# --- answers of the servers -----------------------------------------------------------------------
 
 SEARCHED = """\
 src/sse.py:110-145  Event (class) — has event
@@ -155,7 +155,7 @@ def test_line_numbers_are_taken_off() -> None:
     assert without_numbers("9:if a:\n10:    b") == "if a:\n    b"
 
 
-# --- figures ------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def traces(*spent: float | None) -> list[Trace]:
@@ -197,10 +197,10 @@ def test_cheapest_loop_is_chosen() -> None:
 
 def test_results_become_tables_and_a_plot() -> None:
     measured = Measured({"cairn": runs(own=traces(900.0)), "tuned grep": runs(other=traces(1_900.0))})
-    kept = results(measured, Measured(), {"cairn": "own", "tuned grep": "other"}, [QUESTION], [])
-    assert set(kept["groups"]) == {"all", "chosen on" if half(QUESTION) == "a" else "checked on"}
-    assert kept["groups"]["all"]["compared"]["tuned grep"]["both"]["ratio_of_means"] == 0.5
-    assert "| tuned grep | both reach: 1 | 1,000 · 2,000 | 0.50 |" in report.markdown(kept)
-    curves = {name: each["facts_within"] for name, each in kept["groups"]["all"]["systems"].items()}
+    record = results(measured, Measured(), {"cairn": "own", "tuned grep": "other"}, [QUESTION], [])
+    assert set(record["groups"]) == {"all", "chosen on" if half(QUESTION) == "a" else "checked on"}
+    assert record["groups"]["all"]["compared"]["tuned grep"]["both"]["ratio_of_means"] == 0.5
+    assert "| tuned grep | both reach: 1 | 1,000 · 2,000 | 0.50 |" in report.markdown(record)
+    curves = {name: each["facts_within"] for name, each in record["groups"]["all"]["systems"].items()}
     root = ElementTree.fromstring(plot.svg(curves, "facts"))
     assert any(each.text == "tuned grep" for each in root.iter())

@@ -18,8 +18,8 @@ from answers.baselines import SEMBLE, around, ask_semble, windows
 from answers.citations import Cited, cited_in_answer, cited_in_prompt
 from answers.explained import explained
 from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
-from answers.in_process import asked as asked_in_process
 from answers.in_process import changes
+from answers.in_process import retrieve as retrieve_in_process
 from answers.measurement import Answers, measure
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace
@@ -35,7 +35,7 @@ HOW_LONG = FactQuestion("quay-01", "own", QUAY, "constant", "How long may a ship
 WHY_FREE = FactQuestion("quay-02", "own", QUAY, "unanswerable", "Why is it free?", ())
 
 
-# --- sets and scores --------------------------------------------------------------------------------
+# --- sets and scores ------------------------------------------------------------------------------
 
 
 def make_set(folder: Path, *questions: dict[str, Any]) -> Path:
@@ -106,22 +106,22 @@ def test_shares_count_facts_and_vital_ones() -> None:
 
 
 def test_translation_asks_the_same_facts_in_other_words() -> None:
-    (asked,) = translated([HOW_LONG, WHY_FREE], {"quay-01": "Wie lang darf ein Schiff sein?"})
-    assert (asked.text, asked.facts) == ("Wie lang darf ein Schiff sein?", HOW_LONG.facts)
+    (translation,) = translated([HOW_LONG, WHY_FREE], {"quay-01": "Wie lang darf ein Schiff sein?"})
+    assert (translation.text, translation.facts) == ("Wie lang darf ein Schiff sein?", HOW_LONG.facts)
 
 
-# --- what is asked ----------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 class Served:
     """Answers like Cairn, and records the requests."""
 
     def __init__(self, **answer: Any) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.answer = {"retrieval": {"phase": 3, "wanted": 3}, **answer}
 
     def __call__(self, method: str, params: dict[str, Any]) -> Any:
-        self.asked.append(params)
+        self.requests.append(params)
         budget = params.get("config", {}).get("render", {}).get("maxPromptTokens", 0)
         return {**self.answer, "answerPrompt": f"within {budget}"}
 
@@ -129,7 +129,7 @@ class Served:
 def test_discover_requests_each_budget_in_characters(tmp_path: Path) -> None:
     served = Served(verdict={"action": "answer"}, bullets=[{}])
     retrieved = ask_discover(served, HOW_LONG, tmp_path)
-    renders = [params["config"]["render"] for params in served.asked]
+    renders = [params["config"]["render"] for params in served.requests]
     assert sorted(render["maxPromptTokens"] for render in renders) == list(BUDGETS)
     assert {render["tokenizer"] for render in renders} == {"characters"}
     assert retrieved.texts == {budget: f"within {budget}" for budget in BUDGETS}
@@ -188,7 +188,7 @@ def test_daemon_and_in_process_retrieve_the_same_text(
     by_daemon = measure(
         [place], [DISCOVER, SEARCH], None, {"de": {"harbour-01": "Wie entstehen Tidentafeln?"}}
     )
-    in_process = asked_in_process([place], [DISCOVER, SEARCH], {})
+    in_process = retrieve_in_process([place], [DISCOVER, SEARCH], {})
     assert by_daemon.indexes["quay"]["model"] == "cairn-code"
     for name in (DISCOVER, SEARCH):
         (served,), (here,) = by_daemon.retrieved[name], in_process[name]
@@ -200,7 +200,7 @@ def test_daemon_and_in_process_retrieve_the_same_text(
         ]
 
 
-# --- citations --------------------------------------------------------------------------------------
+# --- citations ------------------------------------------------------------------------------------
 
 PROMPT = """\
 ### `src/berth.py#L2-L3` Berth.moor
@@ -272,7 +272,7 @@ def test_answer_without_excerpts_cites_nothing() -> None:
     assert list(cited_in_answer({"bullets": []})) == []
 
 
-# --- baselines --------------------------------------------------------------------------------------
+# --- baselines ------------------------------------------------------------------------------------
 
 
 def test_windows_around_hits_are_merged_and_end_with_the_file() -> None:
@@ -312,19 +312,19 @@ def test_passages_with_different_paths_or_lines_are_distinct() -> None:
     assert passages_text([("a.py", 1, 2, "x\n"), ("b.py", 3, 3, "y")]) == "a.py:1-2\nx\n\nb.py:3-3\ny\n\n"
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
-def asked(text: str, action: str, question: FactQuestion = HOW_LONG, **known: Any) -> Retrieved:
+def answer_text(text: str, action: str, question: FactQuestion = HOW_LONG, **known: Any) -> Retrieved:
     return one_text(question, text, 5.0, action=action, **known)
 
 
 def test_shares_are_means_over_answerable_questions() -> None:
     output = summary(
         [
-            asked("MAX_LENGTH = 30", "answer", cited=(Cited("a.py", 1, 1, ("x",)),) * 2, standing=1),
-            asked("moor(ship) at most 30 m", "noMatch"),
-            asked("moor(ship)", "noMatch", WHY_FREE),
+            answer_text("MAX_LENGTH = 30", "answer", cited=(Cited("a.py", 1, 1, ("x",)),) * 2, standing=1),
+            answer_text("moor(ship) at most 30 m", "noMatch"),
+            answer_text("moor(ship)", "noMatch", WHY_FREE),
         ]
     )
     assert output["facts"] == dict.fromkeys(map(str, BUDGETS), 0.75)
@@ -336,41 +336,43 @@ def test_shares_are_means_over_answerable_questions() -> None:
 
 
 def test_system_without_verdicts_has_no_share_of_refusals() -> None:
-    output = summary([asked("", ""), asked("", "", WHY_FREE)])
+    output = summary([answer_text("", ""), answer_text("", "", WHY_FREE)])
     assert output["refused"] is output["answered"] is output["standing"] is None
     assert output["actions"] == {"answerable": {}, "unanswerable": {}}
 
 
 def test_questions_report_the_least_budget_of_each_fact() -> None:
-    (record,) = by_question([asked("at most 30 m", "answer")])
+    (record,) = by_question([answer_text("at most 30 m", "answer")])
     assert record["found_from"] == {"berth.py:3": 500, "port.py:9": None}
 
 
 def test_explanation_tells_found_and_missed_facts_with_the_text() -> None:
-    output = explained(DISCOVER, asked("It is at most 30 m.", "answer"))
+    output = explained(DISCOVER, answer_text("It is at most 30 m.", "answer"))
     assert "- found from 500 tokens: the limit (vital); berth.py:3" in output
     assert "- MISSED: who calls it; port.py:9: moor(ship)" in output
     assert output.rstrip().endswith("It is at most 30 m.")
 
 
 def test_changes_list_better_and_worse_questions() -> None:
-    before = {DISCOVER: by_question([asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)])}
-    now = {DISCOVER: by_question([asked("", "answer"), asked("", "noMatch", WHY_FREE)])}
+    before = {
+        DISCOVER: by_question([answer_text("moor(ship)", "answer"), answer_text("", "noMatch", WHY_FREE)])
+    }
+    now = {DISCOVER: by_question([answer_text("", "answer"), answer_text("", "noMatch", WHY_FREE)])}
     assert changes(before, now) == "- discover quay-01: 0.50 → 0.00"
     assert changes(now, before) == "+ discover quay-01: 0.00 → 0.50"
     assert changes(now, now) == ""
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> dict[str, Any]:
+def recorded(tmp_path: Path) -> dict[str, Any]:
     measured = Answers()
     measured.retrieved[DISCOVER] = [
-        asked("MAX_LENGTH = 30 moor(ship)", "answer"),
-        asked("", "clarify", WHY_FREE),
+        answer_text("MAX_LENGTH = 30 moor(ship)", "answer"),
+        answer_text("", "clarify", WHY_FREE),
     ]
-    measured.retrieved[SEARCH] = [asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)]
-    measured.translated["de"][DISCOVER] = [asked("moor(ship)", "answer")]
-    measured.translated["de"][SEARCH] = [asked("moor(ship)", "answer")]
+    measured.retrieved[SEARCH] = [answer_text("moor(ship)", "answer"), answer_text("", "noMatch", WHY_FREE)]
+    measured.translated["de"][DISCOVER] = [answer_text("moor(ship)", "answer")]
+    measured.translated["de"][SEARCH] = [answer_text("moor(ship)", "answer")]
     measured.unavailable[SEMBLE] = "--semble does not name an interpreter with semble"
     figures = dict.fromkeys(("files", "chunks", "index_mb"), 1) | {"model": "cairn-code"}
     measured.indexes["quay"] = {**figures, "all_files_indexed_s": 1.5, "ready_s": None}
@@ -378,27 +380,27 @@ def kept(tmp_path: Path) -> dict[str, Any]:
     return results(measured, [place], [tmp_path / "own"], [DISCOVER, SEARCH, SEMBLE])
 
 
-def test_tables_have_shares_by_budget_and_unavailable_systems(kept: dict[str, Any]) -> None:
-    output = report.markdown(json.loads(json.dumps(kept)))
+def test_tables_have_shares_by_budget_and_unavailable_systems(recorded: dict[str, Any]) -> None:
+    output = report.markdown(json.loads(json.dumps(recorded)))
     assert "| discover | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in output
     assert "| constant | 1 | 1.000 | 0.500 |" in output
     assert "| semble | not available: --semble does not name an interpreter with semble |" in output
     assert "| search | 1 answer | 100% | 0% | 1 noMatch | 100% |" in output
 
 
-def test_other_languages_are_compared_with_the_same_questions_in_english(kept: dict[str, Any]) -> None:
-    assert kept["translations"]["de"][DISCOVER] == {
+def test_other_languages_are_compared_with_the_same_questions_in_english(recorded: dict[str, Any]) -> None:
+    assert recorded["translations"]["de"][DISCOVER] == {
         "questions": 1,
         "facts": 0.5,
         "english": 1.0,
         "of_english": 0.5,
     }
-    assert "| de | search | 1 | 0.500 | 0.500 | 100% |" in report.markdown(kept)
+    assert "| de | search | 1 | 0.500 | 0.500 | 100% |" in report.markdown(recorded)
 
 
-def test_plot_has_a_line_for_each_measured_system(kept: dict[str, Any]) -> None:
+def test_plot_has_a_line_for_each_measured_system(recorded: dict[str, Any]) -> None:
     svg = "{http://www.w3.org/2000/svg}"
-    drawn = ElementTree.fromstring(plot.svg(kept["systems"]))
+    drawn = ElementTree.fromstring(plot.svg(recorded["systems"]))
     words = {each.text for each in drawn.iter(f"{svg}text")}
     assert {DISCOVER, SEARCH, "4,000"} <= words
     assert SEMBLE not in words

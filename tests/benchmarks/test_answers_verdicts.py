@@ -36,5 +36,5 @@ def test_absent_set_covers_every_project_in_two_halves() -> None:
     assert len({item["repo"] for item in items}) == len(items) >= 8
     assert {item["half"] for item in items} == {"a", "b"}
     assert all(len(item["absent"]) == 7 and len(item["present"]) == 3 for item in items)
-    asked = [question for item in items for question in (*item["absent"], *item["present"])]
-    assert all(question.endswith("?") for question in asked)
+    questions = [question for item in items for question in (*item["absent"], *item["present"])]
+    assert all(question.endswith("?") for question in questions)

@@ -85,13 +85,13 @@ def scored(max_bullets: int, found: int, ms: float, *, same: bool = True, action
 
 
 def test_the_table_has_a_column_for_each_number_of_bullets() -> None:
-    asked = [
+    samples = [
         scored(20, 1, 10.0),
         scored(20, 0, 30.0, action="clarify"),
         scored(40, 2, 5.0, same=False),
         scored(40, 1, 5.0),
     ]
-    found = figures(asked)
+    found = figures(samples)
     assert found["found"] == {"20": 0.25, "40": 0.75}
     assert (found["questions"], found["required"], found["median_ms"]) == (2, 4, 20.0)
     assert (found["in_chunks"], found["standing"], found["same_bytes"]) == (1.0, 0.75, 0.75)

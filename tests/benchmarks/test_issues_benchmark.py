@@ -103,9 +103,9 @@ def test_issue_is_searched_in_its_own_revision(tmp_path: Path) -> None:
         git(clone, "add", "--all")
         git(clone, "commit", "--quiet", "--message", "A commit")
         revisions.append(git(clone, "rev-parse", "HEAD").strip())
-    asked = issue({"crane.py"}, revisions[0], "lift returns the crate itself")
+    own_issue = issue({"crane.py"}, revisions[0], "lift returns the crate itself")
     indexes = Indexes(tmp_path / "clones", tmp_path / "data")
-    (_, answer), *_ = found(indexes, [asked], search_settings(None), [CAIRN])
+    (_, answer), *_ = found(indexes, [own_issue], search_settings(None), [CAIRN])
     assert answer.paths[0] == "crane.py"
     assert "test_crane.py" not in answer.paths  # The fix added it.
     assert answer.changed == {("crane.py", "lift")}

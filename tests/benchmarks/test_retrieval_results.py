@@ -27,7 +27,7 @@ PIER = Repository("pier", "go", "https://example.org/pier", "def", ".")
 WITHOUT_NAME = Variant("without: file name", {"file name": 0.0}, default=2.0)
 
 
-def asked(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
+def answer_at(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
     """Return an answer with the only target at that rank."""
     question = Question(repository, query, (Span("a.py"),), (), "symbol")
     return answer(question, [*(Span(f"x{place}") for place in range(1, rank)), Span("a.py")], ms)
@@ -38,8 +38,12 @@ FIRST, SECOND, THIRD = 1.0, 0.6309, 0.5
 
 
 def test_means_over_questions_and_over_repositories() -> None:
-    given = [asked(QUAY, "one", 1, 1.0), asked(QUAY, "two", 1, 2.0), asked(PIER, "three", 3, 30.0)]
-    means = summary(given)
+    three = [
+        answer_at(QUAY, "one", 1, 1.0),
+        answer_at(QUAY, "two", 1, 2.0),
+        answer_at(PIER, "three", 3, 30.0),
+    ]
+    means = summary(three)
     assert means["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
     assert means["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
     assert {name: part["questions"] for name, part in means["by_language"].items()} == {"python": 2, "go": 1}
@@ -49,8 +53,8 @@ def test_means_over_questions_and_over_repositories() -> None:
 
 def measured() -> Measured:
     answers = Answers()
-    answers.by_system[FULL.name] = [asked(QUAY, "one", 1), asked(QUAY, "two", 2)]
-    answers.by_system[WITHOUT_NAME.name] = [asked(QUAY, "one", 2), asked(QUAY, "two", 2)]
+    answers.by_system[FULL.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
+    answers.by_system[WITHOUT_NAME.name] = [answer_at(QUAY, "one", 2), answer_at(QUAY, "two", 2)]
     answers.unavailable["ripgrep"] = "there is no rg on the path"
     index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}
     return Measured(
@@ -60,18 +64,18 @@ def measured() -> Measured:
 
 
 def test_effect_of_a_signal_is_the_loss_without_it() -> None:
-    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
-    effect = kept["modes"]["folder"]["signals"][WITHOUT_NAME.name]
+    record = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    effect = record["modes"]["folder"]["signals"][WITHOUT_NAME.name]
     assert effect["change"] == pytest.approx((SECOND - FIRST) / 2, abs=1e-4)
     assert (effect["weight"], effect["tried"]) == (2.0, 0.0)
     assert (effect["questions_better"], effect["questions_worse"]) == (0, 1)
 
 
 def test_unavailable_systems_are_reported_and_not_plotted() -> None:
-    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
-    assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(kept)
-    assert [(point.system, point.mode) for point in plot.points(kept)] == [("cairn", "folder")]
-    drawn = ElementTree.fromstring(plot.svg(plot.points(kept)))
+    record = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(record)
+    assert [(point.system, point.mode) for point in plot.points(record)] == [("cairn", "folder")]
+    drawn = ElementTree.fromstring(plot.svg(plot.points(record)))
     assert {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")} >= {"cairn", "folder"}
 
 

@@ -43,8 +43,8 @@ def run_pack(
         lines = "".join(json.dumps(each) + "\n" for each in rows)
         (folder / "pairs" / f"{repository}.jsonl").write_text(lines, encoding="utf-8")
     (folder / "pieces.txt").write_text("\n".join([*_ASKING, *_WORDS, ""]), encoding="utf-8")
-    given = [str(folder / name) for name in ("pairs", "packed", "pieces.txt")]
-    monkeypatch.setattr(sys, "argv", ["pack.py", *given[:2], "--vocabulary", given[2], *more])
+    arguments = [str(folder / name) for name in ("pairs", "packed", "pieces.txt")]
+    monkeypatch.setattr(sys, "argv", ["pack.py", *arguments[:2], "--vocabulary", arguments[2], *more])
     assert pack.main() == 0
     return folder / "packed"
 
@@ -171,8 +171,8 @@ def test_dropout_keeps_the_order_and_a_token_of_each_text_that_has_any(packed: P
     some, least = (whole.dropped(np.random.default_rng(1), share) for share in (0.5, 1.0))
     assert least.lengths.tolist() == [1] * 40 + [0]
     assert 0.4 < len(some.ids) / len(whole.ids) < 0.6
-    for kept, text in zip(texts(some), texts(whole), strict=True):
-        assert [word for word in text.split() if word in kept.split()] == kept.split()
+    for rest, text in zip(texts(some), texts(whole), strict=True):
+        assert [word for word in text.split() if word in rest.split()] == rest.split()
 
 
 def test_words_of_a_question_stand_before_the_queries(packed: Packed) -> None:

@@ -70,8 +70,8 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     return list(pairs_of(open_repository("harbour/volume", root)))
 
 
-def only(pairs: list[Pair], source: Source, asked: str = "") -> Pair:
-    (pair,) = (pair for pair in pairs if pair.source is source and asked in pair.query)
+def only(pairs: list[Pair], source: Source, wanted: str = "") -> Pair:
+    (pair,) = (pair for pair in pairs if pair.source is source and wanted in pair.query)
     return pair
 
 
@@ -171,10 +171,10 @@ def test_names_are_removed_from_the_text_to_find(pairs: list[Pair]) -> None:
 
 
 def test_pairs_of_one_definition_or_section_share_a_place(pairs: list[Pair]) -> None:
-    asked = {pair.query: pair.place for pair in pairs}
-    assert asked["Guess how many sectors a damaged volume still holds."] == asked["free sectors"]
-    assert asked["Read what is left of the header."] != asked["free sectors"]
-    assert asked["Repairing damaged volumes"] == asked["Unplug the drive before anything else is tried."]
+    wanted = {pair.query: pair.place for pair in pairs}
+    assert wanted["Guess how many sectors a damaged volume still holds."] == wanted["free sectors"]
+    assert wanted["Read what is left of the header."] != wanted["free sectors"]
+    assert wanted["Repairing damaged volumes"] == wanted["Unplug the drive before anything else is tried."]
 
 
 def test_subjects_match_the_most_similar_definition_of_a_new_file(
