@@ -111,7 +111,7 @@ def serving(*arguments: str) -> Iterator[Served]:
             process.stdout.close()
 
 
-def until(holds: Callable[[], Any]) -> Any:
+def wait_for(holds: Callable[[], Any]) -> Any:
     """Wait until `holds()` is true, and return its value."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not (found := holds()):

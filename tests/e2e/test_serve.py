@@ -20,7 +20,7 @@ import pytest
 from hostile_traffic import ESCAPES
 from lsprotocol import types
 
-from tests.serving import PATIENCE_SECONDS, Answer, Served, events_of, serve_command, serving, until
+from tests.serving import PATIENCE_SECONDS, Answer, Served, events_of, serve_command, serving, wait_for
 
 from .conftest import Daemon, plain
 
@@ -38,7 +38,7 @@ def is_settled(status: Any) -> bool:
 
 
 def ready(served: Served) -> Served:
-    until(lambda: is_settled(served.call("status", {})))
+    wait_for(lambda: is_settled(served.call("status", {})))
     return served
 
 
@@ -129,7 +129,7 @@ def test_a_client_that_leaves_its_events_ends_the_work(workspace: Path) -> None:
                     received += client.recv(65_536)
             return counted in served.ask("/metrics").body.decode()
 
-        until(leave_at_first_event)  # now and then the stages are faster
+        wait_for(leave_at_first_event)  # now and then the stages are faster
         assert served.call("search", {"query": "moor a ship"})["results"]
 
 
@@ -158,7 +158,7 @@ def test_one_of_several_folders_can_be_asked_alone(tmp_path: Path, workspace: Pa
     (other / "README.md").write_text("# Island\n\nNo berths here, only mooring buoys.\n")
     with serving(str(workspace), str(other)) as served:
         ready(served)
-        until(lambda: len(served.call("collections", {})) > 4)
+        wait_for(lambda: len(served.call("collections", {})) > 4)
         for named in (other.as_uri(), str(other), "island"):
             found = served.ask(f"/api/v1/search?workspace={named}", {"query": "mooring berth"}).json
             assert {result["folder"] for result in found["results"]} == {other.as_uri()}

@@ -17,7 +17,7 @@ import pytest
 from hostile_traffic import Report, escaped, lay_secret
 
 from tests.harbour import HARBOUR
-from tests.serving import Served, serving, until
+from tests.serving import Served, serving, wait_for
 
 REQUESTS = int(os.environ.get("CAIRN_HOSTILE_REQUESTS", "400"))
 
@@ -39,7 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def served(root: Path) -> Iterator[Served]:
     with serving(str(root)) as server:
-        until(lambda: server.ask("/readyz").status == 200)
+        wait_for(lambda: server.ask("/readyz").status == 200)
         yield server
 
 

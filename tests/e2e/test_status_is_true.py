@@ -16,7 +16,7 @@ from cairn.engine.status import status_of
 from cairn.index.indexing import links
 from tests.conftest import ask
 from tests.index.index_builders import Repository
-from tests.serving import until
+from tests.serving import wait_for
 
 from .conftest import Daemon
 
@@ -55,7 +55,7 @@ def test_what_is_not_counted_yet_is_named(
     engine = Engine({"index": {"watch": False}})
     engine.add_folder(workspace)
     try:
-        until(lambda: status_of(engine).remaining == ("imports",))
+        wait_for(lambda: status_of(engine).remaining == ("imports",))
         assert status_of(engine).state == "indexing"
         assert not engine.progress().complete
         answer = ask(engine, "search", {"query": "moor ship"})

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import stat
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import apsw
@@ -128,6 +129,19 @@ def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
     assert values(store).keys() == {"a.py"}  # the earlier result
     other.execute("ROLLBACK")
     opened(store, "b.py")
+    assert values(store).keys() == {"a.py", "b.py"}
+
+
+def test_other_threads_run_while_a_choice_waits_for_the_lock(tmp_path: Path) -> None:
+    store = FeedbackStore(tmp_path)
+    opened(store, "a.py")
+    other = apsw.Connection(str(store.path))
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(opened, store, "b.py")
+        wait([waiting], timeout=0.1)
+        other.execute("ROLLBACK")  # It would come too late if the waiting thread kept the GIL.
+        waiting.result()
     assert values(store).keys() == {"a.py", "b.py"}
 
 

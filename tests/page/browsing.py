@@ -19,7 +19,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from tests.serving import until
+from tests.serving import wait_for
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
@@ -201,4 +201,4 @@ def overhang(page: Page) -> int:
 
 def wait_until(page: Page, expression: str, argument: Any = None) -> None:
     """Wait until the expression is true; the page's policy forbids Playwright's `wait_for_function`."""
-    until(lambda: page.evaluate(expression, argument))
+    wait_for(lambda: page.evaluate(expression, argument))

@@ -15,7 +15,7 @@ from scripts.page_browser import is_indexed, sign_in
 
 from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
-from tests.serving import Served, serving, until
+from tests.serving import Served, serving, wait_for
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("server/cairn", "docs")
@@ -62,7 +62,7 @@ def answer_path(question: str, **filters: str) -> str:
 def site(folder: Path, *arguments: str) -> Iterator[Site]:
     """Serve the folder, and yield once it is indexed."""
     with serving(*arguments, str(folder)) as served:
-        until(lambda: is_indexed(served.call("status", {})))
+        wait_for(lambda: is_indexed(served.call("status", {})))
         yield Site(served, folder)
 
 

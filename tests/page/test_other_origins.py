@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, REBOUND, OtherSite
 from tests.page.site import Site, harbour_site, search_path
-from tests.serving import until
+from tests.serving import wait_for
 
 SECRET = "moor_ship"
 """A word of the code on our server, and of nothing else."""
@@ -208,7 +208,7 @@ def test_form_without_an_origin_is_refused(
     html = f"<iframe sandbox='allow-scripts allow-forms' srcdoc=\"{form}{script}\"></iframe>"
     before = refusals(port)
     attack(context, elsewhere, name, html)
-    until(lambda: refusals(port) > before)
+    wait_for(lambda: refusals(port) > before)
 
 
 def refusals(port: Site) -> float:

@@ -15,7 +15,7 @@ from tests.harbour import write_files
 from tests.page.browsing import Browsing
 from tests.page.other_site import NAMES, OtherSite
 from tests.page.site import Site, answer_path, own_machine, search_path, site
-from tests.serving import until
+from tests.serving import wait_for
 
 SIGN_IN_HEADING = "Sign in"
 
@@ -46,7 +46,7 @@ def session_of(context: BrowserContext) -> dict:
 
 def test_cairn_open_prints_a_link_that_signs_in(estuary: Site, browsing: Browsing) -> None:
     command = [sys.executable, "-m", "cairn", "open", "--print", str(estuary.folder)]
-    link = until(lambda: subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    link = wait_for(lambda: subprocess.run(command, capture_output=True, text=True).stdout.strip())
     page = browsing.context().new_page()
     page.goto(link)
     assert is_in(page)
@@ -192,12 +192,12 @@ def test_session_ends_after_its_time(
         cookie = session_of(context)
         page = served.open(context)
         assert is_in(page)
-        until(lambda: not context.cookies())  # The browser deletes it.
+        wait_for(lambda: not context.cookies())  # The browser deletes it.
         page.reload()
         assert not is_in(page)
         # The server refuses a cookie that a browser keeps for longer.
         context.add_cookies([cookie | {"expires": cookie["expires"] + 3_600}])
-        until(lambda: page.reload() and not is_in(page))
+        wait_for(lambda: page.reload() and not is_in(page))
 
 
 def test_new_token_ends_the_sessions_of_the_old_one(tmp_path: Path, browsing: Browsing) -> None:

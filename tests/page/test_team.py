@@ -14,7 +14,7 @@ from tests.page.browsing import PHONE, SCHEMES, Browsing, grave_violations, over
 from tests.page.hostile_repository import CODE_FILE, SCRIPT, hostile_repository
 from tests.page.site import Site, answer_path, search_path
 from tests.postgres import postgres_server
-from tests.serving import until
+from tests.serving import wait_for
 from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store, team_serving
 
@@ -129,7 +129,7 @@ def test_revoked_repository_is_hidden(town: Town, browsing: Browsing) -> None:
         page.reload()
         return HIDDEN not in page.content()
 
-    until(is_hidden)
+    wait_for(is_hidden)
     assert page.locator("#q").count(), "the reader is still signed in"
 
 
@@ -143,7 +143,7 @@ def test_expired_token_ends_the_session(town: Town, browsing: Browsing) -> None:
         page.reload()
         return not page.locator("#q").count()
 
-    until(is_out)
+    wait_for(is_out)
     assert HIDDEN not in page.content()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import ask
-from tests.serving import until
+from tests.serving import wait_for
 from tests.team.git_repositories import GitRepository
 from tests.team.shared_town import Town
 from tests.team.team_server import team_serving
@@ -57,7 +57,7 @@ def opened(folder: Path) -> Iterator[Engine]:
 def shared(folder: Path) -> Iterator[Engine]:
     """Open a folder that the team's index answers."""
     with opened(folder) as engine:
-        until(lambda: engine.folders[0].revision or engine.folders[0].remark)
+        wait_for(lambda: engine.folders[0].revision or engine.folders[0].remark)
         assert not engine.folders[0].remark
         yield engine
 
@@ -66,8 +66,10 @@ def shared(folder: Path) -> Iterator[Engine]:
 def alone(folder: Path) -> Iterator[str]:
     """Open a folder that is indexed here, and yield the warnings of its status."""
     with opened(folder) as engine:
-        until(lambda: engine.folders[0].remark)
-        until(lambda: ask(engine, "status", {}).state in ("ready", "degraded") and engine.progress().complete)
+        wait_for(lambda: engine.folders[0].remark)
+        wait_for(
+            lambda: ask(engine, "status", {}).state in ("ready", "degraded") and engine.progress().complete
+        )
         assert engine.folders[0].revision is None
         assert ask(engine, "search", {"query": "moor a ship"}).index.revisions == ()
         warnings = " ".join(ask(engine, "status", {}).warnings)
@@ -100,7 +102,7 @@ def watched(engine: Engine) -> None:
         probe.write_text("probe")
         return bool(watching)
 
-    until(is_reported)
+    wait_for(is_reported)
     probe.unlink()
 
 
@@ -169,7 +171,7 @@ def test_every_method_answers_as_with_an_index_of_the_clone(
         there = answers()
     monkeypatch.delenv("CAIRN_TEAM__URL")
     with opened(clone.folder) as engine:
-        until(lambda: engine.progress().complete)
+        wait_for(lambda: engine.progress().complete)
         here = answers()
     for number, (one, other) in enumerate(zip(there, here, strict=True)):
         assert one == other, requests[number]
@@ -191,7 +193,7 @@ def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone
         assert matched(engine, "ebb_stream") == {_TIDES}
         assert not matched(engine, "high_water")
         clone.commit("A third, while it is open")  # It changes no file, so answers stay cached.
-        until(lambda: ask(engine, "search", {"query": "guide_tanker"}).index.revisions[0].behind == 3)
+        wait_for(lambda: ask(engine, "search", {"query": "guide_tanker"}).index.revisions[0].behind == 3)
     assert not has_index(clone.folder)
 
 
@@ -214,31 +216,31 @@ def test_local_files_win_that_change_while_the_clone_is_open(member: Town, clone
     with shared(clone.folder) as engine:
         watched(engine)
         clone.write({_TIDES: "def spring_tide():\n    return 'full_moon'\n"})
-        until(lambda: matched(engine, "full_moon") == {_TIDES})
+        wait_for(lambda: matched(engine, "full_moon") == {_TIDES})
         assert not matched(engine, "constituents")
         (clone.folder / "docs").mkdir()
         clone.write({"docs/new.md": "# Bollards\n"})
-        until(lambda: matched(engine, "Bollards") == {"docs/new.md"})
+        wait_for(lambda: matched(engine, "Bollards") == {"docs/new.md"})
         (clone.folder / "README.md").unlink()
-        until(lambda: not matched(engine, "unloaded safely"))
+        wait_for(lambda: not matched(engine, "unloaded safely"))
         clone.git("checkout", "--quiet", "--", "README.md", _TIDES)
-        until(lambda: matched(engine, "unloaded safely") == {"README.md"})
-        until(lambda: matched(engine, "constituents") == {_TIDES})
+        wait_for(lambda: matched(engine, "unloaded safely") == {"README.md"})
+        wait_for(lambda: matched(engine, "constituents") == {_TIDES})
 
 
 def test_moved_and_removed_folders_are_followed(member: Town, clone: GitRepository, tmp_path: Path) -> None:
     with shared(clone.folder) as engine:
         watched(engine)
         (clone.folder / "src/harbour").rename(clone.folder / "src/port")
-        until(lambda: matched(engine, "berth is taken") == {"src/port/berths.py"})
+        wait_for(lambda: matched(engine, "berth is taken") == {"src/port/berths.py"})
         assert matched(engine, "constituents") == {"src/port/tides.py"}
         shutil.rmtree(clone.folder / "tests")
-        until(lambda: not matched(engine, "test_a_taken_berth_cannot_be_moored_at"))
+        wait_for(lambda: not matched(engine, "test_a_taken_berth_cannot_be_moored_at"))
         made = tmp_path / "made" / "deep"
         made.mkdir(parents=True)
         (made / "crane.py").write_text("def hoist_crate(crate):\n    return crate\n")
         (tmp_path / "made").rename(clone.folder / "cranes")
-        until(lambda: matched(engine, "hoist_crate") == {"cranes/deep/crane.py"})
+        wait_for(lambda: matched(engine, "hoist_crate") == {"cranes/deep/crane.py"})
 
 
 def test_saved_file_is_found_by_the_next_query(member: Town, clone: GitRepository) -> None:
@@ -283,12 +285,12 @@ def test_checkout_of_another_branch_is_followed(member: Town, clone: GitReposito
         assert not matched(engine, "open_sluice")
         clone.git("fetch", "--quiet")
         clone.git("checkout", "--quiet", "sluices")
-        until(lambda: engine.folders[0].revision and engine.folders[0].revision.commit == commit)
+        wait_for(lambda: engine.folders[0].revision and engine.folders[0].revision.commit == commit)
         assert matched(engine, "open_sluice") == {"src/harbour/locks.py"}
         (revision,) = ask(engine, "search", {"query": "open_sluice"}).index.revisions
         assert (revision.ref, revision.behind) == ("sluices", 0)
         clone.git("checkout", "--quiet", "main")
-        until(lambda: engine.folders[0].revision and engine.folders[0].revision.ref == "main")
+        wait_for(lambda: engine.folders[0].revision and engine.folders[0].revision.ref == "main")
         assert not matched(engine, "open_sluice")
 
 
@@ -346,7 +348,7 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
                 found(engine, "moor a ship")  # It must never raise.
                 return not engine.folders[0].revision and engine.progress().complete
 
-            until(is_indexed_here)
+            wait_for(is_indexed_here)
             answer = ask(engine, "search", {"query": "moor a ship"})
             assert answer.results[0].path == "src/harbour/berths.py"
             assert answer.index.revisions == ()
@@ -355,7 +357,7 @@ def test_clone_is_indexed_here_while_the_server_is_gone(
             assert f"The team's server at {url} does not answer" in warning
             assert has_index(clone.folder)
             with team_serving(town.store.server_url, log=log, port=port):
-                until(lambda: engine.folders[0].revision)
+                wait_for(lambda: engine.folders[0].revision)
                 answer = ask(engine, "search", {"query": "moor a ship"})
                 assert answer.results[0].path == "src/harbour/berths.py"
                 assert answer.index.revisions[0].behind == 0
@@ -432,8 +434,8 @@ def test_clone_with_very_many_changes_is_then_indexed_here(
         clone.write(notes)
         for path in notes:
             engine.changed(clone.folder / path)
-        until(lambda: "9 files of harbour differ" in engine.folders[0].remark)
-        until(lambda: engine.progress().complete)
+        wait_for(lambda: "9 files of harbour differ" in engine.folders[0].remark)
+        wait_for(lambda: engine.progress().complete)
         assert found(engine, "Note 7")[0] == "docs/7.md"
 
 
@@ -467,7 +469,7 @@ def test_folder_without_an_indexed_commit_is_indexed_here(
 
 def test_subfolder_of_a_clone_is_indexed_here(member: Town, clone: GitRepository) -> None:
     with opened(clone.folder / "src") as engine:
-        until(lambda: engine.folders[0].remark and engine.progress().complete)
+        wait_for(lambda: engine.folders[0].remark and engine.progress().complete)
         assert found(engine, "moor a ship")[0] == "harbour/berths.py"
         assert "src is not the top of a git clone" in " ".join(ask(engine, "status", {}).warnings)
 
@@ -488,7 +490,7 @@ def test_workspace_file_cannot_name_a_server(
     clone.write({".cairn.toml": f'[team]\nurl = "{town.url}"\n'})
     with opened(clone.folder) as engine:
         assert engine.folders[0].sharing is None
-        until(lambda: engine.progress().complete)
+        wait_for(lambda: engine.progress().complete)
         assert ask(engine, "search", {"query": "moor a ship"}).index.revisions == ()
         assert any("team.url" in warning for warning in ask(engine, "status", {}).warnings)
 

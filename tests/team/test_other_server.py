@@ -14,7 +14,7 @@ import psutil
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.postgres import QUICK_SETTINGS, execute
-from tests.serving import until
+from tests.serving import wait_for
 from tests.team.git_repositories import (
     GitRepository,
     assert_equal_to_checkout,
@@ -192,7 +192,7 @@ def test_others_are_searched_without_a_server_that_is_away(
         with pytest.raises(PartUnavailableError, match=away):
             ask("where does moor_ship stand", "harbour")
         server.start()
-        until(lambda: folders(ask("where do moor_ship and buoy_1 stand")) >= both)
+        wait_for(lambda: folders(ask("where do moor_ship and buoy_1 stand")) >= both)
     finally:
         CALLER.reset(caller)
         runner.stop()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.postgres import QUICK_SETTINGS, execute
-from tests.serving import Answer, until
+from tests.serving import Answer, wait_for
 from tests.team.git_repositories import GitRepository, harbour, index
 from tests.team.shared_town import BERTHS, PLACE, QUERIES, Town, comparable
 from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
@@ -332,8 +332,8 @@ def test_requests_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tm
         assert (unready.status, unready.json) == (503, {"ready": False})
         assert served.ask("/healthz", token="").status == 200
         primary.start()
-        until(lambda: ask("free berth for a long ship").status == 200)
-        until(lambda: served.ask("/readyz", token="").status == 200)
+        wait_for(lambda: ask("free berth for a long ship").status == 200)
+        wait_for(lambda: served.ask("/readyz", token="").status == 200)
     assert token not in log.read_text()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.conftest import ask
-from tests.serving import until
+from tests.serving import wait_for
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, own_store
 
@@ -49,7 +49,7 @@ def seen_by(engine: StoredEngine, reader: str, repository: str = "") -> Overview
         with engine.asked(reader, repository) as asked:
             return overview(asked)
 
-    until(lambda: not look().is_changing)
+    wait_for(lambda: not look().is_changing)
     return look()
 
 

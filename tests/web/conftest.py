@@ -14,7 +14,7 @@ import pytest
 from attrs import define
 from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR, write_files
-from tests.serving import PATIENCE_SECONDS, Answer, Served, serving, until
+from tests.serving import PATIENCE_SECONDS, Answer, Served, serving, wait_for
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 """A text that pages must escape."""
@@ -112,7 +112,7 @@ def indexed(data: Path, *folders: Path) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(data)))
         with serving(*map(str, folders), "--no-lsp") as running:
-            until(lambda: running.call("status", {})["state"] == "ready")
+            wait_for(lambda: running.call("status", {})["state"] == "ready")
             yield running
 
 

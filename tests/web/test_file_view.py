@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.data_folder import create_data_dir
 from tests.harbour import HARBOUR
-from tests.serving import Served, serving, until
+from tests.serving import Served, serving, wait_for
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
 
 from cairn.web.addresses import file_address
@@ -73,7 +73,7 @@ def served(project: Path, other: Path, tmp_path_factory: pytest.TempPathFactory)
         patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(tmp_path_factory.mktemp("files-data") / "data")))
         patch.setenv("CAIRN_INDEX__WATCH", "false")
         with serving(str(project), str(other), "--no-lsp") as running:
-            until(lambda: running.call("status", {})["state"] == "ready")
+            wait_for(lambda: running.call("status", {})["state"] == "ready")
             yield running
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve, frozen
 from tests.postgres import postgres, postgres_server
-from tests.serving import Served, until
+from tests.serving import Served, wait_for
 from tests.team.git_repositories import harbour, index
 from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, team_serving
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, signed_in
@@ -48,7 +48,7 @@ def shown(browser: Browser, **values: str) -> str:
         page = browser.page("/ui/index", **values)
         return None if "being counted" in page or "being asked" in page else page
 
-    return str(until(look))
+    return str(wait_for(look))
 
 
 def repositories(page: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.harbour import HARBOUR, write_files
-from tests.serving import Served, until
+from tests.serving import Served, wait_for
 from tests.web.conftest import HOSTILE, Browser, assert_nothing_foreign, indexed, signed_in
 
 INDEX = "/ui/index"
@@ -44,7 +44,7 @@ def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def shown(browser: Browser, **values: str) -> str:
     """Return the page, once everything is counted."""
-    return str(until(lambda: "being counted" not in (page := browser.page(INDEX, **values)) and page))
+    return str(wait_for(lambda: "being counted" not in (page := browser.page(INDEX, **values)) and page))
 
 
 def treemap_of(page: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.serving import PATIENCE_SECONDS, Served, serving, until
+from tests.serving import PATIENCE_SECONDS, Served, serving, wait_for
 from tests.web.conftest import Browser
 
 from cairn.operations.tokens import serve_token
@@ -84,7 +84,7 @@ def test_open_starts_the_browser_with_the_link(
     browser.chmod(0o700)
     monkeypatch.setenv("BROWSER", str(browser))
     assert opened(project) == ""
-    assert until(lambda: seen.exists() and seen.read_text().strip())
+    assert wait_for(lambda: seen.exists() and seen.read_text().strip())
     assert enters(seen.read_text())
 
 

@@ -240,14 +240,14 @@ def _opened(path: Path, busy_ms: int, *, create: bool = False) -> Iterator[apsw.
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     with contextlib.closing(apsw.Connection(str(path), flags=flags)) as db:
         db.set_busy_timeout(busy_ms)
-        if create:
-            db.transaction_mode = "IMMEDIATE"
         db.pragma("secure_delete", True)  # free pages do not keep deleted choices
         verdict = db.execute("PRAGMA quick_check(1)").get
         if verdict != "ok":
             raise apsw.CorruptError(str(verdict))
-        with db:
-            yield db
+        # `with db` would keep the GIL while it waits for the lock. An exception leaves nothing committed.
+        db.execute("BEGIN IMMEDIATE" if create else "BEGIN")
+        yield db
+        db.execute("COMMIT")
 
 
 def _is_usable(db: apsw.Connection) -> bool:
