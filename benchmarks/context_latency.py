@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""How long `cairn/context` of the real daemon takes over LSP, with everything indexed and warm: does a panel
-keep up?
+"""Measure the latency of `cairn/context` in the real daemon over LSP, with everything indexed and warm.
 
     python benchmarks/context_latency.py --workspace FOLDER DATA [--count 300] [--output FILE]
 
-DATA is where the folder's index is kept; it is made first where it is not complete. The cursor jumps to lines
-all over the workspace, moves from line to line in a chunk, stands where something is typed before each
-request, and jumps with a question about the place.
+DATA has the folder's index, which is completed first. The cursor jumps to lines all over the workspace, moves
+from line to line in a chunk, is where a word is typed before each request, and jumps with a question about
+the place.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from typing import Any
 
 from engine.daemon import Daemon
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import IndexFile, opened
 from engine.ready import NotReadyError, indexed
 
 _WARM = 30
-"""Places that are asked for before any is measured."""
+"""The number of places requested before the measurement."""
 _STEPS = 5
-"""Lines that the cursor moves down in each of some chunks."""
+"""The number of lines that the cursor moves down in each of some chunks."""
 
 
 def main() -> None:
@@ -37,14 +36,14 @@ def main() -> None:
         figures = measure(workspace, data, options.count, random.Random(options.seed))
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**surroundings(), "seed": options.seed}, **figures}
-    print(json.dumps(kept, indent=2))
+    record = {"conditions": {**run_conditions(), "seed": options.seed}, **figures}
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, count: int, rng: random.Random) -> Figures:
-    """All figures of one workspace."""
+    """Return all figures of one workspace."""
     with indexed(workspace, data) as (daemon, index):
         with opened(data) as file:
             chunks = _chunks(file)
@@ -70,7 +69,7 @@ def measure(workspace: Path, data: Path, count: int, rng: random.Random) -> Figu
 
 
 def _chunks(index: IndexFile) -> list[tuple[str, int, int]]:
-    """Path and lines of every chunk."""
+    """Return path and lines of every chunk."""
     rows = index.rows(
         "SELECT f.path, c.start_line, c.end_line FROM chunks c JOIN files f ON f.id = c.file_id ORDER BY c.id"
     )
@@ -88,7 +87,7 @@ def _moves(daemon: Daemon, workspace: Path, places: list[tuple[str, int, int]]) 
 
 
 def _typing(daemon: Daemon, workspace: Path, places: list[tuple[str, int, int]]) -> list[float]:
-    """A word is put into the line of the cursor just before each request."""
+    """Type a word into the line of the cursor just before each request."""
     took = []
     for number, (path, first, _) in enumerate(places):
         uri = (workspace / path).as_uri()
@@ -106,7 +105,7 @@ def _typing(daemon: Daemon, workspace: Path, places: list[tuple[str, int, int]])
 
 
 def _ask(daemon: Daemon, path: Path, line: int, **params: Any) -> float:
-    """Seconds to the answer."""
+    """Return the seconds to the answer."""
     place = {"textDocument": {"uri": path.as_uri()}, "position": {"line": line, "character": 0}}
     pending = daemon.send("cairn/context", {**place, **params})
     pending.result()
@@ -119,7 +118,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--count", type=int, default=300, help="places to jump to")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

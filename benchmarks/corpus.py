@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Builds the corpora that the benchmarks index, from pinned source distributions.
+"""Build the corpora that the benchmarks index, from pinned source distributions.
 
-python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]     NAME: small, medium, large, wide,
-  all
+    python benchmarks/corpus.py NAME DEST [--downloads DIR] [--no-chunks]
 
-Each distribution is taken with the user's own pip and its configuration, checked against a pinned SHA-256 and
-unpacked into DEST/NAME with modification times of its own, so that the same name gives the same bytes
-everywhere. Then the files are counted against what is pinned here, and the chunks against the least that NAME
-promises. With --downloads the archives are kept there and used again.
+NAME is small, medium, large, wide or all. Each distribution is downloaded with the user's own pip and its
+configuration, checked against a pinned SHA-256 and unpacked into DEST/NAME with fixed modification times, so
+that the same name gives the same bytes everywhere. Then the number of files is compared with the pinned one,
+and the number of chunks with the least for NAME. With --downloads the archives are kept there and reused.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from pathlib import Path, PurePosixPath
 from attrs import frozen
 
 _TIME = 1_700_000_000
-"""Every file's modification time in unix seconds: a fixed one, long past."""
+"""Every file's modification time in Unix seconds: a fixed one, long past."""
 
 
 @frozen
 class Source:
-    """Part of a source distribution."""
+    """A part of a source distribution."""
 
     requirement: str
     sha256: str
@@ -45,20 +44,20 @@ class Source:
         return self.requirement.partition("==")[0]
 
     def wants(self, path: str) -> bool:
-        """Whether the corpus has the file at `path`."""
-        kept = any(fnmatch(path, glob) for glob in self.keep)
-        return kept and not any(fnmatch(path, glob) for glob in self.drop)
+        """Return whether the corpus has the file at `path`."""
+        is_kept = any(fnmatch(path, glob) for glob in self.keep)
+        return is_kept and not any(fnmatch(path, glob) for glob in self.drop)
 
 
 @frozen
 class Corpus:
-    """A tree with what is known of it."""
+    """A tree with its known figures."""
 
     sources: tuple[Source, ...]
     files: int
-    """Files in the tree, whether or not they are indexed."""
+    """The number of files in the tree, indexed or not."""
     chunks: int
-    """It has at least this many; how many exactly is the chunker's business."""
+    """The least number of chunks; the exact number depends on the chunker."""
 
 
 _DJANGO = ("Django==5.1.4", "de450c09e91879fa5a307f696e57c851955c910a438a35e6b4c895e86bedc82a")
@@ -69,12 +68,13 @@ _PLOTLY = ("plotly==5.24.1", "dbc8ac8339d248a4bcc36e08a5659bacfe1b079390b8953533
 _FLASK = ("flask==3.1.0", "5f873c5184c897c8d9d1b05df1e3d01b14910ce69607a117bd3277098a5836ac")
 
 _RENDERED = ("doc/*.html", "doc/_static/*")
-"""SQLAlchemy ships its documentation rendered too: 32,000 chunks of repeated page frames."""
+"""SQLAlchemy also ships its rendered documentation: 32,000 chunks of repeated page frames."""
 
 CORPORA = {
-    # A library as most are: for what is done hundreds of times.
+    # A library of usual size, for what is done hundreds of times.
     "small": Corpus((Source(*_FLASK),), files=235, chunks=1_200),
-    # A large application: 2,000 files, 20,000 chunks. Catalogues of translations are left out: no code.
+    # A large application: 2,000 files, 20,000 chunks. Catalogues of translations are left out, since they are
+    # not code.
     "medium": Corpus(
         (
             Source(*_DJANGO, keep=("django/*", "docs/*"), drop=("*.po", "*.mo")),
@@ -94,7 +94,7 @@ CORPORA = {
 
 
 def build(name: str, destination: Path, downloads: Path) -> Path:
-    """Make the corpus `name` in `destination`; its folder. One that is there already is only counted."""
+    """Make the corpus `name` in `destination`, and return its folder. An existing one is only counted."""
     corpus, folder = CORPORA[name], destination / name
     if not folder.exists():
         unfinished = destination / f"{name}.unfinished"
@@ -109,7 +109,7 @@ def build(name: str, destination: Path, downloads: Path) -> Path:
 
 
 def count_chunks(folder: Path) -> tuple[int, int, int]:
-    """Files that Cairn indexes, their chunks and their characters."""
+    """Return the files that Cairn indexes, their chunks and their characters."""
     from cairn.chunking.chunker import chunk_text
     from cairn.settings.tree import IndexSettings
     from cairn.workspace.rules import FileRules
@@ -126,12 +126,12 @@ def count_chunks(folder: Path) -> tuple[int, int, int]:
 
 
 def download(source: Source, folder: Path) -> Path:
-    """The archive, with the pinned checksum, in `folder`: fetched by pip where it is not there."""
+    """Return the archive, with the pinned checksum, in `folder`; pip downloads it if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     archive = _find(source, folder)
     if archive is None:
         print(f"downloading {source.requirement}", file=sys.stderr)
-        # Only this one as a source: what pip needs to read its metadata may come as wheels.
+        # Only this archive must be a source; what pip needs to read its metadata may come as wheels.
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", source.name]
         subprocess.run([*pip, "--dest", str(folder), source.requirement], check=True)
         archive = _find(source, folder)
@@ -149,7 +149,7 @@ def _find(source: Source, folder: Path) -> Path | None:
 
 
 def unpack(source: Source, archive: Path, folder: Path) -> None:
-    """Write what the corpus has of the archive into `folder`, without the archive's top folder."""
+    """Write the corpus's part of the archive into `folder`, without the archive's top folder."""
     with tarfile.open(archive) as tar:
         for member, path in _members(tar):
             data = tar.extractfile(member) if source.wants(path) else None
@@ -162,7 +162,7 @@ def unpack(source: Source, archive: Path, folder: Path) -> None:
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tuple[tarfile.TarInfo, str]]:
-    """Regular files with their paths below the archive's top folder."""
+    """Yield regular files with their paths below the archive's top folder."""
     for member in tar:
         parts = PurePosixPath(member.name).parts[1:]
         if member.isfile() and parts and ".." not in parts:

@@ -1,7 +1,8 @@
-"""Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the
-thread.
+"""Print Cairn's own stack frames from a front's handler to SQLite, in one `cairn/search`.
 
-python benchmarks/frames.py FOLDER
+    python benchmarks/frames.py FOLDER
+
+The frames of the event loop and those of the search's thread are counted together.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ stacks: list[list[str]] = []
 
 
 def profile(frame: FrameType | None, event: str, called: Any) -> None:
-    """Keep the stack of ours where a search calls SQLite."""
+    """Record Cairn's stack when a search calls SQLite."""
     if event != "c_call" or called.__name__ != "execute":
         return
     stack = []
@@ -37,7 +38,7 @@ def profile(frame: FrameType | None, event: str, called: Any) -> None:
 
 
 def shown(front: str, before: list[str]) -> None:
-    """Print the longest stack of each leg, behind what its front awaits on the event loop."""
+    """Print the longest stack of each leg, after the frames that its front awaits on the event loop."""
     longest: dict[str, list[str]] = {}
     for stack in stacks:
         leg = next(place for place in stack if place.startswith("legs."))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Thousands of requests that nobody should send, through every front: does it fail, hang, crash, grow, or
-tell a secret?
+"""Send thousands of malformed and hostile requests through every front, and check for failures, hangs,
+crashes, growth and leaks.
 
     python benchmarks/hostile.py FOLDER [--requests 10000] [--kinds rest lsp mcp mcp-stdio] [--output FILE]
 
-Starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends so many requests of
-each kind. After each batch, something sound must be answered. What is sent is in `hostile_http.py`,
-`hostile_lsp.py` and `hostile_mcp.py`; the same seed sends the same. Exits with 1 if anything but an answer or
-a refusal came back.
+It starts its own `cairn serve` (for `mcp-stdio`, `cairn mcp`) on a copy of FOLDER, and sends this many
+requests of each kind. After each batch, a valid request must be answered. `hostile_http.py`, `hostile_lsp.py`
+and `hostile_mcp.py` make the requests; the same seed makes the same ones. It exits with 1 if anything but an
+answer or a refusal came back.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from typing import Any
 import hostile_http
 import hostile_lsp
 import hostile_mcp
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.place import Place, place_for
 from engine.wording import questions
-from hostile_traffic import Report, lay_secret
+from hostile_traffic import Report, write_secret
 from serving.clients import Rest
 from serving.server import Server, environment_of, serving
 
 _BATCH = 500
 _Batch = Callable[[int, int, Report], Awaitable[Any]]
-"""Sends so many requests of a seed."""
+"""A function that sends a number of requests from a seed."""
 
 
 class Siege:
@@ -57,7 +57,7 @@ class Siege:
         }
 
     def run(self, kind: str, count: int) -> Figures:
-        """Send so many requests of a kind; what came back."""
+        """Send `count` requests of a kind, and return the report."""
         report, began, before = Report(), time.perf_counter(), self._memory()
         crashed = False
         for batch, sent in enumerate(range(0, count, _BATCH)):
@@ -66,7 +66,7 @@ class Siege:
             if crashed:
                 report.problems.append(f"`cairn serve` ended with {self._server.process.returncode}")
                 break
-            report.problems += self._unsound()
+            report.problems += self._invalid_answers()
         return {
             "requests": sum(report.by_kind.values()),
             "seconds": round(time.perf_counter() - began, 1),
@@ -82,8 +82,8 @@ class Siege:
             "first_problems": report.problems[:10],
         }
 
-    def _unsound(self) -> list[str]:
-        """What is wrong with the answers to sound requests."""
+    def _invalid_answers(self) -> list[str]:
+        """Return the faults of the answers to valid requests."""
         try:
             rest = Rest(self._server)
             found = rest.ask("search", {"query": self._sound})
@@ -103,8 +103,7 @@ def _get(url: str, headers: dict[str, str]) -> Any:
 
 
 _STEADY = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
-"""Eight clients on two cores make searches slow, and nothing would be asked of a switch that stepped down to
-off."""
+"""A kill switch that stepped down to off, since eight clients make searches slow, would end the test."""
 
 
 def main() -> None:
@@ -113,7 +112,7 @@ def main() -> None:
     )
     known = ("rest", "lsp", "mcp", "mcp-stdio")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--requests", type=int, default=10_000, help="of each kind")
+    parser.add_argument("--requests", type=int, default=10_000, help="number of each kind")
     parser.add_argument("--kinds", nargs="+", choices=known, default=known)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=8)
@@ -121,7 +120,7 @@ def main() -> None:
     options = parser.parse_args()
     shown: Figures = {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "folder": options.folder.resolve().name,
             "requests_of_each_kind": options.requests,
             "at_once": options.at_once,
@@ -129,7 +128,7 @@ def main() -> None:
         }
     }
     with place_for(options.folder.resolve(), None) as place:
-        lay_secret(place.tree)
+        write_secret(place.tree)
         with serving(place.tree, place.data, _STEADY) as server:
             rest = Rest(server)
             while (status := rest.ask("status", {}))["state"] != "ready":

@@ -1,8 +1,8 @@
-"""Requests over HTTP that nobody should send to `cairn serve`, and how it took them.
+"""Sends hostile HTTP requests to `cairn serve`, and judges its answers.
 
-Params with wrong values, types and names, paths that lead out of the workspace, text that is no JSON, bodies
-that are cut off, announced wrongly or too large, headers of other hosts and origins, wrong tokens, and bytes
-that are no HTTP. The same seed makes the same requests.
+The requests have params with wrong values, types and names, paths that lead out of the workspace, invalid
+JSON, bodies that are cut off, announced wrongly or too large, headers of other hosts and origins, wrong
+tokens, and bytes that are not HTTP. The same seed makes the same requests.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 from attrs import frozen
 from hostile_traffic import (
     ESCAPES,
+    INVALID_JSON,
     NEVER_DRAWN,
-    NO_JSON,
     PATIENCE_SECONDS,
     STRINGS,
     URIS,
@@ -29,12 +29,11 @@ from hostile_traffic import (
 )
 
 _UNANSWERED = frozenset({"no HTTP", "wrong length", "large"})
-"""Kinds that may be dropped without a word: nobody can tell where such a request ends, or it is too much to
-read."""
+"""Kinds that the server may drop silently: the request has no clear end, or is too much to read."""
 _NOT_NOW = frozenset({"unavailable", "busy"})
-"""The codes with which a 503 is an answer."""
+"""The codes with which a 503 counts as an answer."""
 Judgement = tuple[str, str]
-"""What came, in a word, and what is wrong with it; "" if nothing is."""
+"""A short word for the answer, and its fault; "" if there is none."""
 _NO_HTTP = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"GET\r\n\r\n",
@@ -66,16 +65,16 @@ class Target:
 
 
 @frozen
-class Sent:
+class RawRequest:
     """One request, as bytes."""
 
     kind: str
     data: bytes
     abandoned: bool = False
-    """The client leaves without its answer."""
+    """Whether the client leaves without its answer."""
 
 
-# --- making requests -------------------------------------------------------------------------------
+# --- making requests ------------------------------------------------------------------------------
 
 
 class Attacker:
@@ -85,36 +84,36 @@ class Attacker:
         self._target = target
         self._random = random.Random(seed)
         self._values = Values(self._random, target.schemas)
-        self._kinds: list[tuple[int, Callable[[], Sent]]] = [
+        self._kinds: list[tuple[int, Callable[[], RawRequest]]] = [
             (30, self._wrong_params),
             (15, self._any_json),
-            (10, self._no_json),
+            (10, self._invalid_json),
             (10, self._escape),
             (8, self._wrong_address),
             (8, self._wrong_headers),
             (6, self._wrong_length),
-            (5, self._no_http),
+            (5, self._invalid_http),
             (4, self._large),
             (4, self._abandoned),
         ]
 
-    def next(self) -> Sent:
+    def next(self) -> RawRequest:
         weights = [weight for weight, _ in self._kinds]
         return self._random.choices([make for _, make in self._kinds], weights)[0]()
 
-    def _wrong_params(self) -> Sent:
+    def _wrong_params(self) -> RawRequest:
         path, schema = self._random.choice(self._target.paths)
         return self._post("wrong params", path, json.dumps(self._values.like(schema, 0)).encode())
 
-    def _any_json(self) -> Sent:
+    def _any_json(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         return self._post("any JSON", path, json.dumps(self._values.anything(0)).encode())
 
-    def _no_json(self) -> Sent:
+    def _invalid_json(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
-        return self._post("no JSON", path, self._random.choice(NO_JSON))
+        return self._post("no JSON", path, self._random.choice(INVALID_JSON))
 
-    def _escape(self) -> Sent:
+    def _escape(self) -> RawRequest:
         path, key = self._random.choice(
             [
                 ("/api/v1/fetch_page", "path"),
@@ -123,16 +122,16 @@ class Attacker:
                 ("/api/v1/context", "uri"),
             ]
         )
-        given = self._random.choice(ESCAPES)
+        outside = self._random.choice(ESCAPES)
         if key == "path":
-            params: dict[str, Any] = {"path": given}
+            params: dict[str, Any] = {"path": outside}
         else:
-            uri = self._random.choice([*URIS, f"file:///{quote(given)}", f"file:///{given}"])
+            uri = self._random.choice([*URIS, f"file:///{quote(outside)}", f"file:///{outside}"])
             place = {"line": 0, "character": 0}
             params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._post("escape", path, json.dumps(params).encode())
 
-    def _wrong_address(self) -> Sent:
+    def _wrong_address(self) -> RawRequest:
         known = self._random.choice(self._target.paths)[0]
         address = self._random.choice(
             [
@@ -156,7 +155,7 @@ class Attacker:
         )
         return self._request("wrong address", method, address, b"{}")
 
-    def _wrong_headers(self) -> Sent:
+    def _wrong_headers(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         wrong = self._random.choice(
             [
@@ -183,7 +182,7 @@ class Attacker:
         )
         return self._request("wrong headers", "POST", path, b'{"query": "a"}', wrong)
 
-    def _wrong_length(self) -> Sent:
+    def _wrong_length(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         chunks = b'5\r\n{"que\r\n' + b"0\r\n\r\n"
         body, headers = self._random.choice(
@@ -197,11 +196,11 @@ class Attacker:
         )
         return self._request("wrong length", "POST", path, body, headers)
 
-    def _no_http(self) -> Sent:
+    def _invalid_http(self) -> RawRequest:
         noise = self._random.randbytes(self._random.randrange(1, 400)) + b"\r\n\r\n"
-        return Sent("no HTTP", self._random.choice([*_NO_HTTP, noise]))
+        return RawRequest("no HTTP", self._random.choice([*_NO_HTTP, noise]))
 
-    def _large(self) -> Sent:
+    def _large(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         body = self._random.choice(
             [
@@ -213,21 +212,21 @@ class Attacker:
         )
         return self._post("large", path, body)
 
-    def _abandoned(self) -> Sent:
+    def _abandoned(self) -> RawRequest:
         path, _ = self._random.choice(self._target.paths)
         whole = self._post("abandoned", path, b'{"query": "moor a ship"}').data
-        return Sent("abandoned", whole[: self._random.randrange(1, len(whole) + 1)], abandoned=True)
+        return RawRequest("abandoned", whole[: self._random.randrange(1, len(whole) + 1)], abandoned=True)
 
-    # --- values ------------------------------------------------------------------------------------
+    # --- values -----------------------------------------------------------------------------------
 
-    # --- bytes -------------------------------------------------------------------------------------
+    # --- bytes ------------------------------------------------------------------------------------
 
-    def _post(self, kind: str, path: str, body: bytes) -> Sent:
+    def _post(self, kind: str, path: str, body: bytes) -> RawRequest:
         return self._request(kind, "POST", path, body)
 
     def _request(
         self, kind: str, method: str, address: str, body: bytes, changes: dict[str, Any] | None = None
-    ) -> Sent:
+    ) -> RawRequest:
         headers = {
             "Host": f"localhost:{self._target.port}",
             "Authorization": f"Bearer {self._target.token}",
@@ -238,48 +237,53 @@ class Attacker:
         }
         lines = [f"{method} {address} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in headers.items() if value is not None]
-        return Sent(kind, "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
+        return RawRequest(kind, "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
 
 
-# --- sending them ----------------------------------------------------------------------------------
+# --- sending --------------------------------------------------------------------------------------
 
 
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
-    """Send so many requests, some at once, and judge what comes back."""
-    attacker, kept = Attacker(target, seed), report or Report()
+    """Send `count` requests, some at once, and judge the answers."""
+    attacker, filled = Attacker(target, seed), report or Report()
     left = iter(range(count))
 
     async def client() -> None:
         for number in left:
             sent = attacker.next()
             shown = sent.data[:400].replace(target.token.encode(), b"TOKEN")
-            told = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
-            await send(target.host, target.port, sent, kept, told, judged)
+            request_text = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
+            await send(target.host, target.port, sent, filled, request_text, judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def send(
-    host: str, port: int, sent: Sent, report: Report, described: str, judge: Callable[[bytes, str], Judgement]
+    host: str,
+    port: int,
+    sent: RawRequest,
+    report: Report,
+    described: str,
+    judge: Callable[[bytes, str], Judgement],
 ) -> None:
-    """Send one request on a connection of its own, and note what comes back."""
+    """Send one request on its own connection, and report the answer."""
     report.by_kind[sent.kind] += 1
     began = time.perf_counter()
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await _exchange(host, port, sent)
     except TimeoutError:
-        report.hung(described)
+        report.record_hang(described)
         return
-    except OSError as problem:  # nobody listens any more
+    except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
     if sent.abandoned:
         return
-    report.took(time.perf_counter() - began, described)
+    report.record_answer(time.perf_counter() - began, described)
     status, problem_ = judge(answer, sent.kind)
     report.outcomes[status] += 1
     report.failures += status.startswith("5") and bool(problem_)
@@ -287,7 +291,7 @@ async def send(
         report.problems.append(f"{problem_} to {described}")
 
 
-async def _exchange(host: str, port: int, sent: Sent) -> bytes:
+async def _exchange(host: str, port: int, sent: RawRequest) -> bytes:
     reader, writer = await asyncio.open_connection(host, port)
     answer = b""
     try:
@@ -295,11 +299,11 @@ async def _exchange(host: str, port: int, sent: Sent) -> bytes:
         if sent.abandoned:
             return b""
         await writer.drain()
-        if sent.kind in ("no HTTP", "wrong length"):  # the rest of it never comes
+        if sent.kind in ("no HTTP", "wrong length"):  # The rest of it never comes.
             writer.write_eof()
         while part := await reader.read(2**16):
             answer += part
-    except OSError:  # refused before all of it was sent
+    except OSError:  # The server refused before it had all of it.
         pass
     finally:
         writer.close()
@@ -307,7 +311,7 @@ async def _exchange(host: str, port: int, sent: Sent) -> bytes:
 
 
 def judged(answer: bytes, kind: str) -> Judgement:
-    """The status of an answer of REST, and what is wrong with it."""
+    """Return the status of an answer of REST, and its fault."""
     status, body, problem = read(answer, kind)
     if problem or body is None or status == "200":
         return status, problem
@@ -320,7 +324,7 @@ def judged(answer: bytes, kind: str) -> Judgement:
 
 
 def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
-    """The status of an answer, its JSON or None, and what is wrong with the two of them."""
+    """Return the status of an answer, its JSON or None, and the fault of the two."""
     if not answer:
         return "closed", None, "" if kind in _UNANSWERED else "no answer but a closed connection"
     if escaped(answer):
@@ -328,7 +332,7 @@ def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
     head, _, body = answer.partition(b"\r\n\r\n")
     first = head.split(b"\r\n")[0].split(b" ")
     if len(first) < 2 or not first[1].isdigit():
-        return "?", None, f"what is no HTTP, {answer[:200]!r},"
+        return "?", None, f"bytes that are not HTTP, {answer[:200]!r},"
     status = first[1].decode()
     if status == "100":
         return read(body, kind)
@@ -341,11 +345,11 @@ def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
         line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
     ]
     if lengths:
-        body = body[: int(lengths[0])]  # another answer may follow
+        body = body[: int(lengths[0])]  # Another answer may follow.
     try:
         return status, json.loads(body, parse_constant=_refuse), ""
     except ValueError:
-        return status, None, f"a body that is no JSON, {body[:200]!r},"
+        return status, None, f"a body that is not JSON, {body[:200]!r},"
 
 
 def _refuse(name: str) -> None:
@@ -353,7 +357,7 @@ def _refuse(name: str) -> None:
 
 
 def target_of(url: str, token: str, description: dict[str, Any]) -> Target:
-    """The server at `url`, whose OpenAPI description is given."""
+    """Return the server at `url`, whose OpenAPI description is given."""
     parts = urlsplit(url)
     schemas = description["components"]["schemas"]
     paths = [

@@ -1,9 +1,9 @@
-"""Messages over LSP's socket that nobody should send to `cairn serve`, and how it took them.
+"""Sends hostile messages over LSP's socket to `cairn serve`, and judges its answers.
 
-Before `initialize`: bytes that are no LSP, other first messages, wrong tokens. After it: bodies that are no
+Before `initialize`: bytes that are not LSP, other first messages, wrong tokens. After it: bodies that are not
 JSON, wrong envelopes, unknown methods, ill-typed params of every method of LSP and of Cairn, paths that lead
-out of the workspace, requests that are cancelled at once, the wrong order, frames in pieces; at last what is
-no frame at all, or a lost connection. The same seed makes the same messages.
+out of the workspace, requests that are cancelled at once, the wrong order, frames in pieces; at last bytes
+that are not a frame, or a lost connection. The same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from attrs import frozen
 from hostile_traffic import (
     ESCAPES,
+    INVALID_JSON,
     NEVER_DRAWN,
-    NO_JSON,
     PATIENCE_SECONDS,
     STRINGS,
     URIS,
@@ -35,13 +35,13 @@ from lsprotocol import types
 _MESSAGES_A_CONNECTION = 40
 _STRAYS_IN_A_ROW = 20
 _STRAY_CONNECTIONS = 0.4
-"""How often such a row comes instead of a connection that gets to speak: a quarter of all that is sent."""
+"""The share of connections that never get to speak; these make a quarter of all traffic."""
 _INTERNAL_ERROR = -32603
 _OPENS_FOLDERS = frozenset({"workspace/didChangeWorkspaceFolders", "initialize"})
-"""A client may open what it likes: these name only folders that there are not."""
+"""A client may open any folder, so these name only folders that do not exist."""
 _ENDS = frozenset({"exit", "shutdown"})
 _NO_FOLDERS = ("file:///no/such/folder", "file://[", "untitled:x", "http://evil.example/", 5, None)
-_NO_LSP = (
+_INVALID_LSP = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b'POST / HTTP/1.1\r\nContent-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"exit"}',
     b"\x16\x03\x01\x02\x00\x01\x00\r\n",
@@ -58,7 +58,7 @@ _NO_LSP = (
     b"Content-Type: a\r\n" * 1_000,
     b"Content-Type: " + b"\xff" * 100 + b"\r\n\r\n",
 )
-"""After each of them the connection is closed, at the latest when nothing more comes."""
+"""After each of these the server closes the connection, at the latest when no more bytes come."""
 _WRONG_ENVELOPES: tuple[Any, ...] = (
     {},
     [],
@@ -90,12 +90,12 @@ class Target:
     token: str
     folder: Path
     methods: Sequence[tuple[str, Mapping[str, Any]]]
-    """Cairn's own, each with the schema of its params."""
+    """Cairn's own methods, each with the schema of its params."""
     schemas: Mapping[str, Any]
 
 
 def target_of(host: str, port: int, token: str, folder: Path, description: Mapping[str, Any]) -> Target:
-    """The server at `port`; the OpenAPI description of the same process says what its methods take."""
+    """Return the server at `port`; the process's OpenAPI description has the params of its methods."""
     methods = []
     for path, operations in description["paths"].items():
         first, *words = path.rpartition("/")[2].split("_")
@@ -107,7 +107,7 @@ def target_of(host: str, port: int, token: str, folder: Path, description: Mappi
 
 
 class Attacker:
-    """Makes what is sent on one connection."""
+    """Makes the traffic of one connection."""
 
     def __init__(self, target: Target, seed: int) -> None:
         self._target = target
@@ -118,7 +118,7 @@ class Attacker:
             (14, self._any_method),
             (10, self._documents),
             (10, self._escape),
-            (8, self._no_json),
+            (8, self._invalid_json),
             (8, self._wrong_envelope),
             (8, self._cancelled),
             (4, self._unknown_method),
@@ -127,7 +127,7 @@ class Attacker:
         ]
 
     def opening(self) -> dict[str, Any]:
-        """The params of a sound `initialize`."""
+        """Return the params of a valid `initialize`."""
         root = self._target.folder
         return {
             "processId": None,
@@ -138,14 +138,14 @@ class Attacker:
         }
 
     def stray(self) -> bytes:
-        """What a connection begins with that must not be served."""
+        """Return the first bytes of a connection that must not be served."""
         chance = self._random.random()
         if chance < 0.4:
             noise = self._random.randbytes(self._random.randrange(1, 300)) + b"\r\n\r\n"
-            return self._random.choice([*_NO_LSP, noise])
+            return self._random.choice([*_INVALID_LSP, noise])
         if chance < 0.6:
             return framed(
-                self._random.choice([*NO_JSON, *(json.dumps(e).encode() for e in _WRONG_ENVELOPES)])
+                self._random.choice([*INVALID_JSON, *(json.dumps(e).encode() for e in _WRONG_ENVELOPES)])
             )
         method = self._random.choice(
             ["initialize", "initialize", "cairn/search", "initialized", "shutdown", "exit"]
@@ -177,28 +177,29 @@ class Attacker:
         return whole if chance < 0.85 else whole[: self._random.randrange(len(whole))]
 
     def begins_after(self, count: int) -> int:
-        """How many of so many messages come before `initialized`: mostly none."""
+        """Return how many of `count` messages come before `initialized`: mostly none."""
         return self._random.choice([0, 0, 0, 0, self._random.randrange(count)])
 
     def next(self) -> tuple[str, list[Any]]:
-        """The kind, and messages: data, or bytes of a body. A request whose id is `...` is to be answered."""
+        """Return the kind, and messages: data, or bytes of a body. A request with the id `...` needs an
+        answer."""
         weights = [weight for weight, _ in self._kinds]
         kind, made = self._random.choices([make for _, make in self._kinds], weights)[0]()
         return kind, made if isinstance(made, list) else [made]
 
     def pieces(self, data: bytes) -> list[bytes]:
-        """The bytes of a frame, whole or cut."""
+        """Return the bytes of a frame, whole or cut."""
         if self._random.random() > 0.1 or len(data) > 10_000:
             return [data]
         cuts = sorted(self._random.randrange(len(data)) for _ in range(3))
         return [data[a:b] for a, b in itertools.pairwise([0, *cuts, len(data)])]
 
     def last(self) -> bytes | None:
-        """What a connection ends with; None where it is simply lost."""
-        return self._random.choice([None, *_NO_LSP])
+        """Return the last bytes of a connection; None if it is simply lost."""
+        return self._random.choice([None, *_INVALID_LSP])
 
     def reply(self) -> Any:
-        """To a request of the server."""
+        """Return the reply to a request of the server."""
         return self._random.choice([None, None, None, [], {"a": 1}, 5, "x"])
 
     def _wrong_params(self) -> tuple[str, Any]:
@@ -218,10 +219,10 @@ class Attacker:
             ]
         )
         message = self._request(method, params)
-        return "any method", message if self._random.random() < 0.7 else self._told(method, params)
+        return "any method", message if self._random.random() < 0.7 else self._notification(method, params)
 
     def _documents(self) -> tuple[str, Any]:
-        """Documents opened, changed, saved and closed in any order, whatever their names."""
+        """Return documents that are opened, changed, saved and closed in any order, with any names."""
         inside = (self._target.folder / self._random.choice(["README.md", "new.py"])).as_uri()
         uri = self._random.choice([inside, inside, *URIS])
         text = self._random.choice([*STRINGS, "a\n" * 10_000, "def f(:\n" * 50])
@@ -240,21 +241,21 @@ class Attacker:
             "didClose": {"textDocument": {"uri": uri}},
         }
         names = self._random.sample([*made], self._random.randrange(1, 5))
-        return "documents", [self._told(f"textDocument/{name}", made[name]) for name in names]
+        return "documents", [self._notification(f"textDocument/{name}", made[name]) for name in names]
 
     def _escape(self) -> tuple[str, Any]:
-        given = self._random.choice([*ESCAPES, "link.txt"])
+        outside = self._random.choice([*ESCAPES, "link.txt"])
         method = self._random.choice(["fetchPage", "fetchPage", "reindex", "related", "context"])
         if method in ("fetchPage", "reindex"):
-            return "escape", self._request(f"cairn/{method}", {"path": given})
+            return "escape", self._request(f"cairn/{method}", {"path": outside})
         place = {"line": 0, "character": 0}
         secret = (self._target.folder.parent / "secret.txt").as_uri()
-        uri = self._random.choice([*URIS, secret, f"file:///{given}"])
+        uri = self._random.choice([*URIS, secret, f"file:///{outside}"])
         params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return "escape", self._request(f"cairn/{method}", params)
 
-    def _no_json(self) -> tuple[str, Any]:
-        return "no JSON", self._random.choice([body for body in NO_JSON if body])
+    def _invalid_json(self) -> tuple[str, Any]:
+        return "no JSON", self._random.choice([body for body in INVALID_JSON if body])
 
     def _wrong_envelope(self) -> tuple[str, Any]:
         return "wrong envelope", json.dumps(self._random.choice(_WRONG_ENVELOPES)).encode()
@@ -262,20 +263,22 @@ class Attacker:
     def _cancelled(self) -> tuple[str, Any]:
         method = self._random.choice(["search", "discover", "context", "related", "status"])
         request = self._request(f"cairn/{method}", {"query": f"moor a ship {self._random.random()}"})
-        wrong = self._told("$/cancelRequest", self._random.choice([{}, {"id": "unknown"}, {"id": []}, 5]))
-        return "cancelled", [request, self._told("$/cancelRequest", {"id": ...}), wrong]
+        wrong = self._notification(
+            "$/cancelRequest", self._random.choice([{}, {"id": "unknown"}, {"id": []}, 5])
+        )
+        return "cancelled", [request, self._notification("$/cancelRequest", {"id": ...}), wrong]
 
     def _unknown_method(self) -> tuple[str, Any]:
         name = self._random.choice(
             [*STRINGS, "cairn/", "cairn/serach", "$/nothing", "rpc.exit", "initialise"]
         )
         message = self._request(name, self._values.anything(0))
-        return "unknown method", message if self._random.random() < 0.7 else self._told(name, {})
+        return "unknown method", message if self._random.random() < 0.7 else self._notification(name, {})
 
     def _wrong_order(self) -> tuple[str, Any]:
         again = self._request("initialize", self.opening())
         return "wrong order", self._random.choice(
-            [again, self._told("initialized", {}), self._told("initialize", {})]
+            [again, self._notification("initialized", {}), self._notification("initialize", {})]
         )
 
     def _settings_or_folders(self) -> tuple[str, Any]:
@@ -283,15 +286,15 @@ class Attacker:
         settings = {self._random.choice(["cairn", "search", ""]): self._values.anything(0)}
         return "settings and folders", self._random.choice(
             [
-                self._told(
+                self._notification(
                     "workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}}
                 ),
-                self._told(
+                self._notification(
                     "workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}}
                 ),
-                self._told("workspace/didChangeWorkspaceFolders", self._values.anything(4)),
-                self._told("workspace/didChangeConfiguration", {"settings": settings}),
-                self._told("workspace/didChangeWatchedFiles", {"changes": self._values.anything(0)}),
+                self._notification("workspace/didChangeWorkspaceFolders", self._values.anything(4)),
+                self._notification("workspace/didChangeConfiguration", {"settings": settings}),
+                self._notification("workspace/didChangeWatchedFiles", {"changes": self._values.anything(0)}),
             ]
         )
 
@@ -300,24 +303,24 @@ class Attacker:
         return {"jsonrpc": "2.0", "id": ..., "method": method, "params": params}
 
     @staticmethod
-    def _told(method: str, params: Any) -> dict[str, Any]:
+    def _notification(method: str, params: Any) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def framed(body: bytes) -> bytes:
-    """A message as LSP has it."""
+    """Return a message with LSP's header."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-# --- sending them ----------------------------------------------------------------------------------
+# --- sending --------------------------------------------------------------------------------------
 
 
 async def attack(
     target: Target, count: int, seed: int, at_once: int = 4, report: Report | None = None
 ) -> Report:
-    """Send so many messages over connections, some at once, and judge what comes back. Each connection that
-    gets to speak is asked something sound at its end."""
-    kept, seeds = report or Report(), itertools.count(seed * 1_000_000)
+    """Send `count` messages over connections, some at once, and judge the answers. Each served connection
+    must answer a valid request at its end."""
+    filled, seeds = report or Report(), itertools.count(seed * 1_000_000)
     left = count
 
     async def client() -> None:
@@ -329,14 +332,14 @@ async def attack(
                 share = min(left, _STRAYS_IN_A_ROW)
                 left -= share
                 for _ in range(share):
-                    await _stray(target, attacker.stray(), kept, f"seed {number}")
+                    await _stray(target, attacker.stray(), filled, f"seed {number}")
             else:
                 share = min(left, _MESSAGES_A_CONNECTION)
                 left -= share
-                await _Connection(target, attacker, kept, f"seed {number}").speak(share)
+                await _Connection(target, attacker, filled, f"seed {number}").speak(share)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def _stray(target: Target, data: bytes, report: Report, where: str) -> None:
@@ -352,24 +355,24 @@ async def _stray(target: Target, data: bytes, report: Report, where: str) -> Non
                 await writer.drain()
                 writer.write_eof()
                 answer = await reader.read()
-            except OSError:  # refused before all of it was sent
+            except OSError:  # The server refused before it had all of it.
                 pass
             finally:
                 writer.close()
     except TimeoutError:
-        report.hung(described)
+        report.record_hang(described)
         return
-    except OSError as problem:  # nobody listens any more
+    except OSError as problem:  # No server listens any more.
         report.problems.append(f"{problem} at {described}")
         return
-    report.took(time.perf_counter() - began, described)
+    report.record_answer(time.perf_counter() - began, described)
     report.outcomes["error" if answer else "closed"] += 1
     if escaped(answer) or (answer and b'"error"' not in answer):
         report.problems.append(f"{answer[:200]!r} to {described}")
 
 
 class _Connection:
-    """One that gets to speak."""
+    """A connection that is served."""
 
     def __init__(self, target: Target, attacker: Attacker, report: Report, where: str) -> None:
         self._target, self._attacker, self._report, self._where = target, attacker, report, where
@@ -377,13 +380,13 @@ class _Connection:
         self._numbers = itertools.count()
 
     async def speak(self, count: int) -> None:
-        """Say so much, ask something sound, and leave."""
+        """Send `count` messages and a valid request, and leave."""
         try:
             async with asyncio.timeout(2 * PATIENCE_SECONDS):
                 await self._speak(count)
         except TimeoutError:
             waiting = [described for _, _, described in self._waiting.values()]
-            self._report.hung(f"{waiting or 'the end'} on the connection ({self._where})")
+            self._report.record_hang(f"{waiting or 'the end'} on the connection ({self._where})")
         except (OSError, asyncio.IncompleteReadError) as problem:
             self._report.problems.append(
                 f"{type(problem).__name__} on the connection ({self._where}): {problem}"
@@ -393,8 +396,8 @@ class _Connection:
         self._reader, self._writer = await asyncio.open_connection(self._target.host, self._target.port)
         listening = asyncio.create_task(self._listen())
         try:
-            await self._asked("initialize", self._attacker.opening())
-            asked, begins = [], self._attacker.begins_after(count)
+            await self._ask("initialize", self._attacker.opening())
+            pending, begins = [], self._attacker.begins_after(count)
             for place in range(count):
                 if place == begins:
                     await self._send(_INITIALIZED, "", "sound")
@@ -402,9 +405,9 @@ class _Connection:
                 self._report.by_kind[kind] += 1
                 number = f"hostile {next(self._numbers)}"
                 for message in messages:
-                    asked += await self._send(message, number, kind)
-            await asyncio.gather(*asked)
-            sound = await self._asked("cairn/status", {})
+                    pending += await self._send(message, number, kind)
+            await asyncio.gather(*pending)
+            sound = await self._ask("cairn/status", {})
             if "state" not in (sound.get("result") or {}):
                 self._report.problems.append(f"{sound} to a sound request ({self._where})")
             await self._leave(listening)
@@ -414,12 +417,12 @@ class _Connection:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _send(self, message: Any, number: str, kind: str) -> list[asyncio.Future[Any]]:
-        """Returns the answers that are to come."""
-        asked: list[asyncio.Future[Any]] = []
+        """Send a message, and return the expected answers."""
+        pending: list[asyncio.Future[Any]] = []
         if isinstance(message, dict):
             if message.get("id") is ...:
                 message = {**message, "id": number}
-                asked.append(self._expect(number, f"{kind} ({self._where}): {message!r:.300}"))
+                pending.append(self._expect(number, f"{kind} ({self._where}): {message!r:.300}"))
             if message.get("params") == {"id": ...}:
                 message = {**message, "params": {"id": number}}
             message = json.dumps(message).encode()
@@ -427,14 +430,14 @@ class _Connection:
             self._writer.write(piece)
             await self._writer.drain()
             await asyncio.sleep(0)
-        return asked
+        return pending
 
     def _expect(self, number: str, described: str) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = (future, time.perf_counter(), described)
         return future
 
-    async def _asked(self, method: str, params: Any) -> Any:
+    async def _ask(self, method: str, params: Any) -> Any:
         (answer,) = await self._send(
             {"jsonrpc": "2.0", "id": ..., "method": method, "params": params},
             f"sound {next(self._numbers)}",
@@ -443,12 +446,12 @@ class _Connection:
         return await answer
 
     async def _leave(self, listening: asyncio.Task[None]) -> None:
-        """However it ends, the server closes the connection."""
+        """End the connection in some way, and check that the server closes it."""
         last = self._attacker.last()
         if last is None:
             self._writer.transport.abort()
             return
-        with contextlib.suppress(OSError):  # closed before all of it was sent
+        with contextlib.suppress(OSError):  # The server closed before it had all of it.
             self._writer.write(last)
             await self._writer.drain()
             self._writer.write_eof()
@@ -459,7 +462,7 @@ class _Connection:
             while True:
                 head = await self._reader.readuntil(b"\r\n\r\n")
                 (line,) = (each for each in head.split(b"\r\n") if each.startswith(b"Content-Length:"))
-                self._heard(await self._reader.readexactly(int(line[15:])))
+                self._receive(await self._reader.readexactly(int(line[15:])))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         for number, (future, _, described) in self._waiting.items():
@@ -469,9 +472,9 @@ class _Connection:
             future.set_result({})
         self._waiting.clear()
 
-    def _heard(self, body: bytes) -> None:
+    def _receive(self, body: bytes) -> None:
         if escaped(body):
-            self._report.problems.append(f"what is outside of the workspace ({self._where}): {body[:300]!r}")
+            self._report.problems.append(f"text from outside the workspace ({self._where}): {body[:300]!r}")
         message = json.loads(body)
         if "method" in message:
             if "id" in message:
@@ -485,5 +488,5 @@ class _Connection:
             self._report.failures += 1
             self._report.problems.append(f"{message['error']} to {described or self._where}")
         if future is not None:
-            self._report.took(time.perf_counter() - began, described)
+            self._report.record_answer(time.perf_counter() - began, described)
             future.set_result(message)

@@ -1,9 +1,9 @@
-"""Messages of MCP that nobody should send, over HTTP to `cairn serve` and over stdio to `cairn mcp`, and how
-they took them.
+"""Sends hostile MCP messages over HTTP to `cairn serve` and over stdio to `cairn mcp`, and judges their
+answers.
 
-Arguments with wrong values, types and names for every tool, paths that lead out of the workspace, unknown
-methods and tools, wrong envelopes, text that is no JSON, and messages that are too large or too deep. The
-same seed makes the same messages.
+The messages have arguments with wrong values, types and names for every tool, paths that lead out of the
+workspace, unknown methods and tools, wrong envelopes, invalid JSON, and sizes and depths beyond the limits.
+The same seed makes the same messages.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
-from hostile_http import Judgement, Sent, read, send
-from hostile_traffic import ESCAPES, NO_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
+from hostile_http import Judgement, RawRequest, read, send
+from hostile_traffic import ESCAPES, INVALID_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
 
 from cairn.agents.tools import TOOLS
 
 _MESSAGES_A_PROCESS = 250
 _BATCH = 25
-"""Messages between two sound requests."""
+"""The number of messages between two valid requests."""
 _INTERNAL_ERROR = -32603
 _METHODS = (
     "initialize",
@@ -86,7 +86,7 @@ STATUS = {"name": "cairn_status", "arguments": {}}
 
 @frozen
 class Target:
-    """`cairn serve`."""
+    """The address of `cairn serve`."""
 
     host: str
     port: int
@@ -95,19 +95,19 @@ class Target:
 
 
 def target_of(url: str, token: str) -> Target:
-    """The server that speaks MCP at `url`."""
+    """Return the server that speaks MCP at `url`."""
     parts = urlsplit(url)
     return Target(parts.hostname or "", parts.port or 80, parts.path, token)
 
 
 @frozen
 class Message:
-    """What is sent, as bytes without a line's end."""
+    """One message, as bytes without a line's end."""
 
     kind: str
     data: bytes
     answered: str | None = None
-    """The id of the request, where it must be answered."""
+    """The id of the request, if it must be answered."""
 
 
 class Attacker:
@@ -123,7 +123,7 @@ class Attacker:
             (14, self._escape),
             (14, self._any_method),
             (10, self._wrong_envelope),
-            (10, self._no_json),
+            (10, self._invalid_json),
             (6, self._unknown_tool),
             (4, self._noise),
             (2, self._large),
@@ -139,12 +139,12 @@ class Attacker:
         return self._call("wrong arguments", name, values.like(dict(schema), 0))
 
     def _escape(self) -> Message:
-        given = self._random.choice([*ESCAPES, "link.txt"])
+        outside = self._random.choice([*ESCAPES, "link.txt"])
         if self._random.random() < 0.7:
-            return self._call("escape", "cairn_fetch_page", {"path": given})
+            return self._call("escape", "cairn_fetch_page", {"path": outside})
         place = {"line": 0, "character": 0}
         secret = (self._workspace.parent / "secret.txt").as_uri()
-        uri = self._random.choice([*URIS, secret, f"file:///{given}"])
+        uri = self._random.choice([*URIS, secret, f"file:///{outside}"])
         arguments = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._call("escape", "cairn_related", arguments)
 
@@ -153,7 +153,7 @@ class Attacker:
         params = Values(self._random, {}).anything(0)
         if self._random.random() < 0.3:
             return Message("any method", _dumped(method, params))
-        # What no server can read as a request need not be answered to its id.
+        # A message that no server can read as a request needs no answer to its id.
         number = self._number() if isinstance(params, dict) and "\ufffe" not in method else None
         return Message(
             "any method", _dumped(method, params, self._number() if number is None else number), number
@@ -166,8 +166,8 @@ class Attacker:
     def _wrong_envelope(self) -> Message:
         return Message("wrong envelope", json.dumps(self._random.choice(_WRONG_ENVELOPES)).encode())
 
-    def _no_json(self) -> Message:
-        return Message("no JSON", self._random.choice(NO_JSON).replace(b"\n", b" "))
+    def _invalid_json(self) -> Message:
+        return Message("no JSON", self._random.choice(INVALID_JSON).replace(b"\n", b" "))
 
     def _noise(self) -> Message:
         return Message("noise", self._random.randbytes(self._random.randrange(1, 400)).replace(b"\n", b" "))
@@ -188,37 +188,37 @@ def _dumped(method: str, params: Any, number: str | None = None) -> bytes:
     return json.dumps(message if number is None else {**message, "id": number}).encode()
 
 
-# --- over HTTP -------------------------------------------------------------------------------------
+# --- over HTTP ------------------------------------------------------------------------------------
 
 
 async def attack_http(
     target: Target, workspace: Path, count: int, seed: int, at_once: int = 8, report: Report | None = None
 ) -> Report:
-    """Send so many messages, each as a request, some at once; judge what comes back."""
-    attacker, kept = Attacker(workspace, seed), report or Report()
+    """Send `count` messages, each as a request, some at once, and judge the answers."""
+    attacker, filled = Attacker(workspace, seed), report or Report()
     drawn, left = random.Random(seed), iter(range(count))
 
     async def client() -> None:
         for number in left:
             message = attacker.next()
-            sent = Sent(message.kind, _posted(target, message.data, drawn))
+            sent = RawRequest(message.kind, _posted(target, message.data, drawn))
             described = f"message {number} (seed {seed}, {message.kind}): {message.data[:300]!r}"
-            await send(target.host, target.port, sent, kept, described, _judged)
+            await send(target.host, target.port, sent, filled, described, _judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return kept
+    return filled
 
 
 async def status_over_http(target: Target) -> str:
-    """What is wrong with the answer to a sound request; "" if nothing is."""
+    """Return the fault of the answer to a valid request; "" if there is none."""
     report = Report()
-    sent = Sent("sound", _posted(target, _dumped("tools/call", STATUS, "sound"), None))
+    sent = RawRequest("sound", _posted(target, _dumped("tools/call", STATUS, "sound"), None))
     await send(target.host, target.port, sent, report, "a sound request", _judged)
     return "" if report.outcomes["200"] else f"{[*report.outcomes, *report.problems]} to a sound request"
 
 
 def _posted(target: Target, body: bytes, drawn: random.Random | None) -> bytes:
-    """As the bytes of a request; with `drawn`, some have headers that no client sends."""
+    """Return a message as the bytes of a request; with `drawn`, some have headers that no client sends."""
     headers = {
         "Host": f"localhost:{target.port}",
         "Authorization": f"Bearer {target.token}",
@@ -247,7 +247,7 @@ def _posted(target: Target, body: bytes, drawn: random.Random | None) -> bytes:
 
 
 def _judged(answer: bytes, kind: str) -> Judgement:
-    """The status of an answer of MCP over HTTP, and what is wrong with it."""
+    """Return the status of an answer of MCP over HTTP, and its fault."""
     status, body, problem = read(answer, kind)
     if problem or not isinstance(body, dict):
         return status, problem
@@ -261,7 +261,7 @@ def _failure(answer: Mapping[str, Any]) -> str:
     return ""
 
 
-# --- over stdio ------------------------------------------------------------------------------------
+# --- over stdio -----------------------------------------------------------------------------------
 
 
 async def attack_stdio(
@@ -271,22 +271,22 @@ async def attack_stdio(
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Report:
-    """Send so many messages to `cairn mcp`, a new process every few hundred; ask each something sound after
-    every batch. `environment` is that of the processes, or else that of this one."""
-    kept = report or Report()
+    """Send `count` messages to `cairn mcp`, a new process every few hundred, and a valid request after every
+    batch. `environment` is that of the processes, by default that of this one."""
+    filled = report or Report()
     for number, sent in enumerate(range(0, count, _MESSAGES_A_PROCESS)):
         attacker = Attacker(workspace, seed * 1_000_000 + number)
         where = f"process {number} of seed {seed}"
-        async with _process(workspace, environment, kept, where) as agent:
+        async with _process(workspace, environment, filled, where) as agent:
             await agent.initialize()
             left = min(_MESSAGES_A_PROCESS, count - sent)
             while left > 0 and await agent.take([attacker.next() for _ in range(min(_BATCH, left))]):
                 left -= _BATCH
-    return kept
+    return filled
 
 
 class _Agent:
-    """One process, and what it still has to answer."""
+    """One process with its unanswered requests."""
 
     def __init__(self, process: asyncio.subprocess.Process, report: Report, where: str) -> None:
         self._process, self._report, self._where = process, report, where
@@ -297,7 +297,7 @@ class _Agent:
         self._write(_dumped("notifications/initialized", {}))
 
     async def take(self, messages: Sequence[Message]) -> bool:
-        """Send the messages, then a sound request; whether all were answered that must be."""
+        """Send the messages, then a valid request, and return whether all required answers came."""
         for message in messages:
             self._report.by_kind[message.kind] += 1
         number = f"sound {next(self._sound)}"
@@ -322,19 +322,19 @@ class _Agent:
                             f"`cairn mcp` ended with {code} before it answered {waiting!r:.500}"
                         )
                         return False
-                    self._heard(line, waiting, began)
+                    self._receive(line, waiting, began)
         except TimeoutError:
-            self._report.hung(f"{waiting!r:.500}")
+            self._report.record_hang(f"{waiting!r:.500}")
             return False
         return True
 
-    def _heard(self, line: bytes, waiting: dict[str, str], began: float) -> None:
+    def _receive(self, line: bytes, waiting: dict[str, str], began: float) -> None:
         answer = json.loads(line)
         described = waiting.pop(answer.get("id"), "") if isinstance(answer.get("id"), str) else ""
         outcome = str(answer["error"]["code"]) if "error" in answer else "result"
         self._report.outcomes[outcome] += 1
         if described:
-            self._report.took(time.perf_counter() - began, described)
+            self._report.record_answer(time.perf_counter() - began, described)
         wrong = _failure(answer)
         self._report.failures += bool(wrong)
         if escaped(line):
@@ -350,7 +350,7 @@ class _Agent:
 async def _process(
     workspace: Path, environment: Mapping[str, str] | None, report: Report, where: str
 ) -> AsyncIterator[_Agent]:
-    """`cairn mcp`; it must end by itself once its stdin does."""
+    """Run `cairn mcp`; it must end once its stdin ends."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -371,7 +371,7 @@ async def _process(
         try:
             code = await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
         except TimeoutError:
-            report.hung(f"the end of stdin ({where})")
+            report.record_hang(f"the end of stdin ({where})")
         else:
             if code:
                 report.problems.append(f"`cairn mcp` ended with {code} ({where})")

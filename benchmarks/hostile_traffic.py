@@ -1,4 +1,4 @@
-"""What requests that nobody should send are made of, and what is kept of how they were taken."""
+"""Provides the parts of hostile requests, and the report about their answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from attrs import define, field
 
 PATIENCE_SECONDS = 120
-"""For an answer, on a machine that is busy with other things; what takes longer hangs."""
+"""The limit for an answer, on a busy machine; slower ones count as hangs."""
 SECRET = "the combination of the harbour master's safe is 4711"
-"""Of a file beside the workspace; no request holds it, and no answer may."""
+"""The text of a file beside the workspace, which no request contains and no answer may contain."""
 NEVER_DRAWN = frozenset({"set_phase", "setPhase", "pause", "cairn_set_phase"})
-"""Methods that switch searching off, for the requests after them, too: nothing would be searched."""
+"""Methods that switch searching off, also for later requests, which would not be searched."""
 ESCAPES = (
     "../secret.txt",
     "../../../../../../etc/passwd",
@@ -48,7 +48,7 @@ ESCAPES = (
     "\u2025/secret.txt",
     "\uff0e\uff0e/secret.txt",
 )
-"""Paths that lead out of the workspace somewhere, on some system, if they are believed."""
+"""Paths that lead out of the workspace on some system, if the server follows them."""
 URIS = (
     "file:///etc/passwd",
     "file://[",
@@ -85,7 +85,7 @@ STRINGS = (
     "\ufffe\uffff",
 )
 NUMBERS = (0, 1, -1, 2, 10, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.0, 1e308, -1e-320)
-NO_JSON = (
+INVALID_JSON = (
     b"",
     b"{",
     b"[1,",
@@ -110,9 +110,8 @@ NO_JSON = (
 )
 
 
-def lay_secret(workspace: Path) -> None:
-    """Put the file that must not be read beside the workspace, with a link to it inside where links can be
-    made."""
+def write_secret(workspace: Path) -> None:
+    """Write the secret file beside the workspace, and a link to it inside if links can be made."""
     secret = workspace.parent / "secret.txt"
     secret.write_text(SECRET, encoding="utf-8")
     with suppress(OSError):
@@ -120,33 +119,32 @@ def lay_secret(workspace: Path) -> None:
 
 
 def escaped(answer: bytes) -> bool:
-    """Whether it holds what lies outside of the workspace."""
+    """Return whether an answer contains text from outside the workspace."""
     return SECRET.encode() in answer or b"root:x:0" in answer
 
 
 @define
 class Report:
-    """What came back."""
+    """A report about the answers."""
 
     by_kind: Counter[str] = field(factory=Counter)
     outcomes: Counter[str] = field(factory=Counter)
     """Statuses of HTTP, codes of JSON-RPC, `result`, `closed`."""
     failures: int = 0
-    """Answers that say something went wrong that should not have: 5xx, and what JSON-RPC calls an internal
-    error."""
+    """Answers that report a server's failure: 5xx, and JSON-RPC's internal error."""
     hangs: int = 0
     times: list[float] = field(factory=list)
-    """Seconds."""
+    """The times in seconds."""
     problems: list[str] = field(factory=list)
     slowest: tuple[float, str] = (0.0, "")
 
-    def took(self, seconds: float, described: str) -> None:
-        """An answer came after so long."""
+    def record_answer(self, seconds: float, described: str) -> None:
+        """Record an answer after `seconds`."""
         self.times.append(seconds)
         self.slowest = max(self.slowest, (seconds, described))
 
-    def hung(self, described: str) -> None:
-        """No answer came."""
+    def record_hang(self, described: str) -> None:
+        """Record a missing answer."""
         self.hangs += 1
         self.problems.append(f"no answer to {described}")
 
@@ -157,10 +155,10 @@ class Values:
     def __init__(self, drawn: random.Random, schemas: Mapping[str, Any]) -> None:
         self._random = drawn
         self._schemas = schemas
-        """By name: what `$ref` refers to."""
+        """The schemas by name, for `$ref`."""
 
     def like(self, schema: dict[str, Any], depth: int) -> Any:
-        """Roughly what the schema asks for."""
+        """Return a value that roughly fits the schema."""
         chance = self._random.random()
         if chance < 0.06 or depth > 8:
             return self.anything(depth)

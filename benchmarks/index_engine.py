@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The index engine, measured: the real daemon on real trees, one row of the table of goals at a time.
+"""Measure the index engine: the real daemon on real trees, one row of the table of goals at a time.
 
     python benchmarks/index_engine.py ROW CORPORA [--corpus FOLDER] [--data DIR] [--output FILE] ...
 
@@ -27,7 +27,7 @@ class Row:
     """One row of the table of goals."""
 
     measure: Callable[[Options], Figures]
-    """Its result has the figures, and under `met` whether they reach the goal; None where they cannot say."""
+    """Returns the figures, and under `met` whether they reach the goal; None if they cannot say."""
     corpus: str
     goal: str
 
@@ -56,18 +56,18 @@ def main() -> None:
     rows = ROWS if options.row == "all" else {options.row: ROWS.get(options.row, PREPARE)}
     missed = [name for name, row in rows.items() if not _run(name, row, options)]
     if missed:
-        sys.exit(f"missed or not measured: {', '.join(missed)}")
+        sys.exit(f"goal missed, or not measured: {', '.join(missed)}")
 
 
-def _run(name: str, row: Row, given: argparse.Namespace) -> bool:
+def _run(name: str, row: Row, arguments: argparse.Namespace) -> bool:
     options = Options(
-        corpus=(given.corpus or given.corpora / row.corpus).resolve(),
-        data=given.data,
-        runs=given.runs,
-        count=given.count,
-        minutes=given.minutes,
-        embedding=None if given.embedding is None else given.embedding == "on",
-        seed=given.seed,
+        corpus=(arguments.corpus or arguments.corpora / row.corpus).resolve(),
+        data=arguments.data,
+        runs=arguments.runs,
+        count=arguments.count,
+        minutes=arguments.minutes,
+        embedding=None if arguments.embedding is None else arguments.embedding == "on",
+        seed=arguments.seed,
     )
     before = conditions(options)
     started = time.perf_counter()
@@ -79,8 +79,8 @@ def _run(name: str, row: Row, given: argparse.Namespace) -> bool:
     took = round(time.perf_counter() - started, 1)
     entry = {"goal": row.goal, "met": met, "figures": figures, "took_s": took, "conditions": before}
     show(name, entry)
-    if given.output:
-        keep(given.output, name, entry)
+    if arguments.output:
+        keep(arguments.output, name, entry)
     return met is True
 
 
@@ -89,19 +89,27 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("row", choices=(*ROWS, "prepare", "all"))
-    parser.add_argument("corpora", type=Path, nargs="?", default=Path(), help="where corpus.py made them")
-    parser.add_argument("--corpus", type=Path, help="any folder, instead of the row's own corpus")
-    parser.add_argument("--data", type=Path, help="keep the copy and its index here, and use them again")
+    parser.add_argument(
+        "corpora", type=Path, nargs="?", default=Path(), help="folder in which corpus.py made the corpora"
+    )
+    parser.add_argument("--corpus", type=Path, help="another folder instead of the row's own corpus")
+    parser.add_argument("--data", type=Path, help="keep the copy and its index here for the next run")
     parser.add_argument("--output", type=Path, help="write the row into this JSON file, beside others")
-    parser.add_argument("--runs", type=int, help="runs of which the median counts, or rounds")
+    parser.add_argument("--runs", type=int, help="number of runs or rounds; the median counts")
     parser.add_argument(
-        "--count", "--kills", "--saves", "--queries", type=int, dest="count", help="kills, saves, queries"
+        "--count",
+        "--kills",
+        "--saves",
+        "--queries",
+        type=int,
+        dest="count",
+        help="number of kills, saves or queries",
     )
     parser.add_argument(
-        "--minutes", "--idle-minutes", type=float, dest="minutes", help="how long `idle` waits"
+        "--minutes", "--idle-minutes", type=float, dest="minutes", help="minutes that `idle` waits"
     )
-    parser.add_argument("--embedding", choices=("on", "off"), help="instead of what the row needs")
-    parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn by chance")
+    parser.add_argument("--embedding", choices=("on", "off"), help="override the row's own choice")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     return parser.parse_args()
 
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What the vectors of each model are worth to Cairn's own ranking, and alone, on several question sets.
+"""Measure what the vectors of each model add to Cairn's own ranking, and what they find alone, on several
+question sets.
 
-python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
+    python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...]
+      [--model]
 
-A set is a folder of questions, the folder of its checkouts, and what is indexed, `folder` or `checkout`, as
-in `benchmarks/retrieval`. Indexes are made by the daemon in `--data` and copied for each table: files are
+A set is a folder of questions, the folder of its checkouts, and the part to index, `folder` or `checkout`, as
+in `benchmarks/retrieval`. The daemon makes indexes in `--data`, which are copied for each table: files are
 read and cut once. Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same
-files; with `--model`, the installed model with all of its vectors, and the first table to find what they are
-compared with.
+files; with `--model`, the installed model with all of its vectors, and the first table to find its
+candidates.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 from engine.daemon import Daemon, all_files_indexed
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.place import make_data_folder
 from engine.ready import indexed
 from retrieval.asking import Answer
@@ -47,12 +49,12 @@ from cairn.settings.tree import EmbeddingSettings
 WITHOUT = "no vectors"
 _PATIENCE = 3600.0
 _TIMED_BY_TABLE, _TIMED_BY_MODEL = 2_000, 256
-"""Texts that are embedded to see how fast it goes."""
+"""The number of texts that are embedded to measure the speed."""
 
 
 @frozen
 class Set:
-    """Questions, and where what they are about is."""
+    """Questions, and the place of their repositories."""
 
     name: str
     questions: Path
@@ -66,13 +68,13 @@ class Row:
 
     name: str
     size: int
-    """Bytes of its files."""
+    """The bytes of its files."""
     ranked: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
-    """By set: Cairn's answers."""
+    """Cairn's answers, by set."""
     alone: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
-    """By set: files by their best chunk's cosine."""
+    """Files by their best chunk's cosine, by set."""
     rates: list[float] = field(factory=list)
-    """Chunks embedded a second."""
+    """The chunks embedded per second."""
 
 
 def main() -> None:
@@ -85,10 +87,12 @@ def main() -> None:
         rows[embedder.model.name] = Row(embedder.model.name, _size(embedder.model.folder))
     for each in options.sets:
         questions = [question for question in read_sets([each.questions]) if question.answerable]
-        for repository, asked in by_repository(questions):
-            print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
+        for repository, set_questions in by_repository(questions):
+            print(
+                f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True
+            )
             data = index_of(each, repository, options.data.resolve(), with_model=embedder is not None)
-            _measure(data, each.name, asked, rows, sources, embedder)
+            _measure(data, each.name, set_questions, rows, sources, embedder)
         _write(options.output, rows, options.sets)
     print(_markdown(list(rows.values()), [each.name for each in options.sets]))
 
@@ -104,53 +108,53 @@ class _Table:
 def _measure(
     data: Path,
     name: str,
-    asked: Sequence[Question],
+    set_questions: Sequence[Question],
     rows: dict[str, Row],
     sources: Sequence[_Table],
     embedder: Embedder | None,
 ) -> None:
-    """Ask every row about the repository whose index is in `data`, for the set `name`."""
+    """Let every row answer the questions of the set `name` about the repository whose index is in `data`."""
     with tempfile.TemporaryDirectory(prefix="cairn-models-") as temporary:
         folder = copied_index(data, Path(temporary))
         for number, source in enumerate(sources):
             use_table(folder, source.table)
             index = OpenIndex.at(folder)
             if number == 0:
-                rows[WITHOUT].ranked[name] += _warm(index, asked, None)
-            _ask(rows[source.name], name, index, asked, StaticMeaning(source.table))
+                rows[WITHOUT].ranked[name] += _warm(index, set_questions, None)
+            _ask(rows[source.name], name, index, set_questions, StaticMeaning(source.table))
             _time(rows[source.name], folder, _TIMED_BY_TABLE, partial(embedded, source.table))
             if number == 0 and embedder is not None:
                 row = rows[embedder.model.name]
-                _ask(row, name, index, asked, ModelMeaning(embedder, source.table))
+                _ask(row, name, index, set_questions, ModelMeaning(embedder, source.table))
                 _time(row, folder, _TIMED_BY_MODEL, partial(_by_model, embedder))
 
 
 def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
-    """The data folder with the index of a repository: all files, and with the model all of its vectors."""
-    workspace, kept = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
+    """Return the data folder of a repository's index: all files, and with the model all of its vectors."""
+    workspace, report = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
     if with_model:
-        with indexed(workspace, kept):
-            return kept
-    if not kept.exists():
-        make_data_folder(kept)
-    with Daemon(workspace, kept, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(all_files_indexed, _PATIENCE)
-    return kept
+        with indexed(workspace, report):
+            return report
+    if not report.exists():
+        make_data_folder(report)
+    with Daemon(workspace, report, {"embedding": {"enabled": False}}) as daemon:
+        daemon.wait_until(all_files_indexed, _PATIENCE)
+    return report
 
 
-def _ask(row: Row, name: str, index: OpenIndex, asked: Sequence[Question], meaning: Meaning) -> None:
-    row.ranked[name] += _warm(index, asked, meaning)
-    row.alone[name] += index.alone(asked, meaning)
+def _ask(row: Row, name: str, index: OpenIndex, set_questions: Sequence[Question], meaning: Meaning) -> None:
+    row.ranked[name] += _warm(index, set_questions, meaning)
+    row.alone[name] += index.alone(set_questions, meaning)
 
 
-def _warm(index: OpenIndex, asked: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
-    """The answers, once what is read only once has been read."""
-    index.ranked(asked[:2], meaning)
-    return index.ranked(asked, meaning)
+def _warm(index: OpenIndex, set_questions: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
+    """Return the answers after a first round that fills the caches."""
+    index.ranked(set_questions[:2], meaning)
+    return index.ranked(set_questions, meaning)
 
 
 def _time(row: Row, folder: Path, count: int, embed: Callable[[Sequence[ChunkText]], object]) -> None:
-    """Note how many chunks one thread embeds in a second, where that is not known yet."""
+    """Measure once how many chunks one thread embeds in a second."""
     if row.rates:
         return
     writer = IndexWriter(folder)
@@ -168,11 +172,11 @@ def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
         embedder.embed([text.text for text in texts if text.is_code == is_code], tokens)
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def difference(ones: Sequence[Answer], others: Sequence[Answer]) -> tuple[float, float]:
-    """The mean of NDCG@10 of `ones` less that of `others` to the same questions, and its standard error."""
+    """Return the mean NDCG@10 of `ones` less that of `others`, and the standard error of the difference."""
     pairs = zip(ones, others, strict=True)
     differences = [one.scores.ndcg_at_10 - other.scores.ndcg_at_10 for one, other in pairs]
     if len(differences) < 2:
@@ -229,12 +233,12 @@ def _markdown(rows: Sequence[Row], sets: Sequence[str]) -> str:
 
 
 def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> None:
-    """The figures of the sets that are done, and the tables beside them."""
+    """Write the figures of the finished sets, and the tables beside them."""
     if output is None:
         return
     base = rows[WITHOUT]
-    kept: Figures = {
-        "conditions": {**surroundings(), "commit": commit()},
+    report: Figures = {
+        "conditions": {**run_conditions(), "commit": commit()},
         "rows": {
             row.name: {
                 "bytes": row.size,
@@ -251,13 +255,13 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
             for row in rows.values()
         },
     }
-    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     tables = _markdown(list(rows.values()), [each.name for each in sets if base.ranked.get(each.name)])
     output.with_suffix(".md").write_text(f"{tables}\n", encoding="utf-8")
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files of a model."""
+    """Return the bytes of the files of a model."""
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""How long the page of `cairn serve` takes in a real browser: until something is seen, and from a keystroke
-to its rows.
+"""Measure the latency of `cairn serve`'s page in a real browser: to the first paint, and from a keystroke to
+its rows.
 
     python benchmarks/page_latency.py --workspace FOLDER DATA [--output FILE]
 
-Measured in a headless Chromium against a real `cairn serve`. DATA is where the folder's index is kept; it is
-made first where it is not complete. Each load has a browser context of its own, and so nothing in the
-browser's cache.
+It uses a headless Chromium and a real `cairn serve`. DATA has the folder's index, which is completed first.
+Each load has a browser context of its own, so the browser's cache is empty.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from urllib.parse import quote, urlencode
 
 from attrs import frozen
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import make_data_folder
 from engine.ready import NotReadyError, indexed
@@ -34,17 +33,17 @@ from serving.server import Server, serving
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import system_packages  # noqa: E402
-from page_browser import is_indexed, launched, sign_in, until  # noqa: E402
+from page_browser import is_indexed, launched, sign_in, wait_until  # noqa: E402
 
 LONGEST = 25
-"""Characters of a question that are typed."""
+"""The number of characters of a query that are typed."""
 _SPACINGS_MS = (250, 120, 60)
-"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke
-counts."""
+"""A slow typist, each of whose keystrokes shows its rows before the next one; an average and a fast typist,
+whose last keystroke counts."""
 _WARMING_UP = 3
-"""Loads of each view, and questions, before those that count: what is read from the disk is there then."""
+"""The number of loads of each view, and of queries, to read the index from disk before the measurement."""
 _SETTLE_MS = 1_000
-"""After the last letter of a question, within which its rows are there."""
+"""The time after the last letter of a query within which its rows appear."""
 
 _ANSWERED = (
     "document.getElementById('copy-prompt') !== null || document.querySelector('#found .verdict') !== null"
@@ -54,8 +53,10 @@ _PAINT = """() => {
     const paint = performance.getEntriesByName("first-contentful-paint")[0];
     return paint && { first_byte: loaded.responseStart, whole: loaded.responseEnd, paint: paint.startTime };
 }"""
-_SCRIPTS = """performance.getEntriesByType("resource").filter(each => /[.]js$/.test(new URL(each.name).pathname)).map(each => [
-    new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""
+_SCRIPTS = """performance.getEntriesByType("resource")
+    .filter(each => /[.]js$/.test(new URL(each.name).pathname))
+    .map(each => [
+        new URL(each.name).pathname.split("/").at(-1), each.encodedBodySize, each.decodedBodySize])"""
 _WATCH = """() => {
     const waiting = [], measured = [], box = document.getElementById("q");
     let asked = "";
@@ -84,11 +85,11 @@ _WATCH = """() => {
 
 @frozen
 class _View:
-    """A page, and what it takes from the questions that nobody asked before."""
+    """A page, and a function that makes its address from fresh queries."""
 
     address: Callable[[str], str]
     is_whole: str
-    """Holds in the page when all that is streamed into it is there."""
+    """A JavaScript condition for a complete page, with all streamed parts."""
 
 
 def main() -> None:
@@ -97,7 +98,7 @@ def main() -> None:
     browser = system_packages.browser()
     if not browser:
         sys.exit("neither Chromium nor Chrome is installed")
-    if not data.exists():  # With the code model that comes with Cairn, as most people have it.
+    if not data.exists():  # A new index has the code model that comes with Cairn, as most users have it.
         make_data_folder(data, with_model=False)
     try:
         with indexed(workspace, data) as (_, index):
@@ -105,12 +106,12 @@ def main() -> None:
     except NotReadyError as problem:
         sys.exit(str(problem))
     questions = iter(_questions(workspace, data, options))
-    before = surroundings()
-    # A busy machine must not make the kill switch change what is answered.
+    before = run_conditions()
+    # On a busy machine, the kill switch must not change the answers.
     steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
     with serving(workspace, data, steady) as server, launched(browser) as chromium:
-        until(lambda: is_indexed(_status(server)))
-        kept = {
+        wait_until(lambda: is_indexed(_status(server)))
+        record = {
             "conditions": {
                 **before,
                 "load_after": None,
@@ -125,16 +126,16 @@ def main() -> None:
             **_loads(chromium, server, options.file, questions, options.loads),
             **_keystrokes(chromium, server, list(questions)),
         }
-    kept["conditions"]["load_after"] = [round(value, 2) for value in os.getloadavg()]
-    print(json.dumps(kept, indent=2))
+    record["conditions"]["load_after"] = [round(value, 2) for value in os.getloadavg()]
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str], count: int) -> Figures:
-    """Cold loads of each view, and the scripts that they bring along."""
+    """Measure cold loads of each view, and the scripts that they load."""
     views = {
-        # What the browser itself takes for a line of text.
+        # This is the browser's own time for a line of text.
         "nothing": _View(lambda _: "/healthz", "true"),
         "first": _View(lambda _: "/ui/", "true"),
         "search": _View(lambda question: f"/ui/?{urlencode({'q': question})}", "true"),
@@ -147,12 +148,12 @@ def _loads(chromium: Browser, server: Server, file: str, questions: Iterator[str
     loads: dict[str, list[dict[str, float]]] = {name: [] for name in views}
     scripts: dict[str, tuple[int, int]] = {}
     for number in range(_WARMING_UP + count):
-        for name, view in views.items():  # in turns, since other work on the machine comes and goes
+        for name, view in views.items():  # Views take turns, since other work on the machine comes and goes.
             context = _context(chromium, server)
             page = context.new_page()
             page.goto(server.url + view.address(next(questions)))
-            load = until(lambda page=page: page.evaluate(_PAINT))
-            until(lambda page=page, view=view: page.evaluate(view.is_whole))
+            load = wait_until(lambda page=page: page.evaluate(_PAINT))
+            wait_until(lambda page=page, view=view: page.evaluate(view.is_whole))
             scripts |= {script: (sent, size) for script, sent, size in page.evaluate(_SCRIPTS)}
             if number >= _WARMING_UP:
                 loads[name].append(load)
@@ -178,7 +179,7 @@ def _keystrokes(chromium: Browser, server: Server, questions: Sequence[str]) -> 
         _type(page, question, 100)
     page.evaluate(_WATCH)
     figures = {}
-    # No question is typed twice: an answer that is kept takes next to no time.
+    # No query is typed twice, since a cached answer takes almost no time.
     for at, spacing in enumerate(_SPACINGS_MS):
         typed = questions[_WARMING_UP + at :: len(_SPACINGS_MS)]
         for question in typed:
@@ -199,7 +200,7 @@ def _keystrokes(chromium: Browser, server: Server, questions: Sequence[str]) -> 
 
 
 def _type(page: Page, question: str, spacing: int) -> None:
-    # The box is emptied by hand, which is not counted: nothing is asked for an empty box.
+    # Clearing the box is not measured, since an empty box sends no request.
     page.evaluate("document.getElementById('q').value = ''")
     page.locator("#q").press_sequentially(question, delay=spacing)
     page.wait_for_timeout(_SETTLE_MS)
@@ -234,10 +235,10 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
-    parser.add_argument("--file", required=True, help="the file of the folder that the file page shows")
+    parser.add_argument("--file", required=True, help="the file that the file page shows")
     parser.add_argument("--loads", type=int, default=30, help="cold loads of each view")
     parser.add_argument("--count", type=int, default=260, help="questions to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

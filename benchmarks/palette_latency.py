@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long the rows of VS Code's search palette take, from a keystroke to the frame that shows them.
+"""Measure the latency of VS Code's search palette, from a keystroke to the frame that shows the rows.
 
     python benchmarks/palette_latency.py --workspace FOLDER DATA [--output FILE]
 
-Measured in a real workbench (code-server and a headless Chromium), with the packaged extension and the real
-daemon: debounce, request, answer, extension host and drawing are all in it. DATA is where the folder's index
-is kept; it is made first where it is not complete. Needs what `scripts/test-editor package` makes.
+It uses a real workbench (code-server and a headless Chromium), with the packaged extension and the real
+daemon, so the time includes debounce, request, answer, extension host and drawing. DATA has the folder's
+index, which is completed first. It needs the output of `scripts/test-editor package`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.ready import NotReadyError, indexed
 
@@ -29,12 +29,12 @@ import editor_tools  # noqa: E402
 import system_packages  # noqa: E402
 
 LONGEST = 25
-"""Characters of a question that are typed."""
+"""The number of characters of a query that are typed."""
 _SPACINGS_MS = (250, 120, 60)
-"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke
-counts."""
+"""A slow typist, each of whose keystrokes shows its rows before the next one; an average and a fast typist,
+whose last keystroke counts."""
 _WARMING_UP = 5
-"""Questions that are typed before, unmeasured: what is read from the disk is there then."""
+"""The number of queries that are typed before the measurement, which read the index from disk."""
 
 
 def main() -> None:
@@ -49,22 +49,22 @@ def main() -> None:
     except NotReadyError as problem:
         sys.exit(str(problem))
     questions = _questions(workspace, data, options)
-    before = surroundings()
+    before = run_conditions()
     figures = _measure(workspace, data, questions, browser)
-    kept = {
+    record = {
         "conditions": {**before, "seed": options.seed, "code_server": editor_tools.CODE_SERVER_VERSION},
         "workspace": workspace.name,
         "files": index["files"],
         "chunks": index["chunks"],
         **figures,
     }
-    print(json.dumps(kept, indent=2))
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _measure(workspace: Path, data: Path, questions: list[str], browser: str) -> Figures:
-    # No question is typed twice: an answer that is there already takes next to no time.
+    # No query is typed twice, since a cached answer takes almost no time.
     rounds = [{"spacing": 100, "questions": questions[:_WARMING_UP], "counts": False}]
     rest = questions[_WARMING_UP:]
     rounds += [
@@ -99,7 +99,7 @@ def _measure(workspace: Path, data: Path, questions: list[str], browser: str) ->
 def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list[str]:
     with opened(data) as index:
         drawn = drawn_questions(workspace, index, options.count, random.Random(options.seed))
-    # What else than these stands in a question is not on every keyboard.
+    # Other characters are not on every keyboard.
     plain = ("".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in line) for line in drawn)
     return list(dict.fromkeys(" ".join(line.split())[:LONGEST].rstrip() for line in plain))
 
@@ -110,7 +110,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--count", type=int, default=50, help="questions to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How long searches of the real daemon take over LSP, with everything indexed and warm, and while somebody
-types.
+"""Measure the latency of searches in the real daemon over LSP, with everything indexed and warm, and while a
+user types.
 
-python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...] [--output FILE] ...
+    python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...]
+      [--output FILE] ...
 
-DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from
-the index (names, commit subjects, first sentences of comments), or are the lines of a file. Then the first of
-them are typed, character by character, each keystroke cancelling the request before it. With `--reports` the
-questions are the texts of issues of at least 5,000 characters, cut there, of any project, and nothing is
-typed.
+DATA has the folder's index, which is completed first. Queries are drawn from the index (names, commit
+subjects, first sentences of comments), or are the lines of a file. Then the first of them are typed,
+character by character, and each keystroke cancels the request before it. With `--reports` the queries are the
+texts of issues of at least 5,000 characters, cut there, from any project, and nothing is typed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 from engine.daemon import Daemon
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.palette import LONGEST, type_questions
 from engine.ready import NotReadyError, indexed
@@ -44,19 +44,19 @@ def main() -> None:
         except NotReadyError as problem:
             sys.exit(str(problem))
     rows.sort(key=lambda row: row["chunks"])
-    kept = {"conditions": {**surroundings(), "seed": options.seed}, "workspaces": rows}
-    print(json.dumps(kept, indent=2))
+    record = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": rows}
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures:
-    """All figures of one workspace."""
+    """Return all figures of one workspace."""
     with indexed(workspace, data) as (daemon, index):
         questions = _questions(workspace, data, options)
         if not questions:
             sys.exit(f"there are no questions for {workspace}; give a file with --questions")
-        _ask(daemon, questions)  # each once unmeasured: what is read from the disk is there then
+        _ask(daemon, questions)  # Each runs once unmeasured, to read the index from disk.
         plain = [seconds for _ in range(options.runs) for seconds in _ask(daemon, questions)]
         row: Figures = {
             "workspace": workspace.name,
@@ -96,13 +96,12 @@ def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list
 
 
 def _uncached() -> dict[str, Any]:
-    """Params that no question was asked with before: an answer that is there already takes next to no
-    time."""
+    """Return params that no earlier request had, since a cached answer takes almost no time."""
     return {"limit": next(_limits)}
 
 
 def _ask(daemon: Daemon, questions: list[str]) -> list[float]:
-    """Seconds from each question to its answer, one after the other."""
+    """Return the seconds from each query to its answer, one after the other."""
     took = []
     params = _uncached()
     for question in questions:
@@ -121,12 +120,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument(
-        "--reports", type=Path, metavar="FILE", help="a set of issues, as of `benchmarks/issues`"
+        "--reports", type=Path, metavar="FILE", help="a set of issues for `benchmarks/issues`"
     )
     parser.add_argument("--count", type=int, default=90, help="questions to draw")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is asked")
-    parser.add_argument("--typed", type=int, default=60, help="questions that are typed")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs of each question")
+    parser.add_argument("--typed", type=int, default=60, help="number of queries to type")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Eight clients at once on one `cairn serve` (LSP, REST and MCP), while files are saved: does it err, does it
-grow?
+"""Run eight clients at once on one `cairn serve` (LSP, REST and MCP) while files are saved, and check errors
+and memory.
 
     python benchmarks/soak.py FOLDER [--minutes 10] [--clients 8] [--output FILE]
 
-Works on a copy of FOLDER. Connections come and go. Every tenth save is looked for until it is found.
+It works on a copy of FOLDER. Connections come and go. Every tenth save is searched for until it is found.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.place import Place, place_for
 from engine.wording import questions
 from serving.clients import Asker, Lsp, Mcp, Rest
@@ -32,30 +32,30 @@ _SAVE_SECONDS = 1.0
 _SAMPLE_SECONDS = 5.0
 _MINUTE = 60.0
 _FLAT = 0.10
-"""How far the mean of a later minute may be from that of the second. Single samples say more of when the
-garbage was collected."""
+"""The allowed difference of a later minute's mean from that of the second minute. Single samples depend more
+on garbage collection."""
 _KINDS = ("lsp", "rest", "mcp")
 _METHODS = {"search": 60, "discover": 10, "related": 10, "fetchPage": 10, "status": 5, "expandQueries": 5}
-"""Requests of a hundred."""
+"""The number of requests of each method per hundred."""
 
 
 class Soak:
     """One run."""
 
     language, suffixes = "python", frozenset({".py"})
-    """Of the files that are saved and typed into."""
+    """The language and suffixes of the files that are saved and typed into."""
     pause_seconds = 0.2
-    """Between two requests of a client, at most."""
+    """The longest pause between two requests of a client."""
     found_seconds = 10.0
-    """A save that is not found after this long is an error."""
+    """The limit after which a save that is not found is an error."""
 
-    def __init__(self, server: Server, place: Place, asked: list[str], seed: int) -> None:
-        self._server, self._place, self._asked, self._seed = server, place, asked, seed
+    def __init__(self, server: Server, place: Place, queries: list[str], seed: int) -> None:
+        self._server, self._place, self._queries, self._seed = server, place, queries, seed
         self._stop = threading.Event()
         self._began = time.monotonic()
         self._noting = threading.Lock()
         self.took: defaultdict[str, list[float]] = defaultdict(list)
-        """Seconds by kind of client and method."""
+        """The seconds by kind of client and method."""
         self.errors: list[str] = []
         self.saves = self.found = 0
         self.samples: list[Figures] = []
@@ -64,7 +64,7 @@ class Soak:
         )
 
     def run(self, clients: int, minutes: float) -> None:
-        """All of it, on threads."""
+        """Run all clients and the background work on threads."""
         work = self._work()
         work += [self._client(_KINDS[number % len(_KINDS)], number) for number in range(clients)]
         threads = [threading.Thread(target=each) for each in work]
@@ -76,11 +76,11 @@ class Soak:
             thread.join()
 
     def _chosen(self, files: list[Path]) -> list[Path]:
-        """Those of the files that may be saved and typed into."""
+        """Return the files that may be saved and typed into."""
         return files
 
     def _work(self) -> list[Callable[[], None]]:
-        """What runs beside the clients, each on a thread of its own, until `_stop` is set."""
+        """Return the work that runs beside the clients, each on its own thread, until `_stop` is set."""
         return [self._save, self._sample]
 
     def _client(self, kind: str, number: int) -> Callable[[], None]:
@@ -119,7 +119,7 @@ class Soak:
             self._type(asker, drawn)
 
     def _check(self, kind: str, answer: dict[str, Any]) -> None:
-        """Note what must not be in an answer to a search."""
+        """Record faults in the answer to a search."""
         if not answer["index"]["generation"]:
             self._note(f"{kind}: an answer of no index: {answer['retrieval']}")
 
@@ -130,10 +130,10 @@ class Soak:
             return {"textDocument": {"uri": file.as_uri()}, "range": {"start": line, "end": line}}
         if method == "fetchPage":
             return {"path": file.relative_to(self._place.tree).as_posix()}
-        return {} if method == "status" else {"query": drawn.choice(self._asked)}
+        return {} if method == "status" else {"query": drawn.choice(self._queries)}
 
     def _type(self, editor: Lsp, drawn: random.Random) -> None:
-        """As somebody who opens a document, types and closes it without saving."""
+        """Open a document, type and close it without saving, as a user does."""
         file = drawn.choice(self._files)
         text = file.read_text(encoding="utf-8", errors="replace")
         document = {"uri": file.as_uri(), "version": 1}
@@ -142,14 +142,14 @@ class Soak:
         )
         changed = {"contentChanges": [{"text": text + "\n# typed\n"}]}
         editor.notify("textDocument/didChange", {"textDocument": {**document, "version": 2}, **changed})
-        editor.ask("search", {"query": drawn.choice(self._asked)})
+        editor.ask("search", {"query": drawn.choice(self._queries)})
         editor.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
 
     def _save(self) -> None:
         drawn, rest = random.Random(self._seed), Rest(self._server)
         saved: tuple[Path, bytes] | None = None
         while not self._stop.wait(_SAVE_SECONDS):
-            if saved is not None:  # not before: what is undone at once, nobody notices
+            if saved is not None:  # The sleep keeps the change long enough for the daemon to notice it.
                 self._place.write(*saved)
             file, word = drawn.choice(self._files), f"soakword{self.saves}x"
             before = file.read_bytes()
@@ -203,11 +203,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    before = surroundings()
+    before = run_conditions()
     with place_for(options.folder.resolve(), None) as place, serving(place.tree, place.data) as server:
-        until_ready(server)
-        asked = questions(place.tree, 200, random.Random(options.seed))
-        soak = Soak(server, place, asked, options.seed)
+        wait_until_ready(server)
+        queries = questions(place.tree, 200, random.Random(options.seed))
+        soak = Soak(server, place, queries, options.seed)
         soak.run(options.clients, options.minutes)
         status = Rest(server).ask("status", {})
     entry = figures(soak, status, options)
@@ -218,7 +218,7 @@ def main() -> None:
     sys.exit(0 if entry["met"] else 1)
 
 
-def until_ready(server: Server, patience: float = math.inf) -> None:
+def wait_until_ready(server: Server, patience: float = math.inf) -> None:
     """Wait until nothing is left to do. Raises TimeoutError after `patience` seconds."""
     rest, deadline = Rest(server), time.monotonic() + patience
     while (status := rest.ask("status", {}))["state"] != "ready":
@@ -255,7 +255,7 @@ def figures(soak: Soak, status: Figures, options: argparse.Namespace) -> Figures
 
 
 def _means_by_minute(samples: list[Figures]) -> list[float]:
-    """Of the memory in MB, of each minute that has samples."""
+    """Return the mean memory in MB of each minute that has samples."""
     minutes: defaultdict[int, list[float]] = defaultdict(list)
     for sample in samples:
         minutes[int(sample["seconds"] / _MINUTE)].append(sample["rss_mb"])

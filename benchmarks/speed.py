@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How fast the real daemon indexes and answers, driven over LSP as an editor drives it.
+"""Measure how fast the real daemon indexes and answers, driven over LSP like an editor drives it.
 
     python benchmarks/speed.py FOLDER [--runs 3] [--output results.json]
 
-Prints the medians of several runs, each with an index made from nothing: milliseconds from the start of the
-process to the answer of `initialize`, to the first keyword answer, to all files indexed and to `ready`; files
-and chunks per second from the moment indexing began (searches go on meanwhile), vectors per second after
-that; then search p50 and p95 in ms, measured at the client with everything warm.
+It prints the medians of several runs, each with a fresh index: milliseconds from the start of the process to
+the answer of `initialize`, to the first keyword answer, to all files indexed and to `ready`; files and chunks
+per second from the moment indexing began (searches continue meanwhile), vectors per second after that; then
+search p50 and p95 in ms, measured at the client with everything warm.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ QUERIES = (
 ROUNDS = 10
 POLL_SECONDS = 0.02
 SELDOM_SECONDS = 0.5
-"""While vectors are made, asking would cost what is measured."""
+"""While vectors are made, more frequent requests would slow the measured work."""
 
 
 async def measure(folder: Path) -> dict[str, Any]:
-    """All figures for `folder`, with an index made from nothing."""
+    """Return all figures for `folder`, with a fresh index."""
     client = BaseLanguageClient("benchmark", __version__)
     client.feature("cairn/statusChanged")(lambda params: None)
     started = time.perf_counter()
@@ -125,11 +125,11 @@ def main() -> None:
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """One run with a data folder of its own."""
+    """Run once with a temporary data folder."""
     real = data_dir()
     with tempfile.TemporaryDirectory() as fresh:
         os.environ["CAIRN_DATA_DIR"] = fresh
-        # The model and the grammars are unpacked once a machine, not once a workspace.
+        # The model and the grammars are unpacked once for each machine, not for each workspace.
         for shared in ("models", "grammars"):
             (real / shared).mkdir(parents=True, exist_ok=True)
             (Path(fresh) / shared).symlink_to(real / shared, target_is_directory=True)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How fast the code model that comes with Cairn is: embedding on one core, a question, loading; and its size.
+"""Measure the code model that comes with Cairn: embedding speed on one core, time for a query, loading time
+and size.
 
     python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
 
-FOLDER's files are cut into chunks as the indexer does it, and what is embedded is what the indexer embeds,
-words and pieces included, in pages like its own. Skeletons are the texts of code, with the code below them
-and without (`alone`). Each run is a fresh process, so that no word is remembered.
+FOLDER's files are cut into chunks and embedded like the indexer does it, words and pieces included, in pages
+like its own. Skeletons are the texts of code, with the code below them and without (`alone`). Each run is a
+fresh process, so that no word is cached.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from engine.figures import Figures, medians, surroundings
+from engine.figures import Figures, medians, run_conditions
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
@@ -29,7 +30,7 @@ from cairn.settings.tree import EmbeddingSettings
 from cairn.text.languages import Category, category, detect_language
 
 _PAGE = 512
-"""As the indexer takes them (`cairn.index.vectors.intake`)."""
+"""The page size of the indexer (`cairn.index.vectors.intake`)."""
 _QUESTIONS = (
     "how is a vector compared with a question", "where are settings read", "retry after a timeout",
     "what happens when a file is renamed while it is indexed", "parse HTTP headers", "database is locked",
@@ -46,18 +47,18 @@ def main() -> None:
         return
     runs = [_in_a_process(options.folder) for _ in range(options.runs)]
     model = packaged_model()
-    kept = {
-        "conditions": {**surroundings(), "folder": options.folder.name, "runs": options.runs},
+    record = {
+        "conditions": {**run_conditions(), "folder": options.folder.name, "runs": options.runs},
         "model": {"id": model.id, "dimension": model.dimension, "bytes": _size(model.folder)},
         "figures": medians(runs),
     }
-    print(json.dumps(kept, indent=2))
+    print(json.dumps(record, indent=2))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _in_a_process(folder: Path) -> Figures:
-    """One run on one core."""
+    """Run once on one core."""
     command = [sys.executable, __file__, str(folder), "--one-run"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     figures: Figures = json.loads(done.stdout)
@@ -97,7 +98,7 @@ def _run(folder: Path) -> Figures:
 
 
 def _texts(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """What is embedded of the folder's code, skeletons and the code below them, and of its documents."""
+    """Return the folder's embedded texts: skeletons, the code below them, and documents."""
     skeletons: list[str] = []
     bodies: list[str] = []
     prose: list[str] = []
@@ -129,7 +130,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=5, help="processes; figures are their medians")
-    parser.add_argument("--output", type=Path, help="where to keep the figures, as JSON")
+    parser.add_argument("--output", type=Path, help="also write the figures here, as JSON")
     parser.add_argument("--one-run", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

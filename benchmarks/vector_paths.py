@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""How fast the nearest static vectors are found, by which path, and how many of them.
+"""Measure the speed and recall of each way to find the nearest static vectors.
 
-python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...] [--rows 10000 100000
-  500000]
+    python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...]
+      [--rows 10000 100000 500000]
 
-DATA holds a complete index with static vectors, which is only read. Of it come the vectors: a sample for
-fewer rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.
-Questions are those of the sets and the subjects of commits, embedded by the same static table. All paths
-answer one question before any answers the next, so that what else the machine does falls on all of them
-alike.
+DATA is a complete index with static vectors, which is only read. The vectors come from it: a sample for fewer
+rows, and for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length.
+Queries are those of the sets and the subjects of commits, embedded by the same static table. All paths answer
+one query before any answers the next, so that other load on the machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ from typing import Any
 
 import apsw
 import numpy as np
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
@@ -49,7 +47,7 @@ from cairn.settings.tree import EmbeddingSettings
 _LIMIT = 200
 _RECALLED = (50, 200)
 _COMPARED = 400
-"""Chunks whose model vectors a search compares: what two legs found."""
+"""The number of chunks whose model vectors a search compares: the results of two legs."""
 _FILTERS = {
     "most chunks (code)": ChunkFilter(types=("code",)),
     "a fifth (prose)": ChunkFilter(types=("prose",)),
@@ -59,7 +57,7 @@ _FILTERS = {
 
 Int8 = NDArray[np.int8]
 Path_ = Callable[[Int8], NDArray[np.int64]]
-"""From a question to the ids of the nearest rows, best first."""
+"""A function from a query to the ids of the nearest rows, best first."""
 
 
 def main() -> None:
@@ -70,9 +68,9 @@ def main() -> None:
     vectors = np.stack(
         [np.frombuffer(r[0], np.int8) for r in db.execute(f"SELECT embedding FROM {STATIC_TABLE}")]
     )
-    kept: Figures = {
+    record: Figures = {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "questions": len(questions),
             "rows_in_index": len(vectors),
             "limit": _LIMIT,
@@ -80,14 +78,14 @@ def main() -> None:
         "paths": {},
     }
     for rows in options.rows:
-        kept["paths"][str(rows)] = _compare(_resized(vectors, rows), questions, table)
-        print(json.dumps({rows: kept["paths"][str(rows)]}, indent=2))
-    kept["index"] = _real_index(options.data, questions)
-    print(json.dumps(kept["index"], indent=2))
-    options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        record["paths"][str(rows)] = _compare(_resized(vectors, rows), questions, table)
+        print(json.dumps({rows: record["paths"][str(rows)]}, indent=2))
+    record["index"] = _real_index(options.data, questions)
+    print(json.dumps(record["index"], indent=2))
+    options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
-# --- one number of rows ------------------------------------------------------------------------------------
+# --- one number of rows ---------------------------------------------------------------------------
 
 
 def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
@@ -98,21 +96,24 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
         bits = _bit_table(writer.db, vectors)
         reader = SqliteReader(Path(folder))
         with _in_memory():
-            figures = _reading(reader, writer, questions[0])
+            figures = _matrix_costs(reader, writer, questions[0])
         rows = _rows(reader)
         paths: dict[str, Path_] = {
-            "sqlite-vec int8": lambda asked: _by_sqlite_vec(reader, asked),
+            "sqlite-vec int8": lambda query: _by_sqlite_vec(reader, query),
             "sqlite-vec bits": bits,
             "float32 matrix": _float32(vectors),
             "int8 matrix": _uncoded(rows),
-            **{f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
-               for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000)) if count < len(vectors)},
-        }  # fmt: skip
+            **{
+                f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
+                for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000))
+                if count < len(vectors)
+            },
+        }
         if figures["codes"]:
-            paths["int8 matrix with codes"] = lambda asked: rows.nearest(asked, _LIMIT)[0]
+            paths["int8 matrix with codes"] = lambda query: rows.nearest(query, _LIMIT)[0]
         with _in_memory():
-            paths["IndexReader.nearest_static"] = lambda asked: _ids(
-                reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)
+            paths["IndexReader.nearest_static"] = lambda query: _ids(
+                reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)
             )
             figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
         reader.memory.forget_vectors()
@@ -121,17 +122,17 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
 
 
 def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures:
-    """Milliseconds and recall of each path, in turns."""
+    """Return milliseconds and recall of each path, in turns."""
     seconds: dict[str, list[float]] = {name: [] for name in paths}
     recall: dict[str, list[list[float]]] = {name: [] for name in paths}
-    for asked in questions[:2]:
+    for query in questions[:2]:
         for find in paths.values():
-            find(asked)
-    for asked in questions:
-        right = exact(asked)
+            find(query)
+    for query in questions:
+        right = exact(query)
         for name, find in paths.items():
             began = time.perf_counter()
-            found = find(asked)
+            found = find(query)
             seconds[name].append(time.perf_counter() - began)
             recall[name].append([np.isin(right[:k], found[:k]).mean() for k in _RECALLED])
     slowest = percentile(seconds["sqlite-vec int8"], 50)
@@ -140,18 +141,21 @@ def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures
             "p50_ms": round(percentile(taken, 50) * 1000, 2),
             "p95_ms": round(percentile(taken, 95) * 1000, 2),
             "of_sqlite_vec": round(percentile(taken, 50) / slowest, 3),
-            **{f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4) for i, k in enumerate(_RECALLED)},
+            **{
+                f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4)
+                for i, k in enumerate(_RECALLED)
+            },
         }
         for name, taken in seconds.items()
-    }  # fmt: skip
+    }
 
 
-def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
-    """What the matrix costs: to read, to follow a save, to code, and in memory."""
+def _matrix_costs(reader: SqliteReader, writer: IndexWriter, query: Int8) -> Figures:
+    """Measure the matrix: the time to read it, to apply a save, and to encode it, and its memory."""
 
     def ask() -> float:
         began = time.perf_counter()
-        reader.nearest_static(asked, 1, ChunkFilter(), _never)
+        reader.nearest_static(query, 1, ChunkFilter(), _never)
         return round((time.perf_counter() - began) * 1000, 1)
 
     first = ask()
@@ -162,9 +166,9 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     while codes and _rows(reader).store.codes is None:
         time.sleep(0.001)
     coded = round((time.perf_counter() - began) * 1000, 1)
-    held = _bytes_in_memory(_rows(reader))
+    resident = _bytes_in_memory(_rows(reader))
     new = 10**7
-    VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(asked[None], 5, axis=0), queued=0)
+    VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(query[None], 5, axis=0), queued=0)
     added = ask()
     with writer.db:
         writer.db.execute(f"DELETE FROM {STATIC_TABLE} WHERE rowid >= {new}")
@@ -178,20 +182,20 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
         "question_after_5_rows_went_ms": deleted,
         "codes": codes,
         "coded_after_ms": coded if codes else None,
-        "held_mb": round(held / 1e6, 1),
+        "held_mb": round(resident / 1e6, 1),
     }
 
 
-def _by_sqlite_vec(reader: IndexReader, asked: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
+def _by_sqlite_vec(reader: SqliteReader, query: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
     with _set("FEWEST_ROWS", 10**9):
         matrix, reader.memory.matrix = reader.memory.matrix, None
-        hits = reader.nearest_static(asked, _LIMIT, only or ChunkFilter(), _never)
+        hits = reader.nearest_static(query, _LIMIT, only or ChunkFilter(), _never)
         reader.memory.matrix = matrix
     return _ids(hits)
 
 
 def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
-    """sqlite-vec's own bit vectors, of what is left without the mean."""
+    """Make a table of sqlite-vec's own bit vectors, without the mean."""
     mean = vectors.mean(axis=0, dtype=np.float32)
     db.execute(f"CREATE VIRTUAL TABLE temp.bits USING vec0(embedding bit[{vectors.shape[1]}])")
     packed = np.packbits(vectors > mean, axis=1)
@@ -201,8 +205,8 @@ def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
             ((row + 1, bits.tobytes()) for row, bits in enumerate(packed)),
         )
 
-    def find(asked: Int8) -> NDArray[np.int64]:
-        wanted = np.packbits(asked > mean).tobytes()
+    def find(query: Int8) -> NDArray[np.int64]:
+        wanted = np.packbits(query > mean).tobytes()
         rows = db.execute(
             "SELECT rowid FROM temp.bits WHERE embedding MATCH vec_bit(?) AND k = ? ORDER BY distance",
             (wanted, _LIMIT),
@@ -216,28 +220,28 @@ def _float32(vectors: Int8) -> Path_:
     matrix = vectors.astype(np.float32)
     squares = np.einsum("ij,ij->i", matrix, matrix)
 
-    def find(asked: Int8) -> NDArray[np.int64]:
-        return _best(squares - 2 * (matrix @ asked.astype(np.float32))) + 1
+    def find(query: Int8) -> NDArray[np.int64]:
+        return _best(squares - 2 * (matrix @ query.astype(np.float32))) + 1
 
     return find
 
 
 def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
-    """The first words of the product's own code: two are the signs of the numbers, four those after a
-    rotation, too."""
+    """Search by the first words of the product's own code: two are the signs of the numbers, four also those
+    after a rotation."""
     codes = Codes(vectors[::16].mean(axis=0, dtype=np.float32), len(vectors))
     codes.add(0, vectors)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
 
-    def find(asked: Int8) -> NDArray[np.int64]:
+    def find(query: Int8) -> NDArray[np.int64]:
         own = np.empty((len(codes.words), 1), np.uint64)
-        codes.encode(asked[None], own)
+        codes.encode(query[None], own)
         differing = np.zeros(len(vectors), np.uint16)
         for word, code in zip(codes.words[:words], own[:, 0], strict=False):
             differing += np.bitwise_count(word ^ code)
         most = int(np.searchsorted(np.bincount(differing[::8]).cumsum(), candidates / 8))
         places = np.flatnonzero(differing <= most)
-        near = np.vecdot(vectors[places].astype(np.float32), asked.astype(np.float32))
+        near = np.vecdot(vectors[places].astype(np.float32), query.astype(np.float32))
         return places[_best(squares[places] - 2 * near)] + 1
 
     return find
@@ -249,12 +253,11 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
     return found[np.argsort(distances[found], kind="stable")][:wanted]
 
 
-# --- the index itself
-# -----------------------------------------------------------------------------------------
+# --- the index itself -----------------------------------------------------------------------------
 
 
-class _AnyVersion(IndexReader):
-    """Reads an index of any version: the tables that are read here are in all of them."""
+class _AnyVersion(SqliteReader):
+    """Reads an index of any version: all versions have the tables that are read here."""
 
     def _connection(self) -> apsw.Connection:
         local = self.memory.local
@@ -264,7 +267,7 @@ class _AnyVersion(IndexReader):
 
 
 def _real_index(data: Path, questions: Int8) -> Figures:
-    """Filters, and the comparison by the model's vectors."""
+    """Measure filters, and the comparison by the model's vectors."""
     reader = _AnyVersion(index_path(data).parent)
     figures: Figures = {"filters": {}}
     for name, only in _FILTERS.items():
@@ -273,11 +276,11 @@ def _real_index(data: Path, questions: Int8) -> Figures:
         first = time.perf_counter() - began
         figures["filters"][name] = {
             "sqlite_vec_ms": _p50(
-                questions[:20], lambda asked, only=only: _by_sqlite_vec(reader, asked, only)
+                questions[:20], lambda query, only=only: _by_sqlite_vec(reader, query, only)
             ),
             "first_ms": round(first * 1000, 2),
             "known_ms": _p50(
-                questions, lambda asked, only=only: reader.nearest_static(asked, _LIMIT, only, _never)
+                questions, lambda query, only=only: reader.nearest_static(query, _LIMIT, only, _never)
             ),
         }
     facts = reader.facts()
@@ -287,20 +290,20 @@ def _real_index(data: Path, questions: Int8) -> Figures:
     return figures
 
 
-def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
-    pools = [_ids(reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)) for asked in questions]
+def _model_vectors(reader: SqliteReader, model: int, questions: Int8) -> Figures:
+    pools = [_ids(reader.nearest_static(query, _LIMIT, ChunkFilter(), _never)) for query in questions]
     pools = [np.union1d(one, other)[:_COMPARED] for one, other in itertools.pairwise(pools)]
     db = reader._connection()
     stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
-    asked = np.frombuffer(stored, np.float32)
+    query = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
     ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
-    for _ in range(2):  # the second time counts
+    for _ in range(2):  # The second time counts.
         seconds = {name: [] for name in ways}
         for pool in pools:
             for name, compare in ways.items():
                 began = time.perf_counter()
-                compare(db, model, pool.tolist(), asked.size)
+                compare(db, model, pool.tolist(), query.size)
                 seconds[name].append(time.perf_counter() - began)
     chunks = float(np.mean([len(pool) for pool in pools]))
     return {
@@ -309,8 +312,7 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
     }
 
 
-# --- what all of it needs
-# ----------------------------------------------------------------------------------------
+# --- shared functions -----------------------------------------------------------------------------
 
 
 def _resized(vectors: Int8, rows: int) -> Int8:
@@ -326,12 +328,12 @@ def _resized(vectors: Int8, rows: int) -> Int8:
 
 
 def _opened(path: Path) -> apsw.Connection:
-    """To a file that nobody writes meanwhile: not even the files beside it are touched."""
+    """Open a file that no process writes meanwhile, without touching the files beside it."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
 
-def _rows(reader: IndexReader) -> StaticRows:
+def _rows(reader: SqliteReader) -> StaticRows:
     with _in_memory(), reader.reading() as db:
         rows = reader._static_rows(db, read_facts(db))
     assert rows is not None
@@ -339,7 +341,7 @@ def _rows(reader: IndexReader) -> StaticRows:
 
 
 def _bytes_in_memory(rows: StaticRows) -> int:
-    """Without the room for rows to come, which is not resident."""
+    """Return the bytes without the room for rows to come, which is not resident."""
     store = rows.store
     row = store.vectors.itemsize * store.vectors.shape[1] + store.ids.itemsize + store.squares.itemsize
     if store.codes is not None:
@@ -349,11 +351,11 @@ def _bytes_in_memory(rows: StaticRows) -> int:
 
 
 def _uncoded(rows: StaticRows) -> Path_:
-    """Distances to all rows, whether they are coded or not."""
+    """Return the distances to all rows, encoded or not."""
 
-    def find(asked: Int8) -> NDArray[np.int64]:
+    def find(query: Int8) -> NDArray[np.int64]:
         codes, rows.store.codes = rows.store.codes, None
-        found = rows.nearest(asked, _LIMIT)[0]
+        found = rows.nearest(query, _LIMIT)[0]
         rows.store.codes = codes
         return found
 
@@ -366,15 +368,16 @@ def _ids(hits: Sequence[Any]) -> NDArray[np.int64]:
 
 def _p50(questions: Int8, ask: Callable[[Int8], object]) -> float:
     seconds = []
-    for asked in questions:
+    for query in questions:
         began = time.perf_counter()
-        ask(asked)
+        ask(query)
         seconds.append(time.perf_counter() - began)
     return round(percentile(seconds, 50) * 1000, 2)
 
 
 def _in_memory() -> Any:
-    """The tables made here have vectors and no chunks, by whose number it is told which path serves."""
+    """Patch the choice of the path, which depends on the number of chunks: the tables made here have vectors
+    and no chunks."""
     return _set("FEWEST_ROWS", 0)
 
 
@@ -419,7 +422,7 @@ def _arguments() -> argparse.Namespace:
         "--questions", type=Path, required=True, help="folder of NAME.json, each a list of {query}"
     )
     parser.add_argument(
-        "--subjects", type=Path, nargs="*", default=[], help="repositories whose commits are asked for"
+        "--subjects", type=Path, nargs="*", default=[], help="repositories whose commit subjects are queries"
     )
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 500_000])
     parser.add_argument("--count", type=int, default=100, help="questions")

@@ -1,7 +1,6 @@
-"""The agents' clients that `scripts/test-agents` runs: pinned, installed from npm on first use, and how each
-is driven.
+"""Installs and drives the agents' clients that `scripts/test-agents` runs, pinned, from npm on first use.
 
-They lie in `.agents` of this checkout, or where CAIRN_AGENT_CLIENTS points; that takes 1.3 GB.
+They are in `.agents` of this checkout, or in the folder CAIRN_AGENT_CLIENTS, and take 1.3 GB.
 """
 
 from __future__ import annotations
@@ -21,40 +20,39 @@ import environment
 
 FOLDER = Path(os.environ.get("CAIRN_AGENT_CLIENTS") or environment.ROOT / ".agents")
 _STAMP = FOLDER / "stamp"
-"""Holds what was installed; written last, so a broken set-up is repeated."""
+"""Contains the fingerprint of the installation; written last, so that a broken set-up is repeated."""
 _PROMPT = "Where is a ship moored?"
 _NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
-"""Nobody listens there: whatever looks for the network fails at once."""
+"""No server listens there, so any use of the network fails at once."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """A client: which one, its settings for a model at an address, and the commands that show and use its
-    servers."""
+    """A client: its settings for a model at an address, and the commands that show and use its servers."""
 
     name: str
-    """What `cairn install` calls it."""
+    """The name in `cairn install`."""
     title: str
     package: str
     version: str
     settings: str
-    """The file of its settings, in the home folder."""
+    """The settings file, in the home folder."""
     settings_text: Callable[[str, Path], str | None]
-    """What stands there before: for the model's URL and the project's folder."""
+    """The initial settings, for the model's URL and the project's folder."""
     run: tuple[str, ...]
-    """Needs the model once, and ends."""
+    """The command that asks the model once and ends."""
     connected: re.Pattern[str]
-    """What its list of servers shows of one that works."""
+    """The text that its list of servers shows for a working one."""
     variables: Callable[[str], dict[str, str]] = field(default=lambda _: {})
     """The environment that leads to the model's URL and not to the network."""
     keeps_settings: bool = True
-    """Whether nobody but the user writes the file of its settings."""
+    """Whether only the user writes its settings file."""
     in_project: re.Pattern[str] = field(default=re.compile("cairn"))
-    """What its list shows of a server of the project."""
+    """The text that its list shows for a server of the project."""
 
     @property
     def list(self) -> tuple[str, ...]:
-        """Shows its servers."""
+        """The command that shows its servers."""
         return (self.name, "mcp", "list")
 
 
@@ -182,7 +180,7 @@ CLIENTS = {
 
 
 def prepare() -> None:
-    """Install the clients unless they are there and current. Exits with a message where that fails."""
+    """Install the clients unless they exist and are current. Exits with a message on failure."""
     if os.name == "nt":
         sys.exit("The clients' tests run on Linux and macOS.")
     editor_tools.prepare_node()
@@ -202,8 +200,7 @@ def prepare() -> None:
 
 
 def variables(client: Client, home: Path, data: Path, url: str) -> dict[str, str]:
-    """An environment with an empty home, in which a client finds Cairn, and its model at `url`, and no
-    network."""
+    """Return an environment with an empty home, Cairn, a model at `url`, and no network."""
     node = editor_tools.environment()["PATH"].split(os.pathsep)[0]
     path = [
         str(environment.tool("cairn").parent),

@@ -1,9 +1,9 @@
-"""Writes `server/cairn/attach/greeting.json`: what `cairn mcp` answers before there is an engine.
+"""Writes `server/cairn/attach/greeting.json`: the answers of `cairn mcp` before an engine runs.
 
     .venv/bin/python scripts/agent_greeting.py
 
-Run it after a change to the tools that agents have or to their manuals. A test compares the file with what
-the server proper answers.
+Run it after a change to the tools of agents or to their manuals. A test compares the file with the answers of
+the server itself.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from cairn.mcp.server import build_server
 
 
 async def greeting() -> dict[str, Any]:
-    """The content of the file, as the server proper answers."""
+    """Return the content of the file, from the answers of the server itself."""
 
     async def nowhere(*_: Any) -> Any:
-        raise AssertionError("nothing is asked of an engine")
+        raise AssertionError("the greeting must not query an engine")
 
     async with Client(build_server(nowhere), mode="legacy") as client:
-        told = client.session.initialize_result
+        initialized = client.session.initialize_result
         tools = await client.list_tools()
-    assert told is not None
+    assert initialized is not None
     plain = {"mode": "json", "by_alias": True, "exclude_unset": True}
-    result = told.model_dump(**plain)
+    result = initialized.model_dump(**plain)
     del result["protocolVersion"]
     return {
         "versions": list(HANDSHAKE_PROTOCOL_VERSIONS),
@@ -40,7 +40,7 @@ async def greeting() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The file's text."""
+    """Return the file's text."""
     return json.dumps(asyncio.run(greeting()), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 

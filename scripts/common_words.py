@@ -2,8 +2,8 @@
 
     python scripts/common_words.py CHECKOUT [CHECKOUT ...]
 
-A word is taken in when it stands at least three times in at least an eighth of the checkouts: names and
-typing errors of one project are not. What a question spells so is never taken for a typing error.
+A word is included if it occurs at least three times in at least an eighth of the checkouts, which excludes
+names and typing errors of a single project. Cairn never corrects the spelling of an included word in a query.
 """
 
 from __future__ import annotations

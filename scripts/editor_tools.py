@@ -1,7 +1,7 @@
-"""What the editor client's tests run in: Node, code-server, a browser and Neovim, made on first use.
+"""Installs the tools of the editor client's tests on first use: Node, code-server, a browser and Neovim.
 
-Everything but the browser and Neovim lies in `editor_client/.tools` and `editor_client/node_modules`. Needs
-nothing of the Python environment, so that it can be made while other tests run.
+All but the browser and Neovim are in `editor_client/.tools` and `editor_client/node_modules`. This needs
+nothing from the Python environment, so it can run while other tests run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CODE_SERVER_VERSION = "4.139.1"
 _ENVIRONMENT = TOOLS / "node"
 _BIN = TOOLS / "bin"
 _NODE_STAMP, _WORKBENCH_STAMP = TOOLS / "node-stamp", TOOLS / "workbench-stamp"
-"""Hold what was set up; written last, so a broken set-up is repeated."""
+"""Contain the fingerprints of the installation; written last, so that a broken set-up is repeated."""
 _PACKAGES_STAMP = NODE_MODULES / ".editor-tools"
 _PACKAGE_FILES = (EDITOR_CLIENT / "package-lock.json", EDITOR_CLIENT / "package.json")
 
@@ -39,17 +39,17 @@ _NPM_INSTALL = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
 
 
 def prepare(workbench: bool) -> None:
-    """Make Node and the packages, and for the workbench's and Neovim's tests all else, unless they are there
-    and current.
+    """Install Node and the packages, and for the workbench's and Neovim's tests all other tools, unless they
+    exist and are current.
 
-    Exits with a message where that fails.
+    Exits with a message on failure.
     """
     if os.name == "nt":
         sys.exit("The editor client's tests run on Linux and macOS: code-server does not run on Windows.")
     prepare_node()
-    place = f"in {TOOLS.resolve()}\n"  # scripts name their own place
+    place = f"in {TOOLS.resolve()}\n"  # Installed scripts contain absolute paths.
     try:
-        # A folder that is only linked to belongs to another checkout, which keeps it current.
+        # A linked folder belongs to another checkout, which updates it.
         if not NODE_MODULES.is_symlink():
             _unless_current(_PACKAGES_STAMP, _packages_fingerprint(), _install_packages)
         if workbench:
@@ -62,22 +62,22 @@ def prepare(workbench: bool) -> None:
 
 
 def prepare_node() -> None:
-    """Make Node alone, unless it is there and current. Exits with a message where that fails."""
+    """Install only Node, unless it exists and is current. Exits with a message on failure."""
     try:
-        wanted = f"Node {NODE_VERSION} in {TOOLS.resolve()}\n"  # scripts name their own place
+        wanted = f"Node {NODE_VERSION} in {TOOLS.resolve()}\n"  # Installed scripts contain absolute paths.
         _unless_current(_NODE_STAMP, wanted, _install_node)
     except (subprocess.CalledProcessError, OSError) as problem:
         sys.exit(f"Setting up failed: {problem}. Check the network, then run the command again.")
 
 
 def environment() -> dict[str, str]:
-    """The process environment in which `node` and `npm` are those of the tools."""
+    """Return the process environment with the `node` and `npm` of the tools."""
     return os.environ | {"PATH": f"{_BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
 def workbench_variables(browser: str) -> dict[str, str]:
-    """What tells the workbench's tests where the parts are that they run in; those of the Python environment
-    included."""
+    """Return the variables with the paths of the workbench tests' parts, and those of the Python
+    environment."""
     cairn = python_environment.tool("cairn")
     data = [python_environment.tool("python"), "-c", "from cairn.paths import data_dir; print(data_dir())"]
     found = subprocess.run(data, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
@@ -105,7 +105,7 @@ def _packages_fingerprint() -> str:
 
 
 def _install_node() -> None:
-    """Node from PyPI, which brings npm and the headers that native modules are built with."""
+    """Install Node from PyPI, with npm and the headers for building native modules."""
     for folder in (_ENVIRONMENT, _BIN):
         shutil.rmtree(folder, ignore_errors=True)
     _BIN.mkdir(parents=True)
@@ -125,7 +125,7 @@ def _node_wheel() -> Path:
 
 
 def _install_code_server() -> None:
-    """code-server as npm has it, without what its own set-up does beyond what the tests need."""
+    """Install code-server from npm, without the parts of its set-up that the tests do not need."""
     print(f"Setting up {TOOLS.relative_to(EDITOR_CLIENT.parent)} (once, about two minutes) …", flush=True)
     folder = TOOLS / "code-server"
     shutil.rmtree(folder, ignore_errors=True)
@@ -135,7 +135,7 @@ def _install_code_server() -> None:
     vscode = CODE_SERVER / "lib" / "vscode"
     _run(*_NPM_INSTALL, "--omit=dev", folder=vscode)
     _run(*_NPM_INSTALL, "--omit=dev", folder=vscode / "extensions")
-    # The one native module without which something that is tested does not work: output channels stay empty.
+    # Without this native module, output channels stay empty, which a test reads.
     build = {"npm_config_nodedir": str(_node_wheel()), "JOBS": "2"}
     _run("npm", "rebuild", "@vscode/spdlog", "--loglevel=error", folder=vscode, variables=build)
 

@@ -1,6 +1,6 @@
-"""The development environment: made on first use, checked in milliseconds afterwards.
+"""Makes the development environment on first use, and checks it in milliseconds afterwards.
 
-Needs nothing but Python 3.11 with pip and venv, so the scripts beside this file run on a fresh machine.
+It needs only Python 3.11 with pip and venv, so the scripts beside this file run on a fresh machine.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "requirements.lock"
 
 _STAMP = ENVIRONMENT / "cairn-environment"
-"""Holds what the environment was made from; written last, so a broken set-up is repeated."""
+"""Contains the fingerprint of the environment; written last, so that a broken set-up is repeated."""
 _BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 
 def prepare() -> None:
-    """Make the environment unless it is there and current. Exits with a message where that fails."""
+    """Make the environment unless it exists and is current. Exits with a message on failure."""
     if sys.version_info < (3, 11):  # noqa: UP036 - a fresh machine may have any
         sys.exit(f"Cairn needs Python 3.11 or later; this is {sys.version.split()[0]}.")
     wanted = _fingerprint()
@@ -40,24 +40,24 @@ def prepare() -> None:
 
 
 def tool(name: str) -> Path:
-    """The path of a command inside the environment."""
+    """Return the path of a command inside the environment."""
     return _BIN / (f"{name}.exe" if os.name == "nt" else name)
 
 
 def install_model() -> bool:
-    """Get and build the larger embedding model, unless it is there; whether it is there now."""
+    """Download and build the larger embedding model if it is missing; return whether it is there now."""
     return subprocess.run([tool("cairn"), "model", "install"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 def _pip(*arguments: str) -> None:
-    # Python compiles what is imported; to compile all that is installed takes a quarter of a set-up.
+    # Python compiles what it imports; compiling all installed modules takes a quarter of a set-up.
     quick = ("-qq", "--disable-pip-version-check", "--no-compile")
     command = [tool("python"), "-m", "pip", "install", *quick, *arguments]
     subprocess.run(command, check=True)
 
 
 def _fingerprint() -> str:
-    """A digest of everything the environment depends on, the place it lies in included."""
+    """Return a digest of everything the environment depends on, with its path."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {ROOT}".encode())
     for path in (LOCK, ROOT / "pyproject.toml"):
         digest.update(path.read_bytes())

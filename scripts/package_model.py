@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/package_model.py TABLE
 
-TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` says what they hold);
-with them goes a description that has their digest.
+TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` defines their content).
+A description with their digest is written beside them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> int:
         return 2
     FOLDER.mkdir(exist_ok=True)
     for name in (VECTORS_FILE, VOCABULARY_FILE):
-        # Replaced, not written over: a daemon of this checkout may have the old one mapped.
+        # The file is replaced, not overwritten: a daemon of this checkout may have the old one mapped.
         fresh = shutil.copyfile(Path(sys.argv[1]) / name, FOLDER / f"{name}.new")
         fresh.replace(FOLDER / name)
     model = describe_packaged()

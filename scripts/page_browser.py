@@ -1,5 +1,4 @@
-"""A browser that is signed in to the page of a running `cairn serve`: for its tests, its measurements and its
-pictures."""
+"""Opens a browser that is signed in to a running `cairn serve`, for tests, measurements and pictures."""
 
 from __future__ import annotations
 
@@ -19,13 +18,13 @@ _ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-"""The browser asks nobody but the servers that it is sent to."""
+"""The browser may connect only to the servers of the test."""
 _PATIENCE_SECONDS = 120
 
 
 @contextmanager
 def launched(program: str, *arguments: str) -> Iterator[Browser]:
-    """The browser at this path, without a window on the screen."""
+    """Launch the browser at this path, headless."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*_ARGUMENTS, *arguments])
         yield browser
@@ -33,14 +32,14 @@ def launched(program: str, *arguments: str) -> Iterator[Browser]:
 
 
 def sign_in(context: BrowserContext, url: str, token: str) -> None:
-    """Give the context a session by a one-time link, as `cairn open` gets it with the token."""
+    """Give the context a session by a one-time link, which the token requests as `cairn open` does."""
     made = context.request.post(f"{url}/ui/link", headers={"Authorization": f"Bearer {token}"})
     assert made.ok, made.text()
     context.request.get(url + made.text(), max_redirects=0)
 
 
 def is_indexed(status: Any) -> bool:
-    """Whether all that the server shows is there, by the answer of `cairn/status`."""
+    """Return whether everything on the page is indexed, by the answer of `cairn/status`."""
     files = status["files"]
     return bool(
         status["activity"] == "idle"
@@ -49,11 +48,11 @@ def is_indexed(status: Any) -> bool:
     )
 
 
-def until(holds: Callable[[], Any]) -> Any:
-    """Look again until it holds; what it was then. Raises TimeoutError."""
+def wait_until(holds: Callable[[], Any]) -> Any:
+    """Poll until `holds` returns a true value, and return that. Raises TimeoutError."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not (found := holds()):
         if time.monotonic() > deadline:
-            raise TimeoutError("it did not come true")
+            raise TimeoutError("the condition did not become true")
         time.sleep(0.02)
     return found

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Take pictures of each view of the page over a folder: light and dark, wide and on a phone.
 
-.venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT] [--ask TEXT
-  ...]
+    .venv/bin/python scripts/page_screenshots.py FOLDER PICTURES [--search TEXT] [--question TEXT]
+      [--ask TEXT ...]
 
-PICTURES gets a PNG of each, such as `search-dark-phone.png`. `CAIRN_DATA_DIR` says where the folder's index
-is kept.
+PICTURES gets a PNG of each, such as `search-dark-phone.png`. The folder's index is in `CAIRN_DATA_DIR`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from urllib.parse import urlencode
 
 import environment
 import system_packages
-from page_browser import is_indexed, launched, sign_in, until
+from page_browser import is_indexed, launched, sign_in, wait_until
 from playwright.sync_api import BrowserContext, Page
 
 sys.path.append(str(environment.ROOT))
@@ -32,7 +31,7 @@ _WHOLE = {
     "file": "document.getElementById('known') !== null",
     "index": "!document.getElementById('index').textContent.includes('being counted')",
 }
-"""What holds in a view once all that belongs to it is there."""
+"""The condition for a complete view."""
 
 
 def main() -> int:
@@ -43,8 +42,8 @@ def main() -> int:
         return 1
     options.pictures.mkdir(parents=True, exist_ok=True)
     with serving(str(options.folder.resolve()), "--no-lsp") as served, launched(browser) as chromium:
-        until(lambda: is_indexed(served.call("status", {})))
-        for question in options.ask:  # which the page about the index shows as points
+        wait_until(lambda: is_indexed(served.call("status", {})))
+        for question in options.ask:  # The page about the index shows these as points.
             served.call("search", {"query": question})
         for size, (width, height) in SIZES.items():
             context = chromium.new_context(
@@ -62,7 +61,7 @@ def main() -> int:
 
 
 def _views(context: BrowserContext, served: Served, options: argparse.Namespace) -> list[tuple[str, Page]]:
-    """A window for each view, by its name."""
+    """Open a window for each view, by its name."""
     url = served.addresses["url"]
     (first, *_) = served.call("search", {"query": options.search, "limit": 1})["results"]
     lines = first["bestLines"] or first["selectionRange"]
@@ -78,7 +77,7 @@ def _views(context: BrowserContext, served: Served, options: argparse.Namespace)
     for name, address in addresses.items():
         page = context.new_page()
         page.goto(url + address)
-        until(lambda page=page, name=name: page.evaluate(_WHOLE.get(name, "true")))
+        wait_until(lambda page=page, name=name: page.evaluate(_WHOLE.get(name, "true")))
         views.append((name, page))
     return views
 

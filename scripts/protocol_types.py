@@ -8,6 +8,7 @@ A test compares the two.
 from __future__ import annotations
 
 import enum
+import textwrap
 import types
 import typing
 from collections.abc import Iterator
@@ -119,9 +120,11 @@ def _enums(cls: type[Any]) -> set[type[enum.StrEnum]]:
 def _comment(text: str, indent: str) -> list[str]:
     if not text:
         return []
-    lines = text.splitlines()
-    if len(lines) == 1 and len(indent) + len(text) + 7 <= _WIDTH:
+    if "\n" not in text and len(indent) + len(text) + 7 <= _WIDTH:
         return [f"{indent}/** {text} */"]
+    width = _WIDTH - len(indent) - 3
+    paragraphs = [textwrap.wrap(" ".join(part.split()), width) for part in text.split("\n\n")]
+    lines = [line for paragraph in paragraphs for line in ["", *paragraph]][1:]
     return [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in lines), f"{indent} */"]
 
 

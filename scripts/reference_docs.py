@@ -90,7 +90,7 @@ answer:
 | over | call | keys |
 |---|---|---|
 | LSP (`cairn lsp`, or the LSP port of `cairn serve`) | the request `cairn/search` | camelCase |
-| REST (`cairn serve`) | `POST /api/v1/search`; the path is in snake_case, as in `/api/v1/fetch_page` | camelCase |
+| REST (`cairn serve`) | `POST /api/v1/search`; the path is in snake_case: `/api/v1/fetch_page` | camelCase |
 | the command line | `cairn call search '{"query": "routing"}'`; `-` reads the params from stdin | camelCase |
 
 Lines and characters are counted from 0, and the end of a range is exclusive, as in LSP. Paths are relative to
@@ -160,14 +160,15 @@ def protocol_page() -> str:
     parts = [
         _PROTOCOL_HEAD,
         "## Errors\n",
-        'A REST error is `{"error": {"code", "message", "field"}}`; `field` is the dotted path of a wrong field.\n',
+        'A REST error is `{"error": {"code", "message", "field"}}`; `field` is the path of a field.\n',
         "| code | HTTP status | |\n|---|---|---|",
         *(f"| `{code}` | {status} | {text} |" for code, (status, text) in CODES.items()),
         "",
         "## Methods\n",
         _method_table(methods),
         "## The stages of discovery\n",
-        "`cairn/discover` runs nine stages. Each is also a method, which accepts what the stage before it returns.\n",
+        "`cairn/discover` runs nine stages. Each is also a method. "
+        "It accepts what the stage before it returns.\n",
         _method_table(STAGES.values()),
         "## Shapes\n",
         *(_shape(name, described) for name, described in sorted(definitions.items())),

@@ -1,8 +1,8 @@
-"""A stand-in for the APIs of language models, on loopback: it asks for Cairn's search tool once, then ends.
+"""A stand-in for the APIs of language models, on loopback: it calls Cairn's search tool once, then ends.
 
-It speaks as much of the four APIs as agents' clients need: Anthropic's messages, OpenAI's responses and chat
-completions, and Gemini's generateContent. Every request is kept, so that tests can look at the tools that a
-client offered and at the tool's result that it sent back.
+It implements the parts of four APIs that agents' clients need: Anthropic's messages, OpenAI's responses and
+chat completions, and Gemini's generateContent. It stores every request, so that tests can check the tools
+that a client offered and the tool's result that it sent back.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 QUESTION = "where is a ship moored"
-"""What the tool is asked."""
+"""The query for the tool."""
 FINISHED = "The scripted model has finished."
-"""What it says when it has the tool's result."""
+"""The model's answer once it has the tool's result."""
 _ASIDE = "Harbour"
-"""What it says to requests without tools: clients ask for titles and summaries."""
+"""The answer to requests without tools: clients ask for titles and summaries."""
 _CALL = "call_of_cairn"
 _DEFERRED = re.compile(r"mcp__cairn__\w*search\b")
-"""How Claude Code names a tool whose description the model has to ask for first."""
+"""Claude Code's form of the name of a tool whose description the model has to request first."""
 
 
 @dataclass(frozen=True)
 class _Call:
     tool: tuple[str, str]
-    """Its namespace ("" for none) and its name."""
+    """The namespace of a tool ("" for none) and its name."""
     arguments: dict[str, Any]
     id: str = _CALL
 
 
 class ScriptedModel:
-    """What was asked of the model, and what it answers."""
+    """Stores the requests to the model, and answers them."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
@@ -44,14 +44,14 @@ class ScriptedModel:
         self.tools: list[str] = []
         """The names of the tools of the first request that had Cairn's, as the model saw them."""
         self.deferred = False
-        """Whether the model had to ask for the tool by its name first."""
+        """Whether the model had to request the tool by its name first."""
         self.results: list[str] = []
-        """What the client sent back for the call, as text."""
+        """The text that the client sent back for each call."""
         self.url = ""
         self._lock = threading.Lock()
 
     def events(self, path: str, body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """The answer, as the API's stream of events: each event's name ("" for none) and its data."""
+        """Return the answer as the API's stream of events: each event's name ("" for none) and its data."""
         with self._lock:
             self.requests.append((path, body))
             tools = _tools(body)
@@ -77,7 +77,7 @@ class ScriptedModel:
 
 @contextmanager
 def scripted_model() -> Iterator[ScriptedModel]:
-    """A model that listens on a port of its own until the end of the block."""
+    """Serve a model on a free port until the end of the block."""
     model = ScriptedModel()
 
     class Handler(BaseHTTPRequestHandler):
@@ -116,7 +116,7 @@ def scripted_model() -> Iterator[ScriptedModel]:
                 self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: tests print what is wrong."""
+            """Log nothing; tests print errors themselves."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -132,7 +132,7 @@ def scripted_model() -> Iterator[ScriptedModel]:
 
 
 def _api_of(path: str) -> str:
-    """Which API a request is for; "" where it asks for no answer."""
+    """Return the API of a request; "" if it wants no answer."""
     ends = {
         "/messages": "messages",
         "/responses": "responses",
@@ -144,7 +144,7 @@ def _api_of(path: str) -> str:
 
 
 def _tools(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """The tools of a request: each one's namespace ("" for none) and its name."""
+    """Return the tools of a request: each one's namespace ("" for none) and its name."""
     found = []
     for tool in body.get("tools") or []:
         if "functionDeclarations" in tool:
@@ -159,7 +159,7 @@ def _tools(body: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _result(body: dict[str, Any]) -> str | None:
-    """The result of the call that the request holds, as text; None before there is one."""
+    """Return the result of the call in the request, as text; None before there is one."""
     for message in [*body.get("messages", []), *body.get("input", []), *body.get("contents", [])]:
         if not isinstance(message, dict):
             continue
@@ -175,7 +175,7 @@ def _result(body: dict[str, Any]) -> str | None:
     return None
 
 
-# --- the APIs' answers: a text, or a call of a tool ------------------------------------------------
+# --- answers of the APIs: a text, or a call of a tool ---------------------------------------------
 
 _Events = list[tuple[str, dict[str, Any]]]
 

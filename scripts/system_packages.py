@@ -1,7 +1,6 @@
-"""The browser and Neovim: what tests need of the system, and get from Debian where it is missing and that can
-be done.
+"""Finds the browser and Neovim for tests, and installs them from Debian if they are missing and it may.
 
-Needs nothing but Python, so that it can run while the environments are made.
+It needs only Python, so it can run while the environments are made.
 """
 
 from __future__ import annotations
@@ -13,28 +12,27 @@ import subprocess
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEADLESS = "chromium-headless-shell"
 _APT_SECONDS = 300
-"""Patience for another process that installs packages, since only one of them can."""
+"""A long wait for another process that installs packages, since only one at a time can."""
 
 
 def browser() -> str | None:
-    """The path of Chromium or Chrome, where there is one."""
+    """Return the path of Chromium or Chrome, if there is one."""
     return next(filter(None, map(shutil.which, _BROWSERS)), None)
 
 
 def headless_browser() -> str | None:
-    """The path of Chromium without its windows, where there is one: the same engine, which takes a third of
-    the time for a page; else of a browser."""
+    """Return the path of Chromium's headless shell, or else of a browser. The shell has the same engine and
+    takes a third of the time for a page."""
     return shutil.which(HEADLESS) or browser()
 
 
 def neovim() -> str | None:
-    """The path of Neovim, where there is one."""
+    """Return the path of Neovim, if there is one."""
     return shutil.which("nvim")
 
 
 def install(*needed: str) -> None:
-    """Get the packages of Debian that are missing, whose programs have their names or other usual ones; else
-    go without."""
+    """Install missing Debian packages, whose programs have their names or other usual ones, if possible."""
     found = {"chromium": browser, "neovim": neovim}
     wanted = [name for name in needed if not found.get(name, lambda name=name: shutil.which(name))()]
     if not wanted or not shutil.which("apt-get"):

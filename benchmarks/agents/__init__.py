@@ -1,2 +1,2 @@
-"""How many tokens and calls agents spend until they have the facts, with Cairn's tools and with others,
-without a language model."""
+"""Measures the tokens and calls that agents spend until they have the facts, with Cairn's tools and with
+others, without a language model."""

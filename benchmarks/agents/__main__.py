@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep, semble.
+"""Measure how many tokens and calls loops of tool calls spend until they have the facts: Cairn's tools, grep,
+semble.
 
-python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR] [--semble PYTHON]
-  [--output FILE]
+    python benchmarks/agents --sets DIR --checkouts DIR [DIR ...] --data DIR [--held-out DIR]
+      [--semble PYTHON] [--output FILE]
 
-Of each system's loops the one is taken that costs least on half of the questions of `--sets`; the other half
-and the questions of `--held-out` check it.
+For each system it takes the loop that costs least on half of the questions of `--sets`; the other half and
+the questions of `--held-out` check it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if __name__ == "__main__" and not __package__:
 
 from answers.facts import FactQuestion, read_fact_sets
 from answers.workplaces import workplaces
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from retrieval.checkouts import CheckoutError
 from retrieval.results import commit
 from retrieval.sets import SetError
@@ -29,7 +30,7 @@ from retrieval.sets import SetError
 from agents import plot, report
 from agents.figures import HEADLINE, SESSION, compared, cost, mean_cost, summary
 from agents.loops import CALL_CAP, TOKEN_CAP, Trace, half
-from agents.measurement import Followed, Measured, measure, size_figures
+from agents.measurement import LoopRuns, Measured, measure, size_figures
 from agents.systems import CAIRN, LOOPS, SEMBLE
 
 
@@ -42,38 +43,38 @@ def main() -> None:
         tuned = measure(places, options.semble, systems)
         chosen = {name: tuned.systems[name].chosen(questions) for name in systems}
         other = read_fact_sets(options.held_out) if options.held_out else []
-        held_places = workplaces(other, options.checkouts, options.data)
-        held = measure(held_places, options.semble, systems, chosen)
+        unseen_places = workplaces(other, options.checkouts, options.data)
+        unseen_runs = measure(unseen_places, options.semble, systems, chosen)
     except (SetError, CheckoutError) as problem:
         sys.exit(str(problem))
-    kept = results(tuned, held, chosen, questions, other)
-    text = report.markdown(kept)
+    record = results(tuned, unseen_runs, chosen, questions, other)
+    text = report.markdown(record)
     print(text)
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         options.output.with_suffix(".md").write_text(text, encoding="utf-8")
-        curves = {name: each["facts_within"] for name, each in kept["groups"]["all"]["systems"].items()}
+        curves = {name: each["facts_within"] for name, each in record["groups"]["all"]["systems"].items()}
         title = "share of the facts of a question that were received, development questions"
         options.output.with_suffix(".svg").write_text(plot.svg(curves, title), encoding="utf-8")
 
 
 def results(
     tuned: Measured,
-    held: Measured,
+    unseen_runs: Measured,
     chosen: dict[str, str],
     questions: Sequence[FactQuestion],
     other: Sequence[FactQuestion],
 ) -> Figures:
-    """What is kept."""
+    """Return the content of the results file."""
     groups = {
         "all": (tuned, [each.id for each in questions]),
         "chosen on": (tuned, [each.id for each in questions if half(each) == "a"]),
         "checked on": (tuned, [each.id for each in questions if half(each) == "b"]),
-        "held out": (held, [each.id for each in other]),
+        "held out": (unseen_runs, [each.id for each in other]),
     }
     return {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "commit": commit(),
             "token_cap": TOKEN_CAP,
             "call_cap": CALL_CAP,
@@ -90,12 +91,12 @@ def results(
         "loops": {name: _loops(tuned.systems[name]) for name in chosen},
         "sizes": {
             "development": size_figures(tuned.sizes),
-            "held out": size_figures(held.sizes),
+            "held out": size_figures(unseen_runs.sizes),
         },
         "questions": {
             name: [
                 _question(trace, measured.systems[name].definitions[loop])
-                for measured in (tuned, held)
+                for measured in (tuned, unseen_runs)
                 for trace in measured.systems[name].traces.get(loop, [])
             ]
             for name, loop in chosen.items()
@@ -121,29 +122,30 @@ def _group(measured: Measured, ids: Sequence[str], chosen: dict[str, str]) -> Fi
     }
 
 
-def _traces(followed: Followed, loop: str, ids: Sequence[str]) -> list[Trace]:
-    return [trace for trace in followed.traces.get(loop, []) if trace.question.id in set(ids)]
+def _traces(runs: LoopRuns, loop: str, ids: Sequence[str]) -> list[Trace]:
+    return [trace for trace in runs.traces.get(loop, []) if trace.question.id in set(ids)]
 
 
-def _loops(followed: Followed) -> Figures:
-    """By loop and half: the tokens until the headline's share, the cap where it is not reached, as the two
-    kinds of mean."""
+def _loops(runs: LoopRuns) -> Figures:
+    """Return, by loop and half, both kinds of mean of the tokens until the headline's share."""
     return {
         name: {
-            side: [round(mean(those, followed.definitions[name])) for mean in (cost, mean_cost)]
+            side: [round(mean(those, runs.definitions[name])) for mean in (cost, mean_cost)]
             for side in "ab"
             if (those := [trace for trace in traces if half(trace.question) == side])
         }
-        for name, traces in followed.traces.items()
+        for name, traces in runs.traces.items()
     }
 
 
 def _question(trace: Trace, definitions: float) -> Figures:
-    until = {f"{share:.0%}": trace.tokens_until(share, definitions) for share in (0.5, 0.8, 1.0)}
+    tokens_by_share = {f"{share:.0%}": trace.tokens_to(share, definitions) for share in (0.5, 0.8, 1.0)}
     return {
         "id": trace.question.id,
-        "tokens_until": {share: None if value is None else round(value) for share, value in until.items()},
-        "calls_until_80%": trace.calls_until(HEADLINE, definitions),
+        "tokens_until": {
+            share: None if value is None else round(value) for share, value in tokens_by_share.items()
+        },
+        "calls_until_80%": trace.calls_to(HEADLINE, definitions),
         "share_at_end": round(trace.share(-1), 3) if trace.spent else 0.0,
     }
 
@@ -153,14 +155,22 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
-    parser.add_argument("--held-out", type=Path, nargs="+", default=[], help="further such folders, to check")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--held-out", type=Path, nargs="+", default=[], help="further such folders, for checking"
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--systems", nargs="+", choices=list(LOOPS), default=list(LOOPS), metavar="SYSTEM")
-    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter that has semble")
+    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter with semble")
     parser.add_argument("--output", type=Path, help="write JSON here; tables and plot beside it")
     return parser.parse_args()
 

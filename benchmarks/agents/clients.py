@@ -1,4 +1,4 @@
-"""MCP servers as an agent's client drives them, over stdio, from code that does not await anything."""
+"""Drives MCP servers over stdio as an agent's client does, from synchronous code."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 _SHOWN = ("name", "description", "inputSchema")
-"""What clients hand on of a tool; hints and the schemas of answers are for the clients themselves."""
+"""The parts of a tool that clients pass to the model; hints and the schemas of answers are for the clients
+themselves."""
 
 
 class ToolError(Exception):
-    """A tool refused a call, with what it said."""
+    """A tool refused a call; the message is the tool's."""
 
 
 @frozen
@@ -30,16 +31,15 @@ class Server:
     _portal: BlockingPortal
     _client: Client
     definitions: str
-    """What a model is given of it before any call: its instructions, and the name, description and arguments
-    of each tool."""
+    """The text that a model gets before any call: the server's instructions, and the name, description and
+    arguments of each tool."""
     listing_bytes: int
-    """The length of the answer to `tools/list`, in UTF-8."""
+    """The length of the answer to `tools/list`, in UTF-8 bytes."""
     _known: dict[str, str] = field(factory=dict)
-    """Answers by the call: loops repeat the calls of others, and the same call has the same answer."""
+    """Cached answers by call, since loops repeat the calls of other loops."""
 
     def call(self, tool: str, **arguments: Any) -> str:
-        """The text of a tool's answer: all its blocks. Raises ToolError where the tool says that it
-        failed."""
+        """Return the text of all blocks of a tool's answer. Raises ToolError if the tool fails."""
         key = json.dumps([tool, arguments])
         if key in self._known:
             return self._known[key]
@@ -52,7 +52,6 @@ class Server:
         return text
 
     def result(self, tool: str, **arguments: Any) -> types.CallToolResult:
-        """A tool's whole answer."""
         result = self._portal.call(self._client.call_tool, tool, arguments)
         assert isinstance(result, types.CallToolResult)
         return result
@@ -62,7 +61,7 @@ class Server:
 def connected(
     command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], patience: float = 600.0
 ) -> Iterator[Server]:
-    """A server that `command` starts in the folder `cwd`, with further variables in its environment."""
+    """Start `command` in the folder `cwd`, with further environment variables, and connect to its server."""
     parameters = StdioServerParameters(
         command=command[0], args=list(command[1:]), env={**os.environ, **environment}, cwd=cwd
     )

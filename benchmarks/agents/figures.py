@@ -1,5 +1,5 @@
-"""What traces come to: facts over tokens, tokens and calls until shares of the facts, and one system against
-another."""
+"""Computes figures from traces: facts over tokens, tokens and calls to shares of the facts, ratios of
+systems."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from engine.figures import Figures
 from agents.loops import TOKEN_CAP, Trace
 
 SHARES = (0.5, 0.8, 1.0)
-"""The shares of a question's facts at which tokens are read off."""
+"""The shares of a question's facts for which tokens and calls are reported."""
 HEADLINE = 0.8
 CURVE = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000, 16_000, 24_000, 32_000, 48_000, 60_000)
-"""Tokens at which the mean share of the facts is told."""
+"""The token counts at which the mean share of the facts is reported."""
 SESSION = 5
-"""Questions of one session, among which the definitions of the tools are shared in the figures for
-sessions."""
+"""The number of questions in a session, which share the cost of the tool definitions."""
 
 
 def summary(traces: Sequence[Trace], definitions: float) -> Figures:
-    """The figures of one system over some questions, `definitions` included in all tokens."""
+    """Return the figures of one system over some questions. All token counts include `definitions`."""
     return {
         "questions": len(traces),
         "definitions": round(definitions),
         "facts_within": {str(t): round(_mean_share(traces, t, definitions), 4) for t in CURVE},
-        "until": {f"{share:.0%}": _until(traces, share, definitions) for share in SHARES},
+        "until": {f"{share:.0%}": _cost_of_share(traces, share, definitions) for share in SHARES},
     }
 
 
 def cost(traces: Sequence[Trace], definitions: float) -> float:
-    """What loops are chosen by: the geometric mean of the tokens until the headline's share, the cap where it
-    is not reached.
+    """Return the geometric mean of the tokens until the headline's share, by which loops are chosen; the cap
+    where it is not reached.
 
     Questions count by ratios, so a few that need the whole cap do not decide alone.
     """
@@ -40,7 +39,7 @@ def cost(traces: Sequence[Trace], definitions: float) -> float:
 
 
 def mean_cost(traces: Sequence[Trace], definitions: float) -> float:
-    """The same as an arithmetic mean."""
+    """Return the arithmetic mean of the same values as `cost`."""
     return statistics.fmean(_capped(trace, HEADLINE, definitions) for trace in traces)
 
 
@@ -51,10 +50,9 @@ def compared(
     their_definitions: float,
     share: float = HEADLINE,
 ) -> Figures:
-    """Our tokens by theirs until a share of the facts, question by question; both sequences have the same
-    questions."""
+    """Compare our tokens with theirs until a share of the facts; both sequences have the same questions."""
     pairs = [
-        (a.tokens_until(share, our_definitions), b.tokens_until(share, their_definitions))
+        (a.tokens_to(share, our_definitions), b.tokens_to(share, their_definitions))
         for a, b in zip(ours, theirs, strict=True)
     ]
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -82,10 +80,10 @@ def _ratios(pairs: Sequence[tuple[float, float]]) -> Figures:
     }
 
 
-def _until(traces: Sequence[Trace], share: float, definitions: float) -> Figures:
+def _cost_of_share(traces: Sequence[Trace], share: float, definitions: float) -> Figures:
     reached = [trace for trace in traces if trace.reached(share, definitions) is not None]
-    tokens = [trace.tokens_until(share, definitions) or 0.0 for trace in reached]
-    calls = [trace.calls_until(share, definitions) or 0 for trace in reached]
+    tokens = [trace.tokens_to(share, definitions) or 0.0 for trace in reached]
+    calls = [trace.calls_to(share, definitions) or 0 for trace in reached]
     capped = [_capped(trace, share, definitions) for trace in traces]
     return {
         "reached": len(reached),
@@ -103,7 +101,7 @@ def _middle(values: Sequence[float], digits: int = 0) -> Figures:
 
 
 def _capped(trace: Trace, share: float, definitions: float) -> float:
-    tokens = trace.tokens_until(share, definitions)
+    tokens = trace.tokens_to(share, definitions)
     return TOKEN_CAP if tokens is None else tokens
 
 

@@ -1,5 +1,5 @@
-"""Loops that have no index: an agent's grep and whole files, and windows around the densest hits of one that
-is tuned."""
+"""Loops without an index: an agent's grep that reads whole files, and a tuned grep with windows around
+hits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 
 _LONGEST_LINE = 500
-"""Characters of a line that are shown, as the grep tools of agents do; minified files have longer ones."""
+"""The number of characters shown of a line, as in the grep tools of agents."""
 _READ_LINES = 2_000
-"""Lines of a file that one call of the reading tool returns, as those of agents do."""
+"""The number of lines that one call of the reading tool returns, as in the tools of agents."""
 _TESTS = re.compile(r"(^|[/_.-])(tests?|specs?|__tests__|testing)([/_.-]|$)", re.IGNORECASE)
 _PROSE = re.compile(r"\.(md|mdx|rst|txt|adoc|html?)$|(^|/)(docs?|changes|changelog)", re.IGNORECASE)
 _FOUND_NOTHING = 1
@@ -33,11 +33,11 @@ _FOUND_NOTHING = 1
 DEFINITIONS = (
     {
         "name": "Grep",
-        "description": "Search the contents of files with ripgrep. Supports full regular expressions (log.*Error,"
-        " function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). Output modes: content shows"
-        " the matching lines, files_with_matches shows paths only (the default), count shows how many lines match. Literal"
-        " braces need escaping. Patterns match within single lines unless multiline is true. Use this tool to search;"
-        " do not call grep or rg in a shell.",
+        "description": "Search the contents of files with ripgrep. Supports full regular expressions "
+        "(log.*Error, function\\s+\\w+). Filter files with glob (*.js, **/*.tsx) or type (js, py, rust). "
+        "Output modes: content shows the matching lines, files_with_matches shows paths only (the default), "
+        "count shows how many lines match. Literal braces need escaping. Patterns match within single lines "
+        "unless multiline is true. Use this tool to search; do not call grep or rg in a shell.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -63,9 +63,9 @@ DEFINITIONS = (
     },
     {
         "name": "Read",
-        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning unless offset and"
-        " limit are given. Lines longer than 500 characters are cut. Folders cannot be read; list them with Glob."
-        " Call several reads at once when several files may be useful.",
+        "description": "Read a file from the local file system. Reads up to 2,000 lines from the beginning "
+        "unless offset and limit are given. Lines longer than 500 characters are cut. Folders cannot be "
+        "read; list them with Glob. Call several reads at once when several files may be useful.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -81,8 +81,8 @@ DEFINITIONS = (
     },
     {
         "name": "Glob",
-        "description": "Find files by a glob pattern such as **/*.js or src/**/*.ts. Returns matching paths, the most recently"
-        " changed first.",
+        "description": "Find files by a glob pattern such as **/*.js or src/**/*.ts. Returns matching paths, "
+        "the most recently changed first.",
         "input_schema": {
             "type": "object",
             "properties": {
@@ -93,8 +93,7 @@ DEFINITIONS = (
         },
     },
 )
-"""The tools of an agent without an index, in the form and about half the length in which coding agents
-describe them."""
+"""The tools of an agent without an index, in the form and about half the length that coding agents use."""
 
 
 class Tree:
@@ -110,11 +109,11 @@ class Tree:
 
     @cached_property
     def paths(self) -> list[str]:
-        """All files, sorted."""
+        """Return all files, sorted."""
         return sorted(path.removeprefix("./") for path in self._run("--files", "--null").split("\0") if path)
 
     def hits(self, pattern: str) -> dict[str, list[int]]:
-        """The lines, from 1, that hold a fixed string in any case, by path."""
+        """Return the lines (from 1, and their text) that contain a fixed string in any case, by path."""
         if pattern not in self._hits:
             found: dict[str, list[int]] = defaultdict(list)
             out = self._run("-n", "-i", "-F", "--null", "--with-filename", "-o", "-e", pattern)
@@ -127,16 +126,16 @@ class Tree:
         return self._hits[pattern]
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file, cut where they are too long."""
+        """Return the lines of a file, cut at the longest shown length."""
         if path not in self._lines:
             text = read_text(self.folder / path) or ""
             self._lines[path] = [line[:_LONGEST_LINE] for line in lines_of(text)]
         return self._lines[path]
 
     def idf(self, term: Term) -> float:
-        """The inverse document frequency, 0 for what no file holds."""
-        held = len(self.hits(term.pattern))
-        return math.log(1 + len(self.paths) / held) if held else 0.0
+        """Return the inverse document frequency, 0 for a term that no file contains."""
+        matches = len(self.hits(term.pattern))
+        return math.log(1 + len(self.paths) / matches) if matches else 0.0
 
     def _run(self, *options: str) -> str:
         command = [self._binary, "--no-config", "--sort", "path", *options]
@@ -155,34 +154,34 @@ class Tree:
 
 
 def call(tool: str, **arguments: object) -> str:
-    """A call as the model writes it."""
+    """Return a call as the model writes it."""
     return json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False)
 
 
 def read_file(tree: Tree, path: str) -> Iterator[Step]:
-    """A whole file, in as many calls as it takes, without line numbers."""
+    """Yield the calls that read a whole file, without line numbers."""
     lines = tree.lines(path)
     for first in range(0, max(1, len(lines)), _READ_LINES):
         arguments = {"file_path": path, **({"offset": first} if first else {})}
         yield Step(call("Read", **arguments), "\n".join(lines[first : first + _READ_LINES]))
 
 
-# --- an agent's grep, then whole files ----------------------------------------------------------------
+# --- an agent's grep and whole files --------------------------------------------------------------
 
 
 @frozen
-class Usual:
-    """Grep for the rarest words, names first; then read the files with the most hits whole, and grep for the
-    next words."""
+class WholeFileGrep:
+    """Greps for the rarest words, names first, reads the files with the most hits, and greps for the next
+    words."""
 
     words: int = 2
-    """Words that are looked for before files are read."""
+    """The number of words to search for before files are read."""
     together: bool = False
-    """Whether one call looks for all of them at once."""
+    """Whether one call searches for all of them at once."""
     head: int = 100
-    """Lines of output that a call returns."""
+    """The number of lines of output that a call returns."""
     files: int = 4
-    """Files that are read before the next words are looked for."""
+    """The number of files to read before the next words are searched for."""
 
     def steps(self, tree: Tree, question: str) -> Iterator[Step]:
         terms = sorted(terms_of(question), key=lambda term: (not term.is_name, -tree.idf(term)))
@@ -195,7 +194,9 @@ class Usual:
                 step, shown = self._grep(tree, group)
                 yield step
                 for path, lines in shown.items():
-                    seen[path] += 1_000 + min(lines, 999)  # the number of words first, then that of lines
+                    seen[path] += 1_000 + min(
+                        lines, 999
+                    )  # The number of matching words counts first, then the number of lines.
             order = [path for path, _ in seen.most_common() if path not in read]
             for path in order[: self.files]:
                 read.add(path)
@@ -205,8 +206,8 @@ class Usual:
                 yield from read_file(tree, path)
 
     def _grep(self, tree: Tree, terms: Sequence[Term]) -> tuple[Step, Mapping[str, int]]:
-        """Lines that hold any of the terms, by path, as many as `head`; and how many of each path are
-        shown."""
+        """Return up to `head` lines with any of the terms, by path, and the number of shown lines of each
+        path."""
         lines: dict[str, set[int]] = defaultdict(set)
         for term in terms:
             for path, numbers in tree.hits(term.pattern).items():
@@ -222,12 +223,12 @@ class Usual:
         return Step(call("Grep", **arguments), "\n".join(rows), text), Counter(path for path, _ in shown)
 
 
-# --- a tuned grep -------------------------------------------------------------------------------------
+# --- a tuned grep ---------------------------------------------------------------------------------
 
 
 @frozen
 class Window:
-    """Lines of a file around hits, and what they are worth."""
+    """Lines of a file around hits, with their score."""
 
     path: str
     centre: int
@@ -235,35 +236,35 @@ class Window:
 
 
 @frozen
-class Tuned:
-    """Windows around the densest hits of the best files, wider ones of the same files, and then the next
-    files.
+class TunedGrep:
+    """Shows windows around the densest hits of the best files, wider ones of the same files, and then the
+    next files.
 
-    Files and windows are ranked by the inverse document frequency of the distinct terms that they hold. The
-    counting is free: only what is shown is charged. The defaults are the best of 150 random settings and of
-    their neighbours on half `a` of the development questions.
+    Files and windows are ranked by the inverse document frequency of their distinct terms. Counting hits is
+    free; only the shown text costs tokens. The defaults are the best of 150 random settings and of their
+    neighbours on half `a` of the development questions.
     """
 
     around: int = 5
-    """Lines before and after a hit."""
+    """The number of lines before and after a hit."""
     wider: int = 1
-    """By how much windows grow in the second round; 1 for no second round."""
+    """The factor by which windows grow in the second round; 1 for no second round."""
     files: int = 10
-    """Files whose windows are shown before wider ones."""
+    """The number of files whose windows are shown before wider ones."""
     page: int = 1_000
-    """Tokens that one call returns."""
+    """The number of tokens that one call returns."""
     growth: float = 1.0
-    """By how much that grows from one call to the next."""
+    """The factor by which `page` grows from one call to the next."""
     of_file: float = 0.5
     """The weight of a file's score in that of its windows."""
     path_weight: float = 1.0
-    """What a term in the path counts, beside one in the text."""
+    """The weight of a term in the path, relative to one in the text."""
     name_weight: float = 1.0
-    """What an identifier counts, beside a word."""
+    """The weight of an identifier, relative to a word."""
     demoted: float = 0.3
-    """What tests count where the question does not speak of tests."""
+    """The weight of tests if the question does not mention tests."""
     prose: float = 0.5
-    """What documents count, beside code."""
+    """The weight of documents, relative to code."""
     power: float = 1.0
     """The exponent of the inverse document frequency."""
 
@@ -308,7 +309,7 @@ class Tuned:
         return self.prose if _PROSE.search(path) else 1.0
 
     def _files(self, tree: Tree, question: str, weights: Mapping[Term, float]) -> list[tuple[str, float]]:
-        """The files with what they are worth, best first."""
+        """Return the files with their scores, best first."""
         scores: dict[str, float] = defaultdict(float)
         for term, weight in weights.items():
             for path in tree.hits(term.pattern):
@@ -321,7 +322,7 @@ class Tuned:
     def _windows(
         self, tree: Tree, path: str, of_file: float, weights: Mapping[Term, float], factor: float
     ) -> list[Window]:
-        """A window around each line with a hit, each without the terms of better ones that overlap it."""
+        """Return a window around each line with a hit, without the terms of better overlapping windows."""
         at: dict[int, set[Term]] = defaultdict(set)
         for term in weights:
             for number in tree.hits(term.pattern).get(path, ()):
@@ -332,7 +333,7 @@ class Tuned:
             start = bisect_left(numbers, centre - self.around)
             end = bisect_right(numbers, centre + self.around)
             near = set().union(*(at[number] for number in numbers[start:end]))
-            # Sums that do not depend on the order of a set, so that ties are broken the same way in each run.
+            # These sums do not depend on the order of a set, so ties are broken the same way in each run.
             of_line = math.fsum(weights[term] for term in at[centre])
             score = math.fsum(weights[term] for term in near) + 0.1 * of_line
             windows.append(Window(path, centre, score * factor + self.of_file * of_file))
@@ -340,7 +341,7 @@ class Tuned:
 
 
 def _unseen(tree: Tree, window: Window, width: int, shown: dict[str, set[int]]) -> Iterator[str]:
-    """The lines of a window that were not shown yet, path and lines before each run of them."""
+    """Return the lines of a window that were not shown yet, with path and lines before each run of them."""
     lines = tree.lines(window.path)
     first, last = max(1, window.centre - width), min(len(lines), window.centre + width)
     wanted = [number for number in range(first, last + 1) if number not in shown[window.path]]
@@ -353,7 +354,7 @@ def _unseen(tree: Tree, window: Window, width: int, shown: dict[str, set[int]]) 
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Sorted numbers in runs of neighbours."""
+    """Split sorted numbers into runs of neighbours."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

@@ -25,16 +25,15 @@ _CALLERS = re.compile(
     r"\b(?:who|what|which|where)\b.*\b(?:calls?|called|callers?|uses?|used|invokes?)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"\b(?:\w+(?:\.|::|->))*(?:\w*[a-z0-9]_\w+|[A-Za-z]\w*[a-z][A-Z]\w*|_\w+)\b")
-"""An identifier of several words, which no sentence has by itself."""
+"""An identifier of several words, which ordinary sentences do not contain."""
 _MOST_TOKENS = 16_000
 
 Place = tuple[str, int, int]
-"""A path with its first and last line, from 1."""
+"""A path with its first and last line, 1-based."""
 
 
 def places_in(answer: str) -> list[Place]:
-    """The places that stand at the beginnings of lines, each once; those that are named as further ones of a
-    file come last."""
+    """Return the places at the beginnings of lines, each once; further places of a file come last."""
     first: list[Place] = []
     further: list[Place] = []
     path = ""
@@ -50,46 +49,45 @@ def places_in(answer: str) -> list[Place]:
 
 
 def cursor_in(answer: str) -> str:
-    """The cursor by which an answer goes on; "" where it is the last one."""
+    """Return the cursor for the next part of an answer; "" for the last part."""
     match = _MORE.search(answer)
     return match["cursor"] if match else ""
 
 
 def without_numbers(answer: str) -> str:
-    """The text without the numbers of its lines, so that a fact of two lines is found."""
+    """Remove line numbers from an answer, so that a fact of two lines can be found."""
     return _NUMBERED.sub("", answer)
 
 
-# --- Cairn --------------------------------------------------------------------------------------------
+# --- Cairn ----------------------------------------------------------------------------------------
 
 
 @frozen
 class CairnLoop:
-    """Cairn's tools: answers of `discover`, answers of `search`, and `read` of the places that were shown, in
-    their order."""
+    """Calls `discover`, then `search`, and then `read` for the places shown, in their order."""
 
     discoveries: int = 1
-    """Answers of `discover` that are taken before anything else, by its cursor; 0 for none."""
+    """The number of answers of `discover` to take first, by its cursor; 0 for none."""
     discover_tokens: int | None = None
-    """Its `max_tokens`; None for its default."""
+    """The `max_tokens` of `discover`; None for its default."""
     growth: float = 1.0
-    """By how much `max_tokens` grows from one answer to the next."""
+    """The factor by which `max_tokens` grows from one answer to the next."""
     searches: int = 1
-    """Answers of `search` that follow; 0 for none."""
+    """The number of answers of `search` that follow; 0 for none."""
     search_tokens: int | None = None
     limit: int | None = None
     first_search: bool = False
     """Whether searches come before discoveries."""
     margin: int = 30
-    """Lines around a shown place that are read afterwards."""
+    """The number of lines around a shown place to read afterwards."""
     references: bool = True
-    """Whether a question for the callers of something named asks `references` first, as its manual says."""
+    """Whether a question about the callers of a name starts with `references`, as the tool's manual says."""
     files: int = 0
-    """Files that are read whole instead, in the order in which they were shown."""
+    """The number of files to read whole instead, in the order in which they were shown."""
 
     def steps(self, server: Server, question: str) -> Iterator[Step]:
-        """What it does for a question."""
-        if self.references and (symbol := asked_for_callers(question)):
+        """Yield the steps for a question."""
+        if self.references and (symbol := function_in_question(question)):
             yield from _references(server, symbol)
         order = [("discover", self.discoveries), ("search", self.searches)]
         shown: list[Place] = []
@@ -97,7 +95,7 @@ class CairnLoop:
         for tool, count in order[::-1] if self.first_search else order:
             cursor = ""
             for number in range(count):
-                step = _asked(
+                step = _call(
                     server, tool, query=question, **self._options(tool, number), cursor=cursor or None
                 )
                 yield step
@@ -110,12 +108,12 @@ class CairnLoop:
         yield from self._reads(server, shown)
         for tool, (cursor, number) in left.items():
             while cursor:
-                step = _asked(server, tool, query=question, **self._options(tool, number), cursor=cursor)
+                step = _call(server, tool, query=question, **self._options(tool, number), cursor=cursor)
                 yield step
                 cursor, number = cursor_in(step.answer), number + 1
 
     def _options(self, tool: str, number: int) -> dict[str, int | None]:
-        """The arguments of the answer of that number, from 0."""
+        """Return the arguments of the 0-based answer `number`."""
         if tool == "search":
             return {"limit": self.limit, "max_tokens": self.search_tokens}
         if self.discover_tokens is None:
@@ -135,11 +133,10 @@ class CairnLoop:
 
 
 def _read(server: Server, place: str) -> Iterator[Step]:
-    """What stands there, in as many answers as it takes; nothing for a line of code that only looks like a
-    place."""
+    """Yield the answers that show a place; none for a line of code that only looks like a place."""
     while place:
         try:
-            step = _asked(server, "read", path=place)
+            step = _call(server, "read", path=place)
         except ToolError:
             return
         yield step
@@ -147,41 +144,41 @@ def _read(server: Server, place: str) -> Iterator[Step]:
         place = match["place"] if match else ""
 
 
-def asked_for_callers(question: str) -> str:
-    """The function whose callers a question asks for by its name, as code writes it; "" for none."""
+def function_in_question(question: str) -> str:
+    """Return the function whose callers a question asks for by its name in code; "" for none."""
     name = _NAME.search(question)
     return name[0] if name and _CALLERS.search(question) else ""
 
 
 def _references(server: Server, symbol: str) -> Iterator[Step]:
-    """Ask who calls the function of that name, unless nothing has the name."""
+    """Ask who calls the function of that name, unless no definition has the name."""
     try:
-        yield _asked(server, "references", symbol=symbol)
+        yield _call(server, "references", symbol=symbol)
     except ToolError:
         return
 
 
-def _asked(server: Server, tool: str, **arguments: Any) -> Step:
-    given = {name: value for name, value in arguments.items() if value is not None}
-    answer = server.call(tool, **given)
-    return Step(call(tool, **given), answer, without_numbers(answer))
+def _call(server: Server, tool: str, **arguments: Any) -> Step:
+    present = {name: value for name, value in arguments.items() if value is not None}
+    answer = server.call(tool, **present)
+    return Step(call(tool, **present), answer, without_numbers(answer))
 
 
-# --- semble -------------------------------------------------------------------------------------------
+# --- semble ---------------------------------------------------------------------------------------
 
 
 @frozen
 class SembleLoop:
-    """Semble's `search`, then the agent's own reading tool at the places found, in their order."""
+    """Calls semble's `search`, then the agent's own reading tool at the places found, in their order."""
 
     top_k: int = 5
     lines: int | None = 10
-    """Its `max_snippet_lines`; None for whole chunks."""
+    """The `max_snippet_lines` of semble; None for whole chunks."""
     content: str = "all"
-    """What the server indexes: `code`, its default, or `all`."""
+    """The content that the server indexes: `code`, its default, or `all`."""
     then: str = "windows"
-    """What follows: `windows` around the results, `files` whole, `more` results, or `related` chunks of the
-    results."""
+    """The following steps: `windows` around the results, `files` whole, `more` results, or `related` chunks
+    of the results."""
     margin: int = 20
 
     def steps(self, server: Server, tree: Tree, question: str) -> Iterator[Step]:
@@ -214,7 +211,7 @@ def _semble(server: Server, tool: str, arguments: Mapping[str, Any]) -> tuple[St
     answer = server.call(tool, **arguments)
     try:
         results = json.loads(answer).get("results", [])
-    except ValueError:  # a sentence instead
+    except ValueError:  # The answer was a sentence instead of results.
         return Step(call(tool, **arguments), answer), []
     shown = "\n".join(result.get("content", "") for result in results)
     found = [(str(Path(r["file_path"]).as_posix()), r["start_line"], r["end_line"]) for r in results]

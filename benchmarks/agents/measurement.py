@@ -1,4 +1,4 @@
-"""One run: every loop follows every question, and how long Cairn's answers are."""
+"""Lets every loop answer every question, and measures the length of Cairn's answers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from agents.loops import Trace, follow, half, tokens
 from agents.systems import CAIRN, CAIRN_SEARCH, LOOPS, SEMBLE, Tools, opened
 
 BUDGETS = (500, 1_000, 2_000, 4_000)
-"""Values of `max_tokens` that answers are measured at."""
+"""The values of `max_tokens` at which answers are measured."""
 
 
 @frozen
-class Followed:
-    """What the loops of one system received, by the loop's name."""
+class LoopRuns:
+    """The traces of one system's loops, by the loop's name."""
 
     traces: dict[str, list[Trace]] = field(factory=lambda: defaultdict(list))
     definitions: dict[str, float] = field(factory=dict)
 
     def chosen(self, questions: Sequence[FactQuestion]) -> str:
-        """The loop that costs least on half `a` of these questions; of all of them where that half is
+        """Return the loop that costs least on half `a` of these questions, or on all if that half is
         empty."""
         ids = {each.id for each in questions if half(each) == "a"} or {each.id for each in questions}
 
@@ -43,12 +43,12 @@ class Followed:
 
 @frozen
 class Measured:
-    """Everything of a run."""
+    """The measurements of a run."""
 
-    systems: dict[str, Followed] = field(factory=lambda: defaultdict(Followed))
+    systems: dict[str, LoopRuns] = field(factory=lambda: defaultdict(LoopRuns))
     sizes: dict[str, list[float]] = field(factory=lambda: defaultdict(list))
     listing: dict[str, int] = field(factory=dict)
-    """Bytes of `tools/list`."""
+    """The bytes of `tools/list`."""
 
 
 def measure(
@@ -78,16 +78,16 @@ def measure(
 
 
 def _follow_all(
-    tools: Tools, questions: Sequence[FactQuestion], system: str, followed: Followed, only: str | None
+    tools: Tools, questions: Sequence[FactQuestion], system: str, runs: LoopRuns, only: str | None
 ) -> None:
     for name, loop in LOOPS[system].items():
         if only is None or name == only:
-            followed.definitions[name] = tools.definitions(loop)
-            followed.traces[name] += [follow(question, tools.steps(loop, question)) for question in questions]
+            runs.definitions[name] = tools.definitions(loop)
+            runs.traces[name] += [follow(question, tools.steps(loop, question)) for question in questions]
 
 
 def _sizes(server: Server, question: str, sizes: dict[str, list[float]]) -> None:
-    """Bytes of a search of five, and what discoveries and searches take of their budgets."""
+    """Measure the bytes of a search with five results, and the used share of `max_tokens` budgets."""
     result = server.result("search", query=question, limit=5)
     sizes["search of five, bytes"].append(
         len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
@@ -99,7 +99,7 @@ def _sizes(server: Server, question: str, sizes: dict[str, list[float]]) -> None
 
 
 def size_figures(sizes: Mapping[str, Sequence[float]]) -> Figures:
-    """The mean and the largest of each."""
+    """Return the mean and the maximum of each measurement."""
     return {
         name: {"mean": round(statistics.fmean(values), 3), "max": round(max(values), 3)}
         for name, values in sizes.items()

@@ -1,4 +1,4 @@
-"""Facts received over tokens as a small SVG file, a line for each system."""
+"""Draws facts received over tokens as a small SVG file, a line for each system."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _AXIS = "tokens received and written, definitions of tools included (4 character
 
 
 def svg(curves: Mapping[str, Mapping[str, float]], title: str) -> str:
-    """The plot: by system, the mean share of the facts from 0 to 1 over tokens, which are logarithmic."""
+    """Return the plot: by system, the mean share of the facts from 0 to 1 over tokens, on a log axis."""
     numbered = {name: {tokens: curve[str(tokens)] for tokens in CURVE} for name, curve in curves.items()}
     return curves_svg(numbered, _LABELLED, title, _AXIS, 540)

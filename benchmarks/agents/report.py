@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _TITLES = {
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
-    given = results["conditions"]
+    """Return the whole report."""
+    conditions = results["conditions"]
     parts = [
-        f"# Tokens until the facts are there\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn"
-        f" {given['cairn']} at {given['commit']}; load {given['load']}. A token is four characters; a loop gives up after"
-        f" {given['token_cap']:,} tokens or {given['call_cap']} calls.",
+        f"# Tokens until the facts are there\n\n{conditions['date']}, {conditions['machine']}, Python "
+        f"{conditions['python']}, Cairn {conditions['cairn']} at {conditions['commit']}; load "
+        f"{conditions['load']}. A token is four characters; a loop gives up after "
+        f"{conditions['token_cap']:,} tokens or {conditions['call_cap']} calls.",
         table(["system", "loop"], [[name, loop] for name, loop in results["chosen"].items()]),
     ]
     for name, group in results["groups"].items():
@@ -42,20 +43,20 @@ def _group(group: Figures) -> list[str]:
         ["share of the facts within", *(f"{tokens:,}" for tokens in CURVE)],
         [[name, *(f"{each['facts_within'][str(t)]:.2f}" for t in CURVE)] for name, each in systems.items()],
     )
-    parts = [curve, _until(systems)]
+    parts = [curve, _cost_table(systems)]
     for key, title in (("compared", ""), ("compared_in_sessions", f", in sessions of {SESSION} questions")):
         if group[key]:
             parts.append(_compared(group[key], title))
     return parts
 
 
-def _until(systems: Mapping[str, Figures]) -> str:
+def _cost_table(systems: Mapping[str, Figures]) -> str:
     rows = []
     for name, each in systems.items():
         for share in (f"{share:.0%}" for share in SHARES):
-            until = each["until"][share]
-            cells = [_pair(until[what]) for what in ("tokens", "calls", "tokens_with_cap")]
-            rows.append([name, share, f"{until['reached']} of {each['questions']}", *cells])
+            costs = each["until"][share]
+            cells = [_pair(costs[what]) for what in ("tokens", "calls", "tokens_with_cap")]
+            rows.append([name, share, f"{costs['reached']} of {each['questions']}", *cells])
     head = ["mean · median", "facts", "reached", "tokens", "calls", "tokens, the cap where not reached"]
     return table(head, rows)
 
@@ -102,7 +103,7 @@ def _listing(listing: Mapping[str, int]) -> str:
 
 def _sizes(sizes: Mapping[str, Mapping[str, Any]], name: str) -> str:
     rows = [[what, f"{each['mean']:g}", f"{each['max']:g}"] for what, each in sizes.items()]
-    return table([f"{name}: bytes, or tokens by the budget asked for", "mean", "max"], rows)
+    return table([f"{name}: bytes, or tokens ÷ requested budget", "mean", "max"], rows)
 
 
 def _pair(values: Mapping[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""Semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are not in
-its package.
-
-Run by an interpreter that has semble 0.7.0 with its extra `mcp`, attrs, cattrs and platformdirs:
+"""Serves semble's own MCP server over stdio, with Cairn's static table as its model, since its weights are
+not in its package.
 
     PYTHON benchmarks/agents/semble_server.py code docs config
+
+PYTHON needs semble 0.7.0 with its extra `mcp`, attrs, cattrs and platformdirs.
 """
 
 from __future__ import annotations

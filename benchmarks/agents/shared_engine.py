@@ -1,13 +1,13 @@
-"""Agents on one workspace that share an engine: whether its death fails an answer, and what an agent and an
-engine take.
+"""Measure agents on one workspace that share an engine: whether the engine's death fails an answer, and the
+memory of an agent and an engine.
 
-.venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR] [--output
-  FILE]
+    .venv/bin/python benchmarks/agents/shared_engine.py FOLDER [--agents 10] [--minutes 10] [--data DIR]
+      [--output FILE]
 
-Each agent is a real `cairn mcp` process, driven by MCP's own client, which asks searches, discoveries and
+Each agent is a real `cairn mcp` process, driven by MCP's own client, which sends searches, discoveries and
 reads without pause. Meanwhile the engine's process is killed (SIGKILL) at random, every 5 to 25 seconds. An
 answer fails if it is an error, empty, or does not come within 60 seconds; the index is damaged if SQLite's
-own check finds something in the end.
+own check finds a fault at the end.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from cairn.attach.records import read_record
 from cairn.paths import workspace_dir
 
 QUESTIONS = (
-    "how are cookies signed", "where are routes registered", "what happens when a request fails", "parse the configuration",
-    "error handler", "open a file and read it", "tests of the client", "default timeout", "how is a response made",
-    "what is this project for",
+    "how are cookies signed", "where are routes registered", "what happens when a request fails",
+    "parse the configuration", "error handler", "open a file and read it", "tests of the client",
+    "default timeout", "how is a response made", "what is this project for",
 )  # fmt: skip
 ANSWER_SECONDS = 60.0
 PAUSES = (5.0, 25.0)
 
 
 class Agent:
-    """One agent, and what it met."""
+    """One agent with its answers and failures."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.random = folder, random.Random(seed)
         self.latencies: list[float] = []
         self.failures: list[str] = []
 
-    async def run(self, until: float) -> None:
+    async def run(self, deadline: float) -> None:
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "cairn", "mcp", str(self.folder)], env=dict(os.environ)
         )
         async with Client(server, mode="legacy") as client:
-            while time.monotonic() < until:
+            while time.monotonic() < deadline:
                 tool = self.random.choice(("search", "search", "discover", "status"))
                 arguments = {} if tool.endswith("status") else {"query": self.random.choice(QUESTIONS)}
                 began = time.monotonic()
@@ -82,9 +82,9 @@ def engine(folder: Path) -> psutil.Process | None:
         return None
 
 
-async def kill_now_and_then(folder: Path, until: float, killed: list[int], seed: int) -> None:
+async def kill_now_and_then(folder: Path, deadline: float, killed: list[int], seed: int) -> None:
     chance = random.Random(seed)
-    while (left := until - time.monotonic()) > PAUSES[0]:
+    while (left := deadline - time.monotonic()) > PAUSES[0]:
         await asyncio.sleep(min(chance.uniform(*PAUSES), left))
         if (process := engine(folder)) is not None:
             try:
@@ -103,8 +103,8 @@ def relays() -> Iterator[psutil.Process]:
             continue
 
 
-async def sample(folder: Path, until: float, memory: list[dict[str, Any]]) -> None:
-    while time.monotonic() < until - 1:
+async def sample(folder: Path, deadline: float, memory: list[dict[str, Any]]) -> None:
+    while time.monotonic() < deadline - 1:
         await asyncio.sleep(5.0)
         running = [
             p
@@ -126,12 +126,14 @@ async def sample(folder: Path, until: float, memory: list[dict[str, Any]]) -> No
 
 
 async def measure(folder: Path, agents: int, minutes: float, kills: bool) -> dict[str, Any]:
-    until = time.monotonic() + 60 * minutes
+    deadline = time.monotonic() + 60 * minutes
     every = [Agent(folder, number) for number in range(agents)]
     killed: list[int] = []
     memory: list[dict[str, Any]] = []
-    disturbing = [kill_now_and_then(folder, until, killed, 7)] if kills else []
-    await asyncio.gather(*(agent.run(until) for agent in every), *disturbing, sample(folder, until, memory))
+    disturbing = [kill_now_and_then(folder, deadline, killed, 7)] if kills else []
+    await asyncio.gather(
+        *(agent.run(deadline) for agent in every), *disturbing, sample(folder, deadline, memory)
+    )
     latencies = sorted(latency for agent in every for latency in agent.latencies)
     failures = [failure for agent in every for failure in agent.failures]
     return {
@@ -154,7 +156,7 @@ async def measure(folder: Path, agents: int, minutes: float, kills: bool) -> dic
 
 
 def damage(folder: Path) -> list[str]:
-    """What SQLite and FTS5 find wrong with the index."""
+    """Return the faults that SQLite and FTS5 find in the index."""
     database = apsw.Connection(str(workspace_dir(folder) / "index.db"))
     found = [str(row[0]) for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
     found += [str(row) for row in database.execute("PRAGMA foreign_key_check")]

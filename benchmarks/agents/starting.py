@@ -1,10 +1,10 @@
-"""From the start of a process to its first answer: `cairn mcp` and `cairn search`, with an engine that runs
-and without.
+"""Measure the time from the start of a process to its first answer: `cairn mcp` and `cairn search`, with and
+without a running engine.
 
     .venv/bin/python benchmarks/agents/starting.py FOLDER [--runs 9] [--output FILE]
 
-Also what ten agents and an editor on one workspace take: the editor is a real `cairn lsp`, whose engine the
-agents share.
+It also measures the memory of ten agents and an editor on one workspace: the editor is a real `cairn lsp`,
+whose engine the agents share.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ HELLO = lines(
 
 
 def first_answers(folder: Path) -> dict[str, float]:
-    """Seconds from the start of `cairn mcp` to each of its answers."""
+    """Return the seconds from the start of `cairn mcp` to each of its answers."""
     began = time.perf_counter()
     process = subprocess.Popen([CAIRN, "mcp", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin
@@ -74,7 +74,7 @@ def first_answers(folder: Path) -> dict[str, float]:
 
 
 def search(folder: Path) -> dict[str, float]:
-    """Seconds that `cairn search` takes."""
+    """Return the seconds that `cairn search` takes."""
     began = time.perf_counter()
     subprocess.run([CAIRN, "search", QUESTION, "-C", str(folder)], stdout=subprocess.DEVNULL, check=True)
     return {"search": time.perf_counter() - began}
@@ -96,7 +96,7 @@ def engine_gone(folder: Path) -> None:
 
 
 async def memory(folder: Path) -> dict[str, Any]:
-    """Ten agents and an editor, each of which has asked: what their processes take."""
+    """Return the memory of ten agents and an editor, after queries of each."""
     editor = make_test_lsp_client()
     editor.feature("cairn/statusChanged")(lambda _: None)
     await editor.start_io(CAIRN, "lsp")

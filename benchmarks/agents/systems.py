@@ -1,4 +1,4 @@
-"""The systems that are compared, each with the loops among which one is chosen."""
+"""Lists the compared systems, each with the loops among which one is chosen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from answers.workplaces import Workplace
 from attrs import frozen
 
 from agents.clients import Server, connected
-from agents.grep import DEFINITIONS, Tree, Tuned, Usual
+from agents.grep import DEFINITIONS, Tree, TunedGrep, WholeFileGrep
 from agents.indexed import CairnLoop, SembleLoop
 from agents.loops import Step, tokens
 
@@ -26,7 +26,7 @@ CAIRN, CAIRN_SEARCH, TUNED, USUAL, SEMBLE = (
     "grep, whole files",
     "semble",
 )
-Loop = CairnLoop | Tuned | Usual | SembleLoop
+Loop = CairnLoop | TunedGrep | WholeFileGrep | SembleLoop
 
 LOOPS: Mapping[str, Mapping[str, Loop]] = {
     CAIRN: {
@@ -48,15 +48,19 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         for limit in (5, 10)
     },
     TUNED: {
-        f"windows of ±{around}, {page:,} tokens{f' and {growth:g} times as much each time' if growth > 1 else ''}": Tuned(
-            around, page=page, growth=growth
-        )
+        f"windows of ±{around}, {page:,} tokens{growing}": TunedGrep(around, page=page, growth=growth)
         for around in (3, 5, 8)
         for page in (500, 1_000, 2_000)
-        for growth in (1.0, 1.5, 2.0)
+        for growth, growing in (
+            (1.0, ""),
+            (1.5, " and 1.5 times as much each time"),
+            (2.0, " and 2 times as much each time"),
+        )
     },
     USUAL: {
-        f"{words} words{' together' if together else ''}, {files} files": Usual(words, together, files=files)
+        f"{words} words{' together' if together else ''}, {files} files": WholeFileGrep(
+            words, together, files=files
+        )
         for words, together in ((1, False), (2, False), (3, False), (2, True))
         for files in (2, 4, 8)
     },
@@ -71,12 +75,12 @@ LOOPS: Mapping[str, Mapping[str, Loop]] = {
         if top_k == 5 or then != "related"
     },
 }
-"""By system and by what the loop does, in words."""
+"""The loops by system and by a description."""
 
 _CONTENT = {"code": ("code",), "all": ("code", "docs", "config")}
 _READY_SECONDS = 300.0
 _CONFIG = "[search]\nleg_deadline_ms = 60000\n"
-"""No leg of a search is broken off because the machine is busy with something else."""
+"""The high deadline keeps a busy machine from breaking off a leg of a search."""
 
 
 @frozen
@@ -88,7 +92,7 @@ class Tools:
     semble: Mapping[str, Server]
 
     def steps(self, loop: Loop, question: FactQuestion) -> Iterator[Step]:
-        """What a loop does for a question."""
+        """Return the steps of a loop for a question."""
         if isinstance(loop, CairnLoop):
             assert self.cairn is not None
             return loop.steps(self.cairn, question.text)
@@ -97,7 +101,7 @@ class Tools:
         return loop.steps(self.tree, question.text)
 
     def definitions(self, loop: Loop) -> float:
-        """Tokens of the definitions of the tools that a loop uses."""
+        """Return the tokens of the definitions of the tools that a loop uses."""
         if isinstance(loop, CairnLoop):
             assert self.cairn is not None
             return tokens(self.cairn.definitions)
@@ -109,7 +113,7 @@ class Tools:
 
 @contextmanager
 def opened(place: Workplace, semble: Path | None, *, cairn: bool = True) -> Iterator[Tools]:
-    """The tools for a checkout: Cairn's over a complete index, and semble's where an interpreter has it."""
+    """Open the tools for a checkout: Cairn's over a complete index, and semble's if an interpreter has it."""
     with ExitStack() as stack:
         temporary = Path(stack.enter_context(TemporaryDirectory(prefix="agents-")))
         server = stack.enter_context(_cairn(place, temporary)) if cairn else None
@@ -126,7 +130,7 @@ def opened(place: Workplace, semble: Path | None, *, cairn: bool = True) -> Iter
 
 @contextmanager
 def _cairn(place: Workplace, settings: Path) -> Iterator[Server]:
-    with place.served():  # which completes the index
+    with place.served():  # Serving the place completes its index.
         pass
     (settings / "config.toml").write_text(_CONFIG, encoding="utf-8")
     command = (sys.executable, "-P", "-m", "cairn", "mcp", str(place.tree))
@@ -143,7 +147,7 @@ def _cairn(place: Workplace, settings: Path) -> Iterator[Server]:
 @contextmanager
 def _semble(python: Path, tree: Path, content: tuple[str, ...], cache: Path) -> Iterator[Server]:
     script = str(Path(__file__).with_name("semble_server.py"))
-    # A cache of its own, so that it finds no index of another model and leaves nothing behind.
+    # With its own cache, semble finds no index of another model and leaves nothing behind.
     environment = {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": ""}
     with connected((str(python), script, *content), cwd=tree, environment=environment) as server:
         server.call("search", query="a first question", repo=str(tree))

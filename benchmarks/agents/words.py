@@ -1,4 +1,4 @@
-"""The words of a question as patterns for grep: names first, inflections taken off."""
+"""Turns the words of a question into patterns for grep: names first, without inflections."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _SHORTEST = 3
 
 @frozen
 class Term:
-    """Something to look for, in any case, inside of words too."""
+    """A string to search for, in any case, also inside words."""
 
     pattern: str
     """A fixed string."""
     is_name: bool
-    """Whether it is written as an identifier or quoted, and not as a word of a sentence."""
+    """Whether it is an identifier or quoted, not a word of a sentence."""
 
 
 def terms_of(question: str) -> list[Term]:
-    """The content words of a question in its order, each once; the parts of compound words count as well."""
+    """Return the content words of a question in its order, each once, with the parts of compound words."""
     found: dict[str, bool] = {}
     quoted = {part for text in _QUOTED.findall(question) for part in _WORD.findall(text)}
     for word in _WORD.findall(question):
@@ -42,11 +42,11 @@ def terms_of(question: str) -> list[Term]:
 
 
 def _is_identifier(word: str) -> bool:
-    """Whether a word has an underscore, a capital inside, a digit inside, or `::`."""
+    """Return whether a word has an underscore, an inner capital, an inner digit, or `::`."""
     return "_" in word or "::" in word or bool(re.search(r"[a-z][A-Z]|[A-Z]{2}\w*[a-z]|[A-Za-z]\d", word))
 
 
 def _without_inflection(word: str) -> str:
-    """What a word and its stem begin with in common, so that other forms of it match as well."""
+    """Return the common prefix of a word and its stem, which matches other forms of the word as well."""
     common = takewhile(lambda pair: pair[0] == pair[1], zip(word, stem(word), strict=False))
     return "".join(letter for letter, _ in common) if word.isascii() else word

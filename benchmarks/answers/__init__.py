@@ -1,1 +1,1 @@
-"""How many of the facts that an answer needs are handed over, at several budgets of tokens."""
+"""Measures how many of the facts that an answer needs are in the retrieved text, at several budgets."""

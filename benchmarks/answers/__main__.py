@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How many of the facts that an answer needs the real daemon hands over, at several budgets; ripgrep and
-semble beside it.
+"""Measure how many of the facts that an answer needs the real daemon retrieves, at several budgets, compared
+with ripgrep and semble.
 
     python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
 
@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/answers` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/answers` puts the package's own folder on the path; its siblings are in the parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.place import kept_or_temporary
 from engine.ready import NotReadyError
 from retrieval.checkouts import CheckoutError
@@ -29,10 +29,10 @@ from retrieval.results import commit
 from retrieval.sets import SetError
 
 from answers import plot, report
-from answers.asking import Handed
+from answers.asking import Retrieved
 from answers.explained import explained
 from answers.facts import MAIN_BUDGET, read_fact_sets
-from answers.measurement import SYSTEMS, Asked, measure
+from answers.measurement import SYSTEMS, Answers, measure
 from answers.summary import by_question, mean_share, summary
 from answers.workplaces import Workplace, workplaces
 
@@ -40,22 +40,22 @@ from answers.workplaces import Workplace, workplaces
 def main() -> None:
     options = _arguments()
     try:
-        places, asked = _run(options)
+        places, collected = _run(options)
     except (SetError, CheckoutError, NotReadyError, DaemonDiedError) as problem:
         sys.exit(str(problem))
     if options.explain:
-        for name, every in asked.handed.items():
+        for name, every in collected.retrieved.items():
             print("\n".join(explained(name, each) for each in every))
         return
-    kept = results(asked, places, options.sets, options.systems)
-    print(report.markdown(kept))
+    record = results(collected, places, options.sets, options.systems)
+    print(report.markdown(record))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
-        options.output.with_suffix(".svg").write_text(plot.svg(kept["systems"]), encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(report.markdown(record), encoding="utf-8")
+        options.output.with_suffix(".svg").write_text(plot.svg(record["systems"]), encoding="utf-8")
 
 
-def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
+def _run(options: argparse.Namespace) -> tuple[list[Workplace], Answers]:
     questions = read_fact_sets(options.sets, options.only)
     if options.explain:
         questions = [question for question in questions if question.id in options.explain]
@@ -68,15 +68,14 @@ def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
 
 
 def results(
-    asked: Asked, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
+    collected: Answers, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
 ) -> Figures:
-    """What is kept: conditions, repositories, and of each system its figures and what it found of each
-    question."""
-    measured = {name: each for name, each in asked.handed.items() if name not in asked.unavailable}
-    models = {figures["model"] for figures in asked.indexes.values()}
+    """Return the results file: conditions, repositories, and the figures and answers of each system."""
+    measured = {name: each for name, each in collected.retrieved.items() if name not in collected.unavailable}
+    models = {figures["model"] for figures in collected.indexes.values()}
     return {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "commit": commit(),
             "model": ", ".join(sorted(models)),
             "sets": [each.resolve().name for each in sets],
@@ -86,26 +85,28 @@ def results(
             place.repository.name: {
                 "language": place.repository.language,
                 "revision": place.repository.revision,
-                "index": asked.indexes[place.repository.name],
+                "index": collected.indexes[place.repository.name],
             }
             for place in places
         },
         "systems": {
-            name: summary(measured[name]) if name in measured else {"not_available": asked.unavailable[name]}
+            name: summary(measured[name])
+            if name in measured
+            else {"not_available": collected.unavailable[name]}
             for name in systems
         },
         "translations": {
-            language: {name: _translation(given[name], measured[name]) for name in measured}
-            for language, given in asked.translated.items()
+            language: {name: _translation(texts[name], measured[name]) for name in measured}
+            for language, texts in collected.translated.items()
         },
-        "questions": {name: by_question(handed) for name, handed in measured.items()},
+        "questions": {name: by_question(retrieved) for name, retrieved in measured.items()},
     }
 
 
-def _translation(handed: Sequence[Handed], english: Sequence[Handed]) -> Figures:
-    """The share of the facts at the main budget, beside that of the same questions in English."""
-    ids = {each.question.id for each in handed}
-    there = mean_share(handed, MAIN_BUDGET)
+def _translation(retrieved: Sequence[Retrieved], english: Sequence[Retrieved]) -> Figures:
+    """Return the share of the facts at the main budget, beside that of the same questions in English."""
+    ids = {each.question.id for each in retrieved}
+    there = mean_share(retrieved, MAIN_BUDGET)
     same = mean_share([each for each in english if each.question.id in ids], MAIN_BUDGET)
     return {
         "questions": len(ids),
@@ -121,16 +122,23 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="SYSTEM")
-    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter that has semble")
+    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter with semble")
     parser.add_argument(
-        "--translations", type=Path, metavar="FILE", help="ask these, too: {language: {id: question}}"
+        "--translations",
+        type=Path,
+        metavar="FILE",
+        help="also ask these translations: {language: {id: question}}",
     )
-    parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
+    parser.add_argument("--explain", nargs="+", metavar="ID", help="show only these questions, with prompts")
     parser.add_argument("--output", type=Path, help="write JSON here; tables and plot beside it")
     return parser.parse_args()
 

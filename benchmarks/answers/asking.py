@@ -1,4 +1,4 @@
-"""Puts questions to Cairn, by whichever way it is asked, and keeps what is handed over at each budget."""
+"""Sends questions to Cairn and keeps the retrieved text at each budget."""
 
 from __future__ import annotations
 
@@ -16,70 +16,70 @@ from cairn.settings.layers import CHARACTERS
 
 DISCOVER, SEARCH = "discover", "search"
 _LIMIT = 30
-"""Passages that `cairn/search` is asked for."""
+"""The number of results requested from `cairn/search`."""
 
 Request = Callable[[str, dict[str, Any]], Any]
-"""From a method and its params to the result, as JSON data."""
+"""A function from a method and its params to the result, as JSON data."""
 
 
 @frozen
-class Handed:
-    """What one system hands over for one question."""
+class Retrieved:
+    """The text that one system retrieves for one question."""
 
     question: FactQuestion
     texts: Mapping[int, str]
-    """By budget, cut there."""
+    """The text by budget, cut at it."""
     ms: float
-    """From the question to the answer at the main budget, which is asked for first."""
+    """The time from the question to the answer at the main budget, which is requested first."""
     action: str = ""
-    """What the verdict says; "" for a system that has none."""
+    """The verdict; "" for a system without verdicts."""
     evidence: bool = True
-    """Whether anything is shown."""
+    """Whether the answer shows any evidence."""
     phases_lost: int = 0
-    """Answers that were made in a lower phase than wanted, as on a machine that is too busy."""
+    """The number of answers in a lower phase than wanted, as on a machine that is too busy."""
     cited: Sequence[Cited] = field(factory=tuple)
-    """All lines that are shown as cited, at all budgets."""
+    """The number of cited lines at all budgets."""
     standing: int = 0
-    """How many of them stand in their files."""
+    """The number of these that are in their files."""
 
     @property
     def refused(self) -> bool:
-        """Whether it says that there is no answer, and shows nothing."""
+        """Return whether the answer is a refusal without evidence."""
         return self.action == Action.NO_MATCH or (self.action == Action.CLARIFY and not self.evidence)
 
     def facts_found(self, budget: int) -> tuple[bool, ...]:
-        """For each fact of the question, whether it is handed over."""
+        """Return for each fact of the question whether the text has it."""
         return found(self.question.facts, self.texts[budget], budget)
 
     def share(self, budget: int, *, vital: bool = False) -> float | None:
-        """Share of the facts, or of the vital ones, that are handed over; None where there are none."""
+        """Return the share of the facts, or of the vital ones, in the text; None if there are none."""
         pairs = zip(self.question.facts, self.facts_found(budget), strict=True)
         counted = [have for fact, have in pairs if fact.vital or not vital]
         return sum(counted) / len(counted) if counted else None
 
     def tokens(self, budget: int) -> float:
-        """Length of the text at the budget, four characters a token."""
+        """Return the length of the text at the budget, four characters a token."""
         return len(self.texts[budget]) / CHARACTERS_PER_TOKEN
 
     def needed(self, fact: Fact) -> int | None:
-        """The least budget at which the fact is handed over."""
+        """Return the least budget at which the text has the fact."""
         place = self.question.facts.index(fact)
         return next((budget for budget in sorted(self.texts) if self.facts_found(budget)[place]), None)
 
 
-def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Handed:
-    """What is handed over by a system that does not know of the budget: the same text, cut at each."""
-    return Handed(question, {budget: cut(text, budget) for budget in BUDGETS}, ms, **known)
+def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Retrieved:
+    """Return the answer of a system that does not know the budget: the same text, cut at each."""
+    return Retrieved(question, {budget: cut(text, budget) for budget in BUDGETS}, ms, **known)
 
 
 def passages_text(passages: Iterable[tuple[str, int, int, str]]) -> str:
-    """Passages (path, first and last line from 1, text) in their order, path and lines in a line before
-    each."""
+    """Return passages (path, first and last line from 1, text) in their order, each after a line with its
+    path and lines."""
     return "".join(f"{path}:{first}-{last}\n{text.rstrip()}\n\n" for path, first, last, text in passages)
 
 
-def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed:
-    """`answerPrompt` of `cairn/discover`, asked for anew with each budget."""
+def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Retrieved:
+    """Request `answerPrompt` of `cairn/discover` for each budget."""
     answers, took = {}, 0.0
     for budget in sorted(BUDGETS, key=lambda budget: budget != MAIN_BUDGET):
         render = {"maxPromptTokens": budget, "tokenizer": CHARACTERS}
@@ -92,7 +92,7 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed
         for answer in answers.values()
         for cited in (*cited_in_answer(answer), *cited_in_prompt(answer["answerPrompt"]))
     ]
-    return Handed(
+    return Retrieved(
         question,
         {budget: cut(answers[budget]["answerPrompt"], budget) for budget in BUDGETS},
         took,
@@ -100,12 +100,12 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed
         evidence=bool(main["bullets"] or main.get("excerpts")),
         phases_lost=sum(map(_phase_lost, answers.values())),
         cited=cited,
-        standing=sum(each.stands_in(tree) for each in cited),
+        standing=sum(each.matches_file(tree) for each in cited),
     )
 
 
-def ask_search(request: Request, question: FactQuestion, tree: Path) -> Handed:
-    """The passages of `cairn/search`: of each result its best one, and then further ones of the same file."""
+def ask_search(request: Request, question: FactQuestion, tree: Path) -> Retrieved:
+    """Request the passages of `cairn/search`: the best of each result, then further ones of the same file."""
     began = time.perf_counter()
     answer = request("cairn/search", {"query": question.text, "limit": _LIMIT, "context": 0})
     ms = (time.perf_counter() - began) * 1000
@@ -123,15 +123,15 @@ def ask_search(request: Request, question: FactQuestion, tree: Path) -> Handed:
         evidence=bool(answer["results"]),
         phases_lost=int(_phase_lost(answer)),
         cited=cited,
-        standing=sum(each.stands_in(tree) for each in cited),
+        standing=sum(each.matches_file(tree) for each in cited),
     )
 
 
-CAIRN: Mapping[str, Callable[[Request, FactQuestion, Path], Handed]] = {
+CAIRN: Mapping[str, Callable[[Request, FactQuestion, Path], Retrieved]] = {
     DISCOVER: ask_discover,
     SEARCH: ask_search,
 }
-"""How each of Cairn's own systems is asked about a checkout."""
+"""The function that asks each of Cairn's own systems about a checkout."""
 
 
 def _phase_lost(answer: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What stands beside Cairn: windows around ripgrep's hits, and the chunks of semble."""
+"""Runs the baselines: windows around ripgrep's hits, and the chunks of semble."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from engine.index_file import IndexFile, UnavailableError
 from retrieval.baselines import Ripgrep
 
-from answers.asking import Handed, one_text, passages_text
+from answers.asking import Retrieved, one_text, passages_text
 from answers.facts import BUDGETS, CHARACTERS_PER_TOKEN, FactQuestion
 from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
@@ -22,35 +22,34 @@ from cairn.workspace.scan import read_text
 RIPGREP_FEW, RIPGREP_ALL = "ripgrep, 5 files", "ripgrep, all files"
 SEMBLE, SEMBLE_CODE = "semble", "semble, code alone"
 RIPGREP: Mapping[str, int | None] = {RIPGREP_FEW: 5, RIPGREP_ALL: None}
-"""The files whose windows are handed over, the best first; None is all until the budget is full."""
+"""The number of files whose windows are shown, best first; None for as many as fill the budget."""
 SEMBLES: Mapping[str, Sequence[str]] = {SEMBLE: ("code", "docs", "config"), SEMBLE_CODE: ("code",)}
-"""What semble indexes. Code alone is its default, and the checkout with documents is what Cairn is asked
-about."""
+"""The content that semble indexes. Code alone is its default; Cairn's checkouts include documents."""
 
 _AROUND = 3
 _LIMIT = 50
-"""Chunks that semble is asked for: more than fill the largest budget."""
+"""The number of chunks requested from semble, more than fill the largest budget."""
 _HELPER = Path(__file__).with_name("semble_chunks.py")
 
 
-# --- ripgrep ----------------------------------------------------------------------------------------
+# --- ripgrep --------------------------------------------------------------------------------------
 
 
 def ask_ripgrep(
     index: IndexFile, tree: Path, questions: Sequence[FactQuestion], files: int | None
-) -> list[Handed]:
-    """Windows of the files that hold the most words of each question. Raises UnavailableError without
-    `rg`."""
-    ripgrep, handed = Ripgrep(index, tree), []
+) -> list[Retrieved]:
+    """Return windows of the files with the most words of each question. Raises UnavailableError without
+    rg."""
+    ripgrep, retrieved = Ripgrep(index, tree), []
     for question in questions:
         began = time.perf_counter()
         text = _filled(windows(ripgrep, tree, question.text), files)
-        handed.append(one_text(question, text, (time.perf_counter() - began) * 1000))
-    return handed
+        retrieved.append(one_text(question, text, (time.perf_counter() - began) * 1000))
+    return retrieved
 
 
 def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
-    """For each file, best first, the lines around its hits, path and lines in a line before each window."""
+    """Return for each file, best first, the lines around its hits, each window after its path and lines."""
     for path, hits in ripgrep.ranked(question):
         lines = lines_of(read_text(tree / path) or "")
         yield passages_text(
@@ -60,8 +59,7 @@ def windows(ripgrep: Ripgrep, tree: Path, question: str) -> Iterator[str]:
 
 
 def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
-    """First and last lines, from 1, of the windows around sorted hits in a file of so many lines; none
-    overlap."""
+    """Return the first and last lines, from 1, of windows around sorted hits in a file of `lines` lines."""
     merged: list[tuple[int, int]] = []
     for hit in hits:
         first, last = max(1, hit - _AROUND), min(lines, hit + _AROUND)
@@ -72,7 +70,7 @@ def around(hits: Sequence[int], lines: int) -> list[tuple[int, int]]:
 
 
 def _filled(texts: Iterator[str], files: int | None) -> str:
-    """The texts of so many files, or of as many as fill the largest budget."""
+    """Join the texts of `files` files, or of as many as fill the largest budget."""
     whole = ""
     for text in islice(texts, files):
         whole += text
@@ -81,26 +79,26 @@ def _filled(texts: Iterator[str], files: int | None) -> str:
     return whole
 
 
-# --- semble -----------------------------------------------------------------------------------------
+# --- semble ---------------------------------------------------------------------------------------
 
 
 def ask_semble(
     python: Path | None, tree: Path, questions: Sequence[FactQuestion], content: Sequence[str]
-) -> list[Handed]:
-    """Semble's chunks in order. Raises UnavailableError without an interpreter that has semble."""
+) -> list[Retrieved]:
+    """Return semble's chunks in order. Raises UnavailableError without an interpreter with semble."""
     if python is None:
-        raise UnavailableError("--semble names no interpreter that has it")
-    asked = {
+        raise UnavailableError("--semble does not name an interpreter with semble")
+    request = {
         "tree": str(tree),
         "questions": [each.text for each in questions],
         "limit": _LIMIT,
         "content": content,
     }
     with tempfile.TemporaryDirectory(prefix="semble-") as cache:
-        # Of its own, so that it finds no index of another model and leaves nothing behind.
+        # With its own cache, semble finds no index of another model and leaves nothing behind.
         done = subprocess.run(
             (str(python), str(_HELPER)),
-            input=json.dumps(asked),
+            input=json.dumps(request),
             capture_output=True,
             text=True,
             env={**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": ""},

@@ -1,5 +1,4 @@
-"""Whether cited lines stand in their files: excerpts of an answer, and fenced lines of a prompt under their
-heading."""
+"""Checks whether cited lines are in their files: excerpts of an answer, and fenced lines of a prompt."""
 
 from __future__ import annotations
 
@@ -25,14 +24,14 @@ class Cited:
     """Lines as an answer or a prompt shows them."""
 
     path: str
-    """Relative to the checkout."""
+    """The path relative to the checkout."""
     first: int
     last: int
-    """Lines from 1, inclusive."""
+    """The last line, 1-based and inclusive."""
     lines: tuple[str, ...]
 
-    def stands_in(self, tree: Path) -> bool:
-        """Whether the file has these very lines there."""
+    def matches_file(self, tree: Path) -> bool:
+        """Return whether the file has exactly these lines there."""
         try:
             text = read_text(tree / self.path)
         except OSError:
@@ -42,9 +41,9 @@ class Cited:
 
 
 def cited_in_answer(answer: Mapping[str, Any]) -> Iterator[Cited]:
-    """The `excerpts` of a discovery, and the further passages of a search's results, where there are any.
+    """Return the `excerpts` of a discovery, and the further passages of a search's results, if there are any.
 
-    An excerpt whose citation is not that of its range holds no line.
+    An excerpt whose citation differs from its range has no lines.
     """
     for excerpt in answer.get("excerpts") or ():
         cited = lines_shown(excerpt["path"], excerpt["range"], excerpt["text"])
@@ -58,16 +57,16 @@ def cited_in_answer(answer: Mapping[str, Any]) -> Iterator[Cited]:
 
 
 def lines_shown(path: str, lines: Mapping[str, Any], text: str) -> Cited:
-    """A text as the lines of an LSP range, which counts from 0 and excludes the end."""
+    """Return a text as the lines of an LSP range, which counts from 0 and excludes the end."""
     text = text.removesuffix("\n").removesuffix("\r")
     return Cited(path, lines["start"]["line"] + 1, lines["end"]["line"], tuple(lines_of(text)))
 
 
 def cited_in_prompt(prompt: str) -> Iterator[Cited]:
-    """What stands in a fence below a line with `path#Lfirst-Llast`. A fence that does not end holds no line.
+    """Return the fenced text below lines with `path#Lfirst-Llast`. An unclosed fence has no lines.
 
-    What is quoted may itself look like a heading, as links of a README do: no citation is looked for within a
-    fence.
+    Quoted text may itself look like a heading, as links of a README do, so citations inside a fence are
+    ignored.
     """
     lines = lines_of(prompt)
     number = 0

@@ -1,4 +1,4 @@
-"""Sets of questions with the facts that their answers need, and which of them stand in a text.
+"""Reads sets of questions with the facts that their answers need, and finds these facts in a text.
 
 A set is a folder with `facts.json`, and `repos.tsv` in it or in its parent.
 """
@@ -17,21 +17,21 @@ from retrieval.sets import Repository, SetError, repositories_of
 FACTS_FILE = "facts.json"
 CHARACTERS_PER_TOKEN = 4
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
-"""Tokens that a language model is given for what is handed over."""
+"""The tokens that a language model may read."""
 MAIN_BUDGET = 4_000
-"""The budget of the figures that are not told by budget."""
+"""The budget of all figures that are not by budget."""
 
 _PASSED_OVER = re.compile(r"[\s`*_\\]+")
 
 
 @frozen
 class Fact:
-    """Something that an answer must rest on."""
+    """A statement that an answer must rest on."""
 
     snippets: tuple[str, ...]
-    """Any one of them shows it."""
+    """Snippets, any one of which shows the fact."""
     place: str
-    """`path:line` of where it stands, from 1."""
+    """The fact's `path:line`, from 1."""
     why: str
     vital: bool
     """Whether the answer would be wrong without it."""
@@ -43,14 +43,14 @@ class FactQuestion:
 
     id: str
     set: str
-    """The folder's name."""
+    """The name of the set's folder."""
     repository: Repository
     kind: str
-    """`how`, `where`, `why`, `error`, `constant`, `callers`, `flow`, `config`, `tests`, `change`, `compare`
-    or `unanswerable`."""
+    """One of `how`, `where`, `why`, `error`, `constant`, `callers`, `flow`, `config`, `tests`, `change`,
+    `compare` and `unanswerable`."""
     text: str
     facts: tuple[Fact, ...]
-    """Empty where the repository has no answer."""
+    """The facts; empty if the repository has no answer."""
 
     @property
     def answerable(self) -> bool:
@@ -60,10 +60,10 @@ class FactQuestion:
 def read_fact_sets(
     folders: Sequence[Path], only: Sequence[str] = (), file: str = FACTS_FILE
 ) -> list[FactQuestion]:
-    """All questions of the sets, or those about the repositories named by `only`; `file` is that of a set in
-    its folder.
+    """Return all questions of the sets, or those about the repositories named by `only`; `file` is the name
+    of a set's file.
 
-    Raises SetError for what cannot be read, for an id that is there twice, and for unknown names.
+    Raises SetError for unreadable files, duplicate ids and unknown names.
     """
     every = [question for folder in folders for question in _read(folder / file)]
     ids = [question.id for question in every]
@@ -75,22 +75,22 @@ def read_fact_sets(
 
 
 def translated(questions: Sequence[FactQuestion], texts: Mapping[str, str]) -> list[FactQuestion]:
-    """The questions that `texts` has by id, in its words."""
+    """Return the questions whose ids are in `texts`, with these texts."""
     return [evolve(question, text=texts[question.id]) for question in questions if question.id in texts]
 
 
 def plain(text: str) -> str:
-    """The text without whitespace, backticks, `*`, `_` and `\\`, in lower case: what is compared."""
+    r"""Return the text for comparison: in lower case, without whitespace, backticks, `*`, `_` and `\`."""
     return _PASSED_OVER.sub("", text).lower()
 
 
 def cut(text: str, budget: int) -> str:
-    """As much of the text as `budget` tokens of four characters hold."""
+    """Return as much of the text as fits into `budget` tokens of four characters."""
     return text[: budget * CHARACTERS_PER_TOKEN]
 
 
 def found(facts: Sequence[Fact], text: str, budget: int) -> tuple[bool, ...]:
-    """For each fact, whether one of its snippets stands in the first `budget` tokens of the text."""
+    """Return for each fact whether one of its snippets is in the first `budget` tokens of the text."""
     have = plain(cut(text, budget))
     return tuple(any(plain(snippet) in have for snippet in fact.snippets) for fact in facts)
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes,
-for tuning.
+"""Ask Cairn the same questions in this process, over existing indexes, which takes seconds instead of
+minutes, for tuning.
 
-python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR [--explain
-  ID ...] ...
+    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
+      [--explain ID ...] ...
 
-Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and
-the kill switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes
-in the others, too.
+Requests go through the same code as in every front, but nothing is indexed or watched, no deadline ends a
+search early, and the kill switch is off. The daemon makes missing indexes; with `--complete` it also looks
+for changes in the others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from engine.figures import Figures
 from retrieval.checkouts import CheckoutError
 from retrieval.sets import SetError
 
-from answers.asking import CAIRN, DISCOVER, Handed, Request
+from answers.asking import CAIRN, DISCOVER, Request, Retrieved
 from answers.explained import explained
 from answers.facts import MAIN_BUDGET, read_fact_sets
 from answers.report import tables
@@ -53,7 +53,7 @@ _SETTINGS: _Sections = {
 
 @contextmanager
 def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Request]:
-    """Needs an engine on the place's checkout, which only reads the index."""
+    """Open an engine on the place's checkout, which only reads the index."""
     os.environ["CAIRN_DATA_DIR"] = str(place.data)
     sections = {
         name: {**_SETTINGS.get(name, {}), **settings.get(name, {})} for name in {*_SETTINGS, *settings}
@@ -63,28 +63,31 @@ def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Reques
     try:
         if engine.warnings or not engine.searchable():
             raise SystemExit(
-                f"{place.data} has no index that can be searched ({'; '.join(engine.warnings) or 'use --complete'})."
+                f"{place.data} has no index that can be searched "
+                f"({'; '.join(engine.warnings) or 'use --complete'})."
             )
         yield partial(answer, engine)
     finally:
         engine.stop()
 
 
-def asked(
+def retrieve(
     places: Sequence[Workplace], systems: Sequence[str], settings: _Sections
-) -> dict[str, list[Handed]]:
-    """What each system hands over for each question."""
+) -> dict[str, list[Retrieved]]:
+    """Return the text that each system retrieves for each question."""
     host = Host(Settings().embedding)
-    handed: dict[str, list[Handed]] = {name: [] for name in systems}
+    retrieved: dict[str, list[Retrieved]] = {name: [] for name in systems}
     for place in places:
         with opened(place, host, settings) as request:
             for name in systems:
-                handed[name] += [CAIRN[name](request, question, place.tree) for question in place.questions]
-    return handed
+                retrieved[name] += [
+                    CAIRN[name](request, question, place.tree) for question in place.questions
+                ]
+    return retrieved
 
 
 def changes(before: Mapping[str, Sequence[Figures]], now: Mapping[str, Sequence[Figures]]) -> str:
-    """The questions of which another share of the facts is handed over at the main budget than before."""
+    """Return the questions whose share of the facts at the main budget changed."""
     lines = []
     for name in now.keys() & before.keys():
         known = {each["id"]: each["facts"][str(MAIN_BUDGET)] for each in before[name]}
@@ -106,20 +109,20 @@ def main() -> None:
         sys.exit(str(problem))
     for place in places:
         if options.complete or not list(place.data.glob("workspaces/*")):
-            print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+            print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
             with place.served():
                 pass
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="cairn-answers-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
-        handed = asked(places, options.systems, json.loads(options.settings))
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
+        retrieved = retrieve(places, options.systems, json.loads(options.settings))
     if options.explain:
-        for name, every in handed.items():
+        for name, every in retrieved.items():
             print("\n".join(explained(name, each) for each in every))
     else:
-        print(tables({name: summary(every) for name, every in handed.items()}))
+        print(tables({name: summary(every) for name, every in retrieved.items()}))
         print(f"\n{len(questions)} questions in {time.perf_counter() - began:.1f} s")
-    records = {name: by_question(every) for name, every in handed.items()}
+    records = {name: by_question(every) for name, every in retrieved.items()}
     if options.compare:
         print(changes(json.loads(options.compare.read_text(encoding="utf-8")), records))
     if options.output:
@@ -132,16 +135,24 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--systems", nargs="+", choices=CAIRN, default=[DISCOVER])
-    parser.add_argument("--settings", default="{}", metavar="JSON", help="other settings, as an editor sends")
+    parser.add_argument(
+        "--settings", default="{}", metavar="JSON", help="settings over the defaults, in an editor's form"
+    )
     parser.add_argument("--complete", action="store_true", help="bring all indexes up to date first")
-    parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
+    parser.add_argument("--explain", nargs="+", metavar="ID", help="show only these questions, with prompts")
     parser.add_argument("--output", type=Path, help="write a record for each question here")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="show the changes since this output")
     return parser.parse_args()
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""In workspaces of several packages: whether the package that a question is about comes first in what
-`cairn/discover` hands over.
+"""Measure in workspaces of several packages whether `cairn/discover` shows the package first that a question
+is about.
 
-python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
-  [--output FILE]
+    python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON]
+      [--output FILE]
 
 A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its
-`package`. They are put to Cairn in this process (`in_process.py`), over indexes that the daemon makes where
-they are missing.
+`package`. Cairn answers them in this process (`in_process.py`), over indexes that the daemon makes if they
+are missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from attrs import frozen
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 
 from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
 from answers.in_process import opened
@@ -38,7 +38,7 @@ from cairn.settings.tree import Settings
 
 PACKAGES_FILE = "packages.json"
 _FIRST = 5
-"""Pieces among which most are to be of the package."""
+"""The number of pieces of which most should be from the package."""
 _SHOWN = ("excerpts", "bullets", "chunks")
 
 
@@ -48,24 +48,24 @@ class PackageAnswer:
 
     question: FactQuestion
     package: str
-    """The folder of the package that it is about."""
+    """The folder of the package that the question is about."""
     paths: Mapping[str, Sequence[str]]
-    """Of what is handed over, in order: by `excerpts`, `bullets` and `chunks`."""
+    """The paths of `excerpts`, `bullets` and `chunks`, in their order."""
     facts: float
-    """Share of the facts that the prompt holds."""
+    """The share of the facts in the prompt."""
     ms: float
 
     def first(self, kind: str) -> bool:
-        """Whether the first piece is of the package."""
+        """Return whether the first piece is from the package."""
         return any(self._of_package(path) for path in self.paths[kind][:1])
 
     def most(self, kind: str) -> bool:
-        """Whether more than half of the first five are."""
+        """Return whether more than half of the first five are from the package."""
         some = self.paths[kind][:_FIRST]
         return 2 * sum(map(self._of_package, some)) > len(some)
 
     def share(self, kind: str) -> float:
-        """The share of all pieces that are."""
+        """Return the share of all pieces from the package."""
         paths = self.paths[kind]
         return sum(map(self._of_package, paths)) / len(paths) if paths else 0.0
 
@@ -74,7 +74,7 @@ class PackageAnswer:
 
 
 def ask(place: Workplace, packages: Mapping[str, str], host: Host, settings: Any) -> list[PackageAnswer]:
-    """All questions about one workspace."""
+    """Ask all questions about one workspace."""
     answers = []
     render = {"maxPromptTokens": MAIN_BUDGET, "tokenizer": CHARACTERS}
     with opened(place, host, settings) as request:
@@ -98,7 +98,7 @@ def ask(place: Workplace, packages: Mapping[str, str], host: Host, settings: Any
 
 
 def figures(answers: Sequence[PackageAnswer]) -> Figures:
-    """Shares of the questions."""
+    """Return the shares of the questions."""
 
     def mean(value: Callable[[PackageAnswer], float]) -> float:
         return round(statistics.mean(map(value, answers)), 4)
@@ -134,22 +134,26 @@ def main() -> None:
                 pass
     host = Host(Settings().embedding)
     with tempfile.TemporaryDirectory(prefix="cairn-packages-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         answers = {
             place.repository.name: ask(place, packages, host, json.loads(options.settings))
             for place in places
         }
     every = [each for some in answers.values() for each in some]
-    kept = {**{name: figures(some) for name, some in answers.items()}, "all": figures(every)}
-    rows = list(kept["all"])
-    print(f"| | {' | '.join(kept)} |\n|---{'|---' * len(kept)}|")
+    columns = {**{name: figures(some) for name, some in answers.items()}, "all": figures(every)}
+    rows = list(columns["all"])
+    print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
     for row in rows:
-        print(f"| {row} | {' | '.join(f'{each[row]:g}' for each in kept.values())} |")
+        print(f"| {row} | {' | '.join(f'{each[row]:g}' for each in columns.values())} |")
     if options.verbose:
         for each in every:
             print(each.question.id, each.package, f"{each.facts:.2f}", each.paths["excerpts"][:_FIRST])
     if options.output:
-        record = {"conditions": surroundings(), "settings": json.loads(options.settings), "figures": kept}
+        record = {
+            "conditions": run_conditions(),
+            "settings": json.loads(options.settings),
+            "figures": columns,
+        }
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -158,10 +162,14 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with packages.json")
-    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these workspaces alone")
-    parser.add_argument("--settings", default="{}", metavar="JSON", help="other settings, as an editor sends")
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="folder of the workspaces")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these workspaces")
+    parser.add_argument(
+        "--settings", default="{}", metavar="JSON", help="settings over the defaults, in an editor's form"
+    )
     parser.add_argument("--verbose", action="store_true", help="also show each question's first excerpts")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROUPS = ("set", "kind", "repository")
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
+    """Return the whole report."""
     systems = results["systems"]
     parts = [_conditions(results["conditions"]), tables(systems)]
     if results["translations"]:
@@ -24,7 +24,7 @@ def markdown(results: Figures) -> str:
 
 
 def tables(systems: Mapping[str, Figures]) -> str:
-    """What is told of the systems, by name; those that are not available say why in the first table alone."""
+    """Return the tables of the systems by name. Only the first table says why a system is not available."""
     measured = {name: figures for name, figures in systems.items() if "facts" in figures}
     return "\n\n".join(
         [
@@ -34,7 +34,7 @@ def tables(systems: Mapping[str, Figures]) -> str:
             _by_budget(measured, "vital_facts"),
             f"## Share of the facts at {MAIN_BUDGET:,} tokens",
             *(_by_group(measured, group) for group in _GROUPS),
-            "## Verdicts, and excerpts that stand in their files as cited",
+            "## Verdicts, and excerpts that equal their cited lines",
             _verdicts(measured),
             "## Tokens and times",
             _costs(measured),
@@ -42,11 +42,11 @@ def tables(systems: Mapping[str, Figures]) -> str:
     )
 
 
-def _conditions(given: Figures) -> str:
+def _conditions(conditions: Figures) -> str:
     return (
-        f"# Answers\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn {given['cairn']}"
-        f" at {given['commit']}, {given['model']}; load {given['load']}, nice {given['nice']}. Sets:"
-        f" {', '.join(given['sets'])}."
+        f"# Answers\n\n{conditions['date']}, {conditions['machine']}, Python {conditions['python']}, Cairn "
+        f"{conditions['cairn']} at {conditions['commit']}, {conditions['model']}; load {conditions['load']}, "
+        f"nice {conditions['nice']}. Sets: {', '.join(conditions['sets'])}."
     )
 
 
@@ -79,7 +79,7 @@ def _verdicts(systems: Mapping[str, Figures]) -> str:
         "unanswerable",
         "… refused",
         "excerpts",
-        "… that stand",
+        "… equal to their file",
     ]
     rows = [
         [

@@ -1,6 +1,6 @@
-"""Semble's chunks for some questions, with Cairn's own static table as its model.
+"""Returns semble's chunks for some questions, with Cairn's own static table as its model.
 
-Run by an interpreter that has semble 0.7.0, attrs, cattrs and platformdirs, which need not be Cairn's:
+It needs an interpreter with semble 0.7.0, attrs, cattrs and platformdirs, which may differ from Cairn's:
 
     PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
 
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 _MAX_TOKENS = 512
-"""More than a chunk of semble's has."""
+"""More tokens than a chunk of semble's has."""
 
 
 class TableModel:
-    """Cairn's table as semble asks a model for vectors."""
+    """Cairn's table with the interface of semble's model."""
 
     def __init__(self) -> None:
         from cairn.embedding.packaged import load_packaged
@@ -31,7 +31,7 @@ class TableModel:
         self.dim = self._table.dimension
 
     def encode(self, texts: Sequence[str], **options: Any) -> Any:
-        """float32[n, dim]. Chunks come with options, and questions without."""
+        """Return float32[n, dim]. Chunks come with options, and questions without."""
         return self._table.embed(texts, _MAX_TOKENS) if options else self._table.embed_queries(texts)
 
 
@@ -41,14 +41,14 @@ def main() -> None:
     from semble.types import ContentType
     from semble.version import __version__
 
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     model = TableModel()
     made_by.load_model = lambda *_: (model, "cairn")
-    index = SembleIndex.from_path(asked["tree"], content=[ContentType(each) for each in asked["content"]])
+    index = SembleIndex.from_path(request["tree"], content=[ContentType(each) for each in request["content"]])
     answers = []
-    for question in asked["questions"]:
+    for question in request["questions"]:
         began = time.perf_counter()
-        results = index.search(question, top_k=asked["limit"])
+        results = index.search(question, top_k=request["limit"])
         ms = (time.perf_counter() - began) * 1000
         chunks = [each.chunk for each in results]
         shown = [(each.file_path, each.start_line, each.end_line, each.content) for each in chunks]
@@ -57,6 +57,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Cairn's table is read from this checkout; this file's own folder would hide nothing that is needed.
+    # Cairn's table is read from this checkout; this file's own folder hides no module that is needed.
     sys.path[0] = str(Path(__file__).resolve().parents[2] / "server")
     main()

@@ -1,4 +1,4 @@
-"""What systems hand over, as figures: shares of facts, refusals, lines that stand, tokens and times."""
+"""Computes figures of the retrieved texts: shares of facts, refusals, correct citations, tokens and times."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from engine.figures import Figures, percentile
 
-from answers.asking import Handed
+from answers.asking import Retrieved
 from answers.facts import BUDGETS, MAIN_BUDGET
 from cairn.retrieval.verdict import Action
 
 
-def summary(handed: Sequence[Handed]) -> Figures:
-    """The figures of one system; shares of facts are means over the answerable questions."""
-    answerable = [each for each in handed if each.question.answerable]
-    others = [each for each in handed if not each.question.answerable]
-    cited = sum(len(each.cited) for each in handed)
-    took = [each.ms for each in handed]
+def summary(retrieved: Sequence[Retrieved]) -> Figures:
+    """Return the figures of one system; shares of facts are means over the answerable questions."""
+    answerable = [each for each in retrieved if each.question.answerable]
+    others = [each for each in retrieved if not each.question.answerable]
+    cited = sum(len(each.cited) for each in retrieved)
+    took = [each.ms for each in retrieved]
     return {
         "questions": {"answerable": len(answerable), "unanswerable": len(others)},
         "facts": {str(budget): mean_share(answerable, budget) for budget in BUDGETS},
@@ -31,24 +31,24 @@ def summary(handed: Sequence[Handed]) -> Figures:
         "answerable_refused": _share(each.refused for each in answerable if each.action),
         "refused": _share(each.refused for each in others if each.action),
         "cited": cited,
-        "standing": round(sum(each.standing for each in handed) / cited, 4) if cited else None,
+        "standing": round(sum(each.standing for each in retrieved) / cited, 4) if cited else None,
         "tokens": {
-            str(budget): round(statistics.fmean(each.tokens(budget) for each in handed)) for budget in BUDGETS
+            str(budget): round(statistics.fmean(each.tokens(budget) for each in retrieved))
+            for budget in BUDGETS
         },
         "ms": {"p50": round(percentile(took, 50), 1), "p95": round(percentile(took, 95), 1)},
-        "answers_in_a_lower_phase": sum(each.phases_lost for each in handed),
+        "answers_in_a_lower_phase": sum(each.phases_lost for each in retrieved),
     }
 
 
-def mean_share(handed: Iterable[Handed], budget: int, *, vital: bool = False) -> float | None:
-    """Mean share of the facts that are found, over the questions that have any; None without such
-    questions."""
-    shares = [share for each in handed if (share := each.share(budget, vital=vital)) is not None]
+def mean_share(retrieved: Iterable[Retrieved], budget: int, *, vital: bool = False) -> float | None:
+    """Return the mean share of the facts that are found, over the questions with facts; None without such."""
+    shares = [share for each in retrieved if (share := each.share(budget, vital=vital)) is not None]
     return round(statistics.fmean(shares), 4) if shares else None
 
 
-def by_question(handed: Sequence[Handed]) -> list[Figures]:
-    """One record a question: for each fact the least budget at which it is found, None for never."""
+def by_question(retrieved: Sequence[Retrieved]) -> list[Figures]:
+    """Return one record a question: for each fact the least budget at which it is found, None for never."""
     return [
         {
             "id": each.question.id,
@@ -59,13 +59,13 @@ def by_question(handed: Sequence[Handed]) -> list[Figures]:
             "tokens": round(each.tokens(MAIN_BUDGET)),
             "ms": round(each.ms, 1),
         }
-        for each in handed
+        for each in retrieved
     ]
 
 
-def _by(handed: Iterable[Handed], key: Callable[[Handed], str]) -> Figures:
-    groups: dict[str, list[Handed]] = defaultdict(list)
-    for each in handed:
+def _by(retrieved: Iterable[Retrieved], key: Callable[[Retrieved], str]) -> Figures:
+    groups: dict[str, list[Retrieved]] = defaultdict(list)
+    for each in retrieved:
         groups[key(each)].append(each)
     return {
         name: {"questions": len(group), "facts": mean_share(group, MAIN_BUDGET)}
@@ -73,10 +73,10 @@ def _by(handed: Iterable[Handed], key: Callable[[Handed], str]) -> Figures:
     }
 
 
-def _actions(handed: Iterable[Handed]) -> dict[str, int]:
-    return dict(sorted(Counter(each.action for each in handed if each.action).items()))
+def _actions(retrieved: Iterable[Retrieved]) -> dict[str, int]:
+    return dict(sorted(Counter(each.action for each in retrieved if each.action).items()))
 
 
-def _share(held: Iterable[bool]) -> float | None:
-    known = list(held)
+def _share(truths: Iterable[bool]) -> float | None:
+    known = list(truths)
     return round(sum(known) / len(known), 4) if known else None

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Whether the verdict refuses what a repository has nothing about, and answers the rest; and the fit of its
-rule.
+"""Measure whether the verdict refuses questions about absent topics and answers the others, and fit its rule.
 
     python benchmarks/answers/verdicts.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
         [--absent FILE] [--projects DIR] [--relevance DIR] [--fit]
 
-In process, over indexes that the daemon makes in `--data` where there are none. Asked are the questions of
-sets of facts, of `--absent` (topics that are absent from real repositories, and present ones in the same
-words), with `--projects` those for discovery, and with `--relevance` searches, which all have an answer.
-`--fit` fits the rule's weights: on all, on each half of the repositories to be shown on the other, and on all
-but an eighth at a time.
+It works in process, over indexes that the daemon makes in `--data` if they are missing. It asks the questions
+of sets of facts, those of `--absent` (topics that are absent from real repositories, and present ones in the
+same words), with `--projects` those for discovery, and with `--relevance` searches, which all have an answer.
+`--fit` fits the rule's weights: on all, on each half of the repositories to be evaluated on the other, and on
+all but an eighth at a time.
 """
 
 from __future__ import annotations
@@ -52,17 +51,17 @@ _ABSENT = Path(__file__).parent / "sets/absent/questions.json"
 _DISCOVERY = Path(__file__).parents[1] / "discovery/questions"
 _SETTINGS = SearchSettings(leg_deadline_ms=60_000.0)
 _WORTH = {"relevance": 0.3, "present": 0.6}
-"""What a question of these sets counts in the fit, beside 1; then answerable ones and others count the same
-in all."""
+"""The weights of questions of these sets in the fit; other questions have 1. Answerable and other questions
+then have the same total weight."""
 WANTED_ANSWERED = 0.95
-"""Of the answerable questions that are not searches."""
+"""The share of the answerable questions, other than searches, that the rule should answer."""
 _SMOOTHING = 1.0
 _FOLDS = 8
 _STEPS = 30
 
 
 @frozen
-class Asked:
+class TopicQuestion:
     """A question, and whether the repository has an answer."""
 
     set: str
@@ -73,9 +72,9 @@ class Asked:
 
 @frozen(eq=False)
 class Judged:
-    """What was found for a question, as search and as discovery find it."""
+    """The passages that search and discovery found for a question."""
 
-    asked: Asked
+    entry: TopicQuestion
     query: Query
     shares: tuple[float, ...]
     found: Sequence[Ranked]
@@ -86,38 +85,38 @@ class Judged:
         return judge(self.query, self.found, _SETTINGS.verdict, self.shares, strength)
 
 
-# --- what is asked ------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
-def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[Asked]]]:
-    """Every place with what is asked about it."""
-    asked: dict[str, list[Asked]] = {}
+def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[TopicQuestion]]]:
+    """Return every place with its questions."""
+    questions_of: dict[str, list[TopicQuestion]] = {}
     repositories: dict[str, Repository] = {}
     for question in read_fact_sets(options.sets):
         repositories[question.repository.name] = question.repository
-        asked.setdefault(question.repository.name, []).append(
-            Asked(question.set, question.repository.name, question.text, question.answerable)
+        questions_of.setdefault(question.repository.name, []).append(
+            TopicQuestion(question.set, question.repository.name, question.text, question.answerable)
         )
     repositories |= repositories_of(options.absent.parent)
     for item in json.loads(options.absent.read_text(encoding="utf-8")):
         for name, answerable in (("absent", False), ("present", True)):
-            asked.setdefault(item["repo"], []).extend(
-                Asked(name, item["repo"], text, answerable) for text in item[name]
+            questions_of.setdefault(item["repo"], []).extend(
+                TopicQuestion(name, item["repo"], text, answerable) for text in item[name]
             )
     if options.relevance:
         for name in repositories.keys() & {path.stem for path in options.relevance.glob("*.json")}:
             searches = json.loads((options.relevance / f"{name}.json").read_text(encoding="utf-8"))
-            asked[name] += [Asked("relevance", name, each["query"], True) for each in searches]
+            questions_of[name] += [TopicQuestion("relevance", name, each["query"], True) for each in searches]
     projects = {
         each.name: each for half in ("tuned", "held_out") for each in read_projects(_DISCOVERY / half)
     }
-    for name, of_place in asked.items():
+    for name, of_place in questions_of.items():
         if name in repositories:
             (place,) = _workplaces([repositories[name]], options)
             yield place, of_place
         elif options.projects:
             project = projects[name]
-            own = [Asked("discovery", name, question.text, True) for question in project.questions]
+            own = [TopicQuestion("discovery", name, question.text, True) for question in project.questions]
             yield _place_of(project, options), [*of_place, *own]
 
 
@@ -138,19 +137,19 @@ def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
     )
 
 
-# --- asking -------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
-def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
-    """Put the questions to the place's index."""
+def judge_all(place: Workplace, questions: Iterable[TopicQuestion]) -> list[Judged]:
+    """Ask the place's index all questions."""
     if not list(place.data.glob("workspaces/*")):
-        print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+        print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
         with place.served():
             pass
     reader = SqliteReader(index_path(place.data).parent)
     vocabulary, table = IndexVocabulary([reader]), load_packaged()
     judged = []
-    for each in asked:
+    for each in questions:
         query = understand(each.text, vocabulary=vocabulary)
         ranking = rank([reader], [query], StaticMeaning(table), _SETTINGS)
         found = ranking.results(JUDGED, _SETTINGS.diversity)
@@ -161,15 +160,15 @@ def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
     return judged
 
 
-# --- figures ------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def table(judged: Sequence[Judged]) -> str:
-    """A Markdown table of what is said, by set."""
+    """Return a Markdown table of the verdicts, by set."""
     lines = ["| questions | | answer | … weakly | clarify | noMatch |", "|---|---|---|---|---|---|"]
-    groups = sorted({(each.asked.set, not each.asked.answerable) for each in judged})
+    groups = sorted({(each.entry.set, not each.entry.answerable) for each in judged})
     for name, is_absent in groups:
-        group = [j for j in judged if (j.asked.set, not j.asked.answerable) == (name, is_absent)]
+        group = [j for j in judged if (j.entry.set, not j.entry.answerable) == (name, is_absent)]
         for front in ("search", "discover"):
             said = [each.said(getattr(each, front)) for each in group]
             shares = [
@@ -183,19 +182,19 @@ def table(judged: Sequence[Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- the fit ------------------------------------------------------------------------------------------
+# --- the fit --------------------------------------------------------------------------------------
 
 
 @frozen(eq=False)
 class Rule:
-    """Weights of the features, the bias, and the log odds from which a question is answered."""
+    """The weights of the features, the bias, and the log odds from which a question is answered."""
 
     weights: NDArray[np.float64]
     bias: float
     least: float
 
     def odds(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log odds, by row."""
+        """Return the log odds, by row."""
         return rows @ self.weights + self.bias
 
 
@@ -205,8 +204,7 @@ def fit(
     worth: NDArray[np.float64],
     own: NDArray[np.bool_],
 ) -> Rule:
-    """Logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED are to be
-    answered."""
+    """Fit a logistic regression by Newton's method; of `own`, WANTED_ANSWERED should be answered."""
     worth = worth.copy()
     for side in (answerable, ~answerable):
         worth[side] *= len(rows) / 2 / worth[side].sum()
@@ -226,15 +224,14 @@ def fit(
 
 
 def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
-    """Print the rule fitted on all questions that it judges, and what rules say to repositories they were not
-    fitted on."""
-    kept = [
+    """Print the rule fitted on all questions, and how rules judge repositories outside their fit."""
+    judged_rows = [
         (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
     ]
-    rows = np.array([features(each.query, each.shares, strength) for each, strength in kept])
-    answerable = np.array([each.asked.answerable for each, _ in kept])
-    sets = np.array([each.asked.set for each, _ in kept])
-    repositories = np.array([each.asked.repository for each, _ in kept])
+    rows = np.array([features(each.query, each.shares, strength) for each, strength in judged_rows])
+    answerable = np.array([each.entry.answerable for each, _ in judged_rows])
+    sets = np.array([each.entry.set for each, _ in judged_rows])
+    repositories = np.array([each.entry.repository for each, _ in judged_rows])
     worth = np.array([_WORTH.get(name, 1.0) for name in sets])
     own = ~np.isin(sets, list(_WORTH))
 
@@ -242,24 +239,26 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
         return fit(rows[these], answerable[these], worth[these], own[these])
 
     def show(title: str, is_answered: NDArray[np.bool_], these: NDArray[np.bool_]) -> None:
-        told = {
+        groups = {
             "answerable": own & answerable,
             "present": sets == "present",
             "searches": sets == "relevance",
         }
         parts = [
             f"{name} {is_answered[these & which].mean():.0%}"
-            for name, which in told.items()
+            for name, which in groups.items()
             if (these & which).any()
         ]
         print(
-            f"{title}: answered: {', '.join(parts)}; absent refused: {1 - is_answered[these & ~answerable].mean():.0%}"
+            f"{title}: answered: {', '.join(parts)}; absent refused: "
+            f"{1 - is_answered[these & ~answerable].mean():.0%}"
         )
 
     everything = np.ones(len(rows), np.bool_)
     rule = fitted(everything)
     print(
-        f"weights {rule.weights.round(2)}, bias {rule.bias:.2f}, answered from {1 / (1 + np.exp(-rule.least)):.2f}"
+        f"weights {rule.weights.round(2)}, bias {rule.bias:.2f}, answered from "
+        f"{1 / (1 + np.exp(-rule.least)):.2f}"
     )
     show("Fitted on all", rule.odds(rows) >= rule.least, everything)
     for half in "ab":
@@ -274,13 +273,13 @@ def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
     show("Each fitted on other repositories", left_out, everything)
 
 
-# --- the command --------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:
     options = _arguments()
     try:
-        judged = [each for place, asked in places(options) for each in judge_all(place, asked)]
+        judged = [each for place, questions in places(options) for each in judge_all(place, questions)]
     except (SetError, CheckoutError) as problem:
         sys.exit(str(problem))
     print(table(judged))
@@ -295,11 +294,17 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", default=[], help="folders with facts.json")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--absent", type=Path, default=_ABSENT, help="absent topics, and present ones")
-    parser.add_argument("--projects", type=Path, help="where the projects are, or go")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--absent", type=Path, default=_ABSENT, help="JSON file of absent and present topics")
+    parser.add_argument("--projects", type=Path, help="folder of the projects; missing ones are downloaded")
     parser.add_argument("--relevance", type=Path, help="a folder of searches by repository")
     parser.add_argument("--fit", action="store_true", help="fit the rule")
     options = parser.parse_args()

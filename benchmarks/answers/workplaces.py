@@ -1,5 +1,4 @@
-"""Whole checkouts with an index each, which the real daemon makes with the code model that comes with
-Cairn."""
+"""Prepares whole checkouts, each with an index that the real daemon makes with Cairn's own code model."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from answers.facts import FactQuestion
 
 @frozen
 class Workplace:
-    """A repository, its checkout, the data folder of its index, and what is asked about it."""
+    """A repository, its checkout, the data folder of its index, and the questions about it."""
 
     repository: Repository
     tree: Path
@@ -29,7 +28,7 @@ class Workplace:
 
     @contextmanager
     def served(self) -> Iterator[tuple[Daemon, Figures]]:
-        """The real daemon on the checkout with a complete index, and figures of the index."""
+        """Serve the checkout by the real daemon with a complete index; also yield figures of the index."""
         if not self.data.exists():
             make_data_folder(self.data, with_model=False)
         with indexed(self.tree, self.data) as served:
@@ -37,8 +36,8 @@ class Workplace:
 
 
 def workplaces(questions: Sequence[FactQuestion], checkouts: Sequence[Path], data: Path) -> list[Workplace]:
-    """One for each repository, in the order of the questions; those in none of the folders `checkouts` go to
-    the first.
+    """Return one workplace for each repository, in the order of the questions. Repositories in none of the
+    folders `checkouts` are cloned into the first.
 
     Raises CheckoutError as `checkout` does.
     """

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What each stage of discovery is worth: required citations, facts and packages found with the stage at its
-default, and without it.
+"""Measure the contribution of each stage of discovery: required citations, facts and packages found with the
+stage at its default, and without it.
 
-python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR [--sets tuned]
-  [--output FILE]
+    python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR
+      [--sets tuned] [--output FILE]
 
-In this process, over indexes that the daemon makes where they are missing, with the code model that comes
-with Cairn. The questions are those for discovery (bullets and excerpts that cite what is required) and those
-about packages.
+It works in process, over indexes that the daemon makes if they are missing, with the code model that comes
+with Cairn. The questions are those for discovery (bullets and excerpts that cite the required places) and
+those about packages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from answers.packages import PACKAGES_FILE, PackageAnswer, ask
 from answers.packages import figures as package_figures
 from answers.workplaces import Workplace, workplaces
 from attrs import frozen
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from retrieval.sets import Repository
 
 from cairn.engine.host import Host
@@ -44,7 +44,7 @@ from discovery.scoring import covered
 _HERE = Path(__file__).resolve().parent
 _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "as it is": {},
-    "2: S1's signals alone": {"scoring": {"evidenceWeight": 0}},
+    "2: only the original signals": {"scoring": {"evidenceWeight": 0}},
     "3: no variations": {"expansion": {"maxExpansions": 1}},
     "4: relevance alone, no MMR": {"broad": {"mmrLambda": 1}},
     "4: no deduplication": {"broad": {"enableDeduplication": False}},
@@ -57,19 +57,19 @@ _OVERVIEWS = ("What is {}?", "{} features", "{} architecture")
 
 
 @frozen
-class _Cited:
-    """How many of a question's required citations are found."""
+class _CitationCounts:
+    """The number of a question's required citations that are found."""
 
     question: Question
     by: Mapping[str, int]
-    """In `bullets`, `excerpts`, either of them, `chunks`."""
+    """The number found in `bullets`, `excerpts`, either of them, and `chunks`."""
     ms: float
 
 
-def cited(
+def citation_counts(
     places: Sequence[Workplace], questions: Sequence[Sequence[Question]], host: Host, config: Any
-) -> list[_Cited]:
-    """All questions about published projects, asked with the settings of discovery `config`."""
+) -> list[_CitationCounts]:
+    """Ask all questions about published projects, with the settings of discovery `config`."""
     answers = []
     render = {"render": {"tokenizer": CHARACTERS}}
     for place, some in zip(places, questions, strict=True):
@@ -85,13 +85,15 @@ def cited(
                     "chunks": answer["chunks"],
                 }
                 answers.append(
-                    _Cited(question, {kind: covered(each, question) for kind, each in kinds.items()}, ms)
+                    _CitationCounts(
+                        question, {kind: covered(each, question) for kind, each in kinds.items()}, ms
+                    )
                 )
     return answers
 
 
-def citation_figures(answers: Sequence[_Cited]) -> Figures:
-    """Shares of the required citations."""
+def citation_figures(answers: Sequence[_CitationCounts]) -> Figures:
+    """Return the shares of the required citations."""
     required = sum(len(each.question.required) for each in answers)
     return {
         **{kind: round(sum(each.by[kind] for each in answers) / required, 3) for kind in answers[0].by},
@@ -100,7 +102,7 @@ def citation_figures(answers: Sequence[_Cited]) -> Figures:
 
 
 def overviews(places: Sequence[Workplace], host: Host, config: Any) -> Figures:
-    """Means over questions about each project as a whole: how much of it the evidence tells."""
+    """Return means over overview questions: how much of the project the evidence covers."""
     answers = []
     for place in places:
         with opened(place, host, {"discovery": config}) as request:
@@ -132,19 +134,19 @@ def main() -> None:
         for project in projects
     ]
     folder = _HERE.parent / "answers" / "sets" / "monorepo"
-    asked = read_fact_sets([folder], (), PACKAGES_FILE)
+    package_questions = read_fact_sets([folder], (), PACKAGES_FILE)
     items = json.loads((folder / PACKAGES_FILE).read_text(encoding="utf-8"))
-    workspaces = workplaces(asked, options.checkouts, options.data)
+    workspaces = workplaces(package_questions, options.checkouts, options.data)
     for place in (*places, *workspaces):
         if not list(place.data.glob("workspaces/*")):
-            print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+            print(f"{place.repository.name}: making its index", file=sys.stderr, flush=True)
             with place.served():
                 pass
-    host, kept = Host(Settings().embedding), {}
+    host, variants = Host(Settings().embedding), {}
     with tempfile.TemporaryDirectory(prefix="cairn-ablation-") as settings:
-        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # The user's own settings must not change the results.
         for name, config in _VARIANTS.items():
-            found = cited(places, [project.questions for project in projects], host, config)
+            found = citation_counts(places, [project.questions for project in projects], host, config)
             packages = [
                 each
                 for place in workspaces
@@ -152,17 +154,17 @@ def main() -> None:
                     place, {item["id"]: item["package"] for item in items}, host, {"discovery": config}
                 )
             ]
-            kept[name] = {
+            variants[name] = {
                 **citation_figures(found),
                 **overviews(places, host, config),
                 **_of_packages(packages),
             }
-    columns = list(next(iter(kept.values())))
+    columns = list(next(iter(variants.values())))
     print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
-    for name, row in kept.items():
+    for name, row in variants.items():
         print(f"| {name} | {' | '.join(f'{row[column]:g}' for column in columns)} |")
     if options.output:
-        record = {"conditions": {**surroundings(), "sets": options.sets}, "variants": kept}
+        record = {"conditions": {**run_conditions(), "sets": options.sets}, "variants": variants}
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -184,11 +186,16 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--projects", type=Path, required=True, help="where the published projects are, or go"
+        "--projects",
+        type=Path,
+        required=True,
+        help="folder of the published projects; missing ones are downloaded",
     )
-    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
-    parser.add_argument("--sets", nargs="+", default=["tuned"], help="of benchmarks/discovery/questions")
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="folder of the workspaces")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
+    parser.add_argument("--sets", nargs="+", default=["tuned"], help="sets of benchmarks/discovery/questions")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long `cairn/discover` of the real daemon takes over LSP, with everything indexed and warm, beside S1's
-targets.
+"""Measure the latency of `cairn/discover` in the real daemon over LSP, with everything indexed and warm,
+beside the targets.
 
     python benchmarks/discovery/latency.py --workspace FOLDER DATA [--count 60] [--runs 3] [--output FILE]
 
-DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from
-the index, a quarter of them "what is NAME", which have the most variations; or they are the lines of a file.
-In each run one process is asked all of them with a `partialResultToken` and another one without: no process
-is asked anything twice, as it would remember what it has read of the passages.
+DATA has the folder's index, which is completed first. Questions are drawn from the index, a quarter of them
+"what is NAME", which have the most variations; or they are the lines of a file. In each run one process gets
+all of them with a `partialResultToken` and another one without. No process gets a question twice, since it
+caches what it reads of the passages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if __name__ == "__main__" and not __package__:
 from attrs import field, frozen
 from engine.daemon import Daemon, Pending
 from engine.drawn import drawn_questions
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import IndexFile, opened
 from engine.ready import NotReadyError, indexed
 
@@ -41,49 +41,49 @@ _TARGETS_MS = {
     "build_answer_plan": (10, 20),
     "render_llm_prompt": (5, 10),
 }
-"""S1's, by stage: target and acceptable."""
+"""The target and the acceptable time of each stage, in the original design of discovery."""
 _TOTAL_TARGET_MS = (450, 1000)
 _WARM = 12
-"""Other questions, asked before any is measured."""
+"""The number of other questions to send before the measurement."""
 _OVERVIEWS = 4
-"""One of so many questions is an overview."""
+"""The number of questions per overview question."""
 _TOKEN = "part"
 
 
 @frozen
 class Timed:
-    """Times of one answer, in seconds from the request; those of parts are None where none was asked for."""
+    """The times of one answer, in seconds from the request; None for partial results not requested."""
 
     question: str
     answered: float
     queries: int
-    """Searches that the question became."""
+    """The number of searches that the question became."""
     stages: dict[str, float] = field(factory=dict)
     first_part: float | None = None
-    """The first `$/progress`, whatever it says…"""
+    """The time of the first `$/progress`, with any content."""
     first_passages: float | None = None
-    """…the first with passages, and the first with evidence."""
+    """The times of the first part with passages, and of the first with evidence."""
     first_evidence: float | None = None
 
 
 def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures:
-    """All figures of one workspace."""
+    """Return all figures of one workspace."""
     with indexed(workspace, data) as (_, index):
-        pass  # it is complete now
-    asked, warming = _questions(workspace, data, options)
-    if not asked:
+        pass  # The index is complete now.
+    measured, warming = _questions(workspace, data, options)
+    if not measured:
         sys.exit(f"there are no questions for {workspace}; give a file with --questions")
     whole: list[Timed] = []
     streamed: list[Timed] = []
     for _ in range(options.runs):
-        whole += _run(workspace, data, asked, warming, {})
-        streamed += _run(workspace, data, asked, warming, {"partialResultToken": _TOKEN})
+        whole += _run(workspace, data, measured, warming, {})
+        streamed += _run(workspace, data, measured, warming, {"partialResultToken": _TOKEN})
     return {
         "workspace": workspace.name,
         "files": index["files"],
         "chunks": index["chunks"],
-        "questions": len(asked),
-        "overviews": sum(question.startswith("what is ") for question in asked),
+        "questions": len(measured),
+        "overviews": sum(question.startswith("what is ") for question in measured),
         "queries": {
             "mean": round(sum(each.queries for each in whole) / len(whole), 1),
             "max": max(each.queries for each in whole),
@@ -93,15 +93,15 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
 
 
 def figures(whole: Sequence[Timed], streamed: Sequence[Timed]) -> Figures:
-    """Milliseconds of answers asked for without partial results, and with them."""
+    """Return milliseconds of answers requested without partial results, and with them."""
     most = max(each.queries for each in whole)
     return {
         "answer_ms": milliseconds([each.answered for each in whole]),
         "answer_of_most_queries_ms": milliseconds([each.answered for each in whole if each.queries == most]),
         "streamed_answer_ms": milliseconds([each.answered for each in streamed]),
-        "first_partial_result_ms": _told(each.first_part for each in streamed),
-        "first_passages_ms": _told(each.first_passages for each in streamed),
-        "first_evidence_ms": _told(each.first_evidence for each in streamed),
+        "first_partial_result_ms": _figures_of_known(each.first_part for each in streamed),
+        "first_passages_ms": _figures_of_known(each.first_passages for each in streamed),
+        "first_evidence_ms": _figures_of_known(each.first_evidence for each in streamed),
         "stages_ms": {
             stage: milliseconds([each.stages[stage] for each in whole if stage in each.stages])
             for stage in _TARGETS_MS
@@ -110,7 +110,7 @@ def figures(whole: Sequence[Timed], streamed: Sequence[Timed]) -> Figures:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """`figures` as a Markdown table, beside S1's targets."""
+    """Return `figures` as a Markdown table, beside the targets."""
     rows = [
         ("whole answer", found["answer_ms"], _TOTAL_TARGET_MS),
         ("… of the questions with most searches", found["answer_of_most_queries_ms"], _TOTAL_TARGET_MS),
@@ -120,7 +120,7 @@ def table(found: Mapping[str, Any]) -> str:
         ("… with evidence", found["first_evidence_ms"], None),
         *((f"`{stage}`", found["stages_ms"][stage], targets) for stage, targets in _TARGETS_MS.items()),
     ]
-    lines = ["| ms | n | p50 | p95 | max | S1's target | acceptable |", "|---|---|---|---|---|---|---|"]
+    lines = ["| ms | n | p50 | p95 | max | target | acceptable |", "|---|---|---|---|---|---|---|"]
     for name, sample, targets in rows:
         measured = [f"{sample[key]:g}" if key in sample else "" for key in ("n", "p50", "p95", "max")]
         wanted = [f"< {value}" for value in targets] if targets else ["", ""]
@@ -128,16 +128,16 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- asking -----------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 def _run(
-    workspace: Path, data: Path, asked: Sequence[str], warming: Sequence[str], params: Mapping[str, Any]
+    workspace: Path, data: Path, measured: Sequence[str], warming: Sequence[str], params: Mapping[str, Any]
 ) -> list[Timed]:
     with indexed(workspace, data) as (daemon, _):
         for question in warming:
             _ask(daemon, question, params)
-        return [_ask(daemon, question, params) for question in asked]
+        return [_ask(daemon, question, params) for question in measured]
 
 
 def _ask(daemon: Daemon, question: str, params: Mapping[str, Any]) -> Timed:
@@ -155,38 +155,38 @@ def _ask(daemon: Daemon, question: str, params: Mapping[str, Any]) -> Timed:
 
 
 def _first_part(pending: Pending, name: str) -> float | None:
-    """Seconds to the first partial result that holds something of that name, or anything."""
+    """Return the seconds to the first partial result with an entry of that name, or with anything."""
     times = (arrived for arrived, value in pending.parts if not name or value.get(name))
     return next((arrived - pending.sent for arrived in times), None)
 
 
-def _told(seconds: Any) -> Figures:
+def _figures_of_known(seconds: Any) -> Figures:
     return milliseconds([each for each in seconds if each is not None])
 
 
-# --- questions --------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
 def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Different questions to measure, and others to warm up with."""
+    """Draw different questions to measure, and others for the warm-up."""
     rng = random.Random(options.seed)
     with opened(data) as index:
         if options.questions:
             lines = options.questions.read_text(encoding="utf-8").splitlines()
-            asked = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
-            return asked, [
-                each for each in drawn_questions(workspace, index, _WARM, rng) if each not in asked
+            measured = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+            return measured, [
+                each for each in drawn_questions(workspace, index, _WARM, rng) if each not in measured
             ]
         overviews = _overviews(workspace, index, options.count // _OVERVIEWS, rng)
         drawn = drawn_questions(workspace, index, options.count - len(overviews) + _WARM, rng)
-    asked = [*overviews, *drawn[_WARM:]]
-    rng.shuffle(asked)
-    return asked, drawn[:_WARM]
+    measured = [*overviews, *drawn[_WARM:]]
+    rng.shuffle(measured)
+    return measured, drawn[:_WARM]
 
 
 def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random) -> list[str]:
-    """At most `count` questions about the project and about names that are plain words: others have fewer
-    variations."""
+    """Draw at most `count` questions about the project and about names that are plain words, since others
+    have fewer variations."""
     names = [
         name for name in index.defined_names() if len(name) > 3 and name.isalpha() and name[1:].islower()
     ]
@@ -194,7 +194,7 @@ def _overviews(workspace: Path, index: IndexFile, count: int, rng: random.Random
     return [f"what is {name}" for name in dict.fromkeys([workspace.name, *chosen])][:count]
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -204,7 +204,7 @@ def main() -> None:
         found = measure(workspace, data, options)
     except NotReadyError as problem:
         sys.exit(str(problem))
-    kept = {"conditions": {**surroundings(), "seed": options.seed, "runs": options.runs}, **found}
+    record = {"conditions": {**run_conditions(), "seed": options.seed, "runs": options.runs}, **found}
     print(
         f"{found['workspace']}: {found['files']} files, {found['chunks']} chunks,"
         f" {found['questions']} questions ({found['overviews']} overviews), {options.runs} runs;"
@@ -212,7 +212,7 @@ def main() -> None:
     )
     print(table(found))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -222,8 +222,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument("--count", type=int, default=60, help="questions to draw")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is asked, either way")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="number of runs, each with and without partial results"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

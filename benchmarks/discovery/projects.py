@@ -1,5 +1,4 @@
-"""The projects that questions are asked about: their pinned archives, their trees, and what answers must
-cite."""
+"""Reads the projects of the questions: their pinned archives, their trees, and the required citations."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ PYPI, NPM = "pypi", "npm"
 
 
 class ProjectError(Exception):
-    """A project that cannot be used, and what to do."""
+    """A project cannot be used; the message says what to do."""
 
 
 @frozen
@@ -26,22 +25,22 @@ class Place:
     """Lines of a file that say what an answer must cite."""
 
     path: str
-    """Relative to the project's root."""
+    """The path relative to the project's root."""
     first: int
     last: int
-    """Lines from 1, inclusive."""
+    """The last line, 1-based and inclusive."""
     text: str
-    """Part of one of these lines."""
+    """A part of one of these lines."""
 
 
 @frozen
 class Question:
-    """A question, and all that its answer must cite."""
+    """A question with all required citations of its answer."""
 
     id: str
     text: str
     required: tuple[tuple[Place, ...], ...]
-    """Each with its alternatives: places that say the same."""
+    """The required citations, each as alternative places that say the same."""
 
 
 @frozen
@@ -58,12 +57,11 @@ class Project:
     questions: tuple[Question, ...]
 
 
-# --- sets -------------------------------------------------------------------------------------------
+# --- sets -----------------------------------------------------------------------------------------
 
 
 def read_projects(folder: Path) -> list[Project]:
-    """The projects of a set, by name. Raises ProjectError for a folder without any, or a file of another
-    form."""
+    """Return the projects of a set, by name. Raises ProjectError for an empty folder or an invalid file."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ProjectError(f"{folder} has no question sets (NAME.json).")
@@ -72,32 +70,32 @@ def read_projects(folder: Path) -> list[Project]:
 
 def _read(file: Path) -> Project:
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        project = Project(**{**kept, "questions": tuple(_question(each) for each in kept["questions"])})
+        item = json.loads(file.read_text(encoding="utf-8"))
+        project = Project(**{**item, "questions": tuple(_question(each) for each in item["questions"])})
     except (ValueError, TypeError, KeyError) as problem:
-        raise ProjectError(f"{file} is no question set: {problem!r}") from problem
+        raise ProjectError(f"{file} is not a question set: {problem!r}") from problem
     if project.source not in (PYPI, NPM):
         raise ProjectError(f"{file}: source is {project.source!r}, not {PYPI!r} or {NPM!r}.")
     return project
 
 
-def _question(kept: dict[str, Any]) -> Question:
-    required = tuple(tuple(map(_place, alternatives)) for alternatives in kept["cites"])
-    return Question(kept["id"], kept["question"], required)
+def _question(item: dict[str, Any]) -> Question:
+    required = tuple(tuple(map(_place, alternatives)) for alternatives in item["cites"])
+    return Question(item["id"], item["question"], required)
 
 
-def _place(kept: dict[str, Any]) -> Place:
-    first, last = kept["lines"]
-    return Place(kept["path"], first, last, kept["text"])
+def _place(item: dict[str, Any]) -> Place:
+    first, last = item["lines"]
+    return Place(item["path"], first, last, item["text"])
 
 
-# --- trees ------------------------------------------------------------------------------------------
+# --- trees ----------------------------------------------------------------------------------------
 
 
 def tree_of(project: Project, folder: Path) -> Path:
-    """`folder/NAME/ROOT`, unpacked from `folder/ARCHIVE`; what is missing is fetched and unpacked.
+    """Return `folder/NAME/ROOT`, unpacked from `folder/ARCHIVE`; a missing archive is downloaded.
 
-    Raises ProjectError where the archive is another one, or the tree has not what the questions ask for.
+    Raises ProjectError if the archive is another one, or the tree lacks the places of the questions.
     """
     folder.mkdir(parents=True, exist_ok=True)
     source = corpus.Source(f"{project.name}=={project.version}", project.sha256)
@@ -106,7 +104,7 @@ def tree_of(project: Project, folder: Path) -> Path:
         _fetch(project, source, folder)
     if not archive.exists() or _sha256(archive) != project.sha256:
         raise ProjectError(
-            f"{archive} is missing or has not the pinned SHA-256. Remove it to have it fetched."
+            f"{archive} is missing or does not have the pinned SHA-256. Remove it, and it will be downloaded."
         )
     tree = (folder / project.name / project.root).resolve()
     if not tree.exists():
@@ -115,18 +113,18 @@ def tree_of(project: Project, folder: Path) -> Path:
         unfinished.rename(tree)
     if missing := misplaced(project.questions, tree):
         raise ProjectError(
-            f"{tree} has not what is to be cited: {'; '.join(missing)}. Remove it to have it unpacked."
+            f"{tree} lacks the text to cite: {'; '.join(missing)}. Remove it, and it will be unpacked again."
         )
     return tree
 
 
 def misplaced(questions: Sequence[Question], tree: Path) -> list[str]:
-    """The places whose text does not stand in one of their lines."""
+    """Return the places whose text is not in one of their lines."""
     places = {place: None for each in questions for alternatives in each.required for place in alternatives}
-    return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _holds(tree, place)]
+    return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _has_text(tree, place)]
 
 
-def _holds(tree: Path, place: Place) -> bool:
+def _has_text(tree: Path, place: Place) -> bool:
     try:
         lines = (tree / place.path).read_text(encoding="utf-8").split("\n")
     except OSError:
@@ -135,7 +133,7 @@ def _holds(tree: Path, place: Place) -> bool:
 
 
 def _fetch(project: Project, source: corpus.Source, folder: Path) -> None:
-    """Put the archive into `folder`. Raises ProjectError where pip or npm cannot."""
+    """Download the archive into `folder`. Raises ProjectError if pip or npm fails."""
     try:
         if project.source == PYPI:
             corpus.download(source, folder)

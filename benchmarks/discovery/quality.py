@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How much of what a brief must cite `cairn/discover` finds, and whether its evidence, answers and prompts
-hold.
+"""Measure how many required citations `cairn/discover` finds, and whether its evidence, answers and prompts
+are correct.
 
     python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
 
-Each project of the sets is fetched (an sdist by pip, a package by npm; SHA-256 checked) and unpacked into
---projects where it is not there, and indexed by the real daemon until it is `ready`. Each question is asked
-over LSP with each of --bullets, again of the same process, and of a second process on the same index. Some
-are asked for prompts in each format and several budgets of tokens.
+Each project of the sets is downloaded (an sdist by pip, a package by npm; SHA-256 checked), unpacked into
+--projects, and indexed by the real daemon until it is `ready`. Each question is sent over LSP with each of
+--bullets, a second time to the same process, and to a second process on the same index. Some questions
+request prompts in each format and several budgets of tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if __name__ == "__main__" and not __package__:
 
 from attrs import frozen
 from engine.daemon import Daemon
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.ready import NotReadyError, indexed
 
 from cairn.embedding.model_files import find_model
@@ -37,14 +37,14 @@ from discovery.scoring import Scored, figures, score, table
 
 _BUDGETS = (200, 500, 1000, 2000, 4000, 8000)
 _QUESTIONS_WITH_BUDGETS = 3
-"""Of each project; each is asked once for each budget and format."""
+"""The number of questions of each project that are sent once for each budget and format."""
 
 Count = Callable[[str], int]
 
 
 @frozen
-class Answered:
-    """An answer, and how long it took over LSP."""
+class TimedAnswer:
+    """An answer with its time over LSP."""
 
     answer: dict[str, Any]
     ms: float
@@ -58,18 +58,18 @@ class Prompt:
     format: str
     budget: int
     tokens: int
-    """Counted here…"""
-    told: int
-    """…and by the daemon, in `metrics.finalPromptTokens`."""
+    """The tokens counted by this benchmark."""
+    reported: int
+    """The tokens that the daemon reports in `metrics.finalPromptTokens`."""
 
     @property
     def fits(self) -> bool:
-        return max(self.tokens, self.told) <= self.budget
+        return max(self.tokens, self.reported) <= self.budget
 
 
 @frozen
 class Measured:
-    """All of one project."""
+    """The measurements of one project."""
 
     project: Project
     index: Figures
@@ -78,11 +78,11 @@ class Measured:
 
 
 def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], count: Count) -> Measured:
-    """Ask everything. Raises NotReadyError where the index cannot be completed."""
+    """Ask all questions. Raises NotReadyError if the index cannot be completed."""
     wanted = [(question, most) for most in bullets for question in project.questions]
     with indexed(tree, data) as (daemon, index):
         first = [_ask(daemon, question, most) for question, most in wanted]
-        # Spelt out, the default is another request, which is answered anew: an answer that was kept would
+        # The spelt-out default is a different request, which the daemon computes again; a cached answer would
         # prove nothing.
         spelt_out = {"render": {"includeSources": True}}
         again = [_ask(daemon, question, most, config=spelt_out) for question, most in wanted]
@@ -107,10 +107,10 @@ def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], co
     return Measured(project, index, tuple(scored), tuple(prompts))
 
 
-def _ask(daemon: Daemon, question: Question, max_bullets: int, **params: Any) -> Answered:
+def _ask(daemon: Daemon, question: Question, max_bullets: int, **params: Any) -> TimedAnswer:
     pending = daemon.send("cairn/discover", {"query": question.text, "maxBullets": max_bullets, **params})
     answer = pending.result()
-    return Answered(answer, ((pending.answered or 0.0) - pending.sent) * 1000)
+    return TimedAnswer(answer, ((pending.answered or 0.0) - pending.sent) * 1000)
 
 
 def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count) -> list[Prompt]:
@@ -119,23 +119,23 @@ def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count)
         for budget in _BUDGETS:
             config = {"render": {"maxPromptTokens": budget}}
             answer = _ask(daemon, question, max_bullets, format=style.value, config=config).answer
-            tokens, told = count(answer["answerPrompt"]), answer["metrics"]["finalPromptTokens"]
-            prompts.append(Prompt(question.id, style.value, budget, tokens, told))
+            tokens, reported = count(answer["answerPrompt"]), answer["metrics"]["finalPromptTokens"]
+            prompts.append(Prompt(question.id, style.value, budget, tokens, reported))
     return prompts
 
 
-# --- results ----------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 
 def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> Figures:
-    """What is kept: figures of each set, of its projects, and of each question."""
+    """Return the content of the results file: figures of each set, of its projects, and of each question."""
     prompts = [prompt for some in sets.values() for each in some for prompt in each.prompts]
     return {
-        "conditions": {**surroundings(), "bullets": list(bullets)},
+        "conditions": {**run_conditions(), "bullets": list(bullets)},
         "sets": {
             name: {
                 **figures([scored for each in some for scored in each.scored]),
-                "projects": {each.project.name: _kept(each) for each in some},
+                "projects": {each.project.name: _project_record(each) for each in some},
             }
             for name, some in sets.items()
         },
@@ -144,7 +144,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
             "formats": [style.value for style in FormatStyle],
             "asked": len(prompts),
             "within_budget": sum(prompt.fits for prompt in prompts),
-            "counted_as_told": sum(prompt.tokens == prompt.told for prompt in prompts),
+            "counted_as_told": sum(prompt.tokens == prompt.reported for prompt in prompts),
             "biggest": {
                 str(budget): max((p.tokens for p in prompts if p.budget == budget), default=None)
                 for budget in _BUDGETS
@@ -153,7 +153,7 @@ def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> F
     }
 
 
-def _kept(measured: Measured) -> Figures:
+def _project_record(measured: Measured) -> Figures:
     return {
         "version": measured.project.version,
         "files": measured.index["files"],
@@ -177,21 +177,21 @@ def _kept(measured: Measured) -> Figures:
     }
 
 
-def shown(kept: Figures) -> str:
-    """The tables that are printed."""
+def report(record: Figures) -> str:
+    """Return the tables to print."""
     parts = []
-    for name, some in kept["sets"].items():
+    for name, some in record["sets"].items():
         parts.append(f"{name}\n\n{table({**some['projects'], 'all': some})}")
-    prompts = kept["prompts"]
+    prompts = record["prompts"]
     biggest = ", ".join(f"{tokens} of {budget}" for budget, tokens in prompts["biggest"].items())
     parts.append(
         f"{prompts['within_budget']} of {prompts['asked']} prompts within their budget,"
-        f" {prompts['counted_as_told']} counted as told; biggest: {biggest}\n"
+        f" {prompts['counted_as_told']} with the same count as the daemon; biggest: {biggest}\n"
     )
     return "\n".join(parts)
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -200,14 +200,14 @@ def main() -> None:
     if model is None:
         sys.exit("No embedding model is installed. Run `cairn model install`.")
     count = load_tokenizer(model).count
-    kept = (
+    record = (
         nullcontext(str(options.data))
         if options.data
         else tempfile.TemporaryDirectory(prefix="cairn-discovery-")
     )
     measured: dict[str, list[Measured]] = {}
     try:
-        with kept as folder:
+        with record as folder:
             for each in options.sets:
                 measured[each.resolve().name] = some = []
                 for project in _wanted(each, options.only):
@@ -218,7 +218,7 @@ def main() -> None:
     except (ProjectError, NotReadyError) as problem:
         sys.exit(str(problem))
     found = results({name: some for name, some in measured.items() if some}, options.bullets)
-    print(shown(found))
+    print(report(found))
     if options.output:
         options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
@@ -232,10 +232,12 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
-    parser.add_argument("--projects", type=Path, required=True, help="where the projects are, or go")
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--bullets", type=int, nargs="+", default=(20, 40), help="`maxBullets` to ask with")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these projects alone")
+    parser.add_argument(
+        "--projects", type=Path, required=True, help="folder of the projects; missing ones are downloaded"
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--bullets", type=int, nargs="+", default=(20, 40), help="values of `maxBullets`")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these projects")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

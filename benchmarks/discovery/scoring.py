@@ -1,5 +1,4 @@
-"""What an answer of `cairn/discover` is worth: required citations found, text that stands where it is cited,
-sameness."""
+"""Scores an answer of `cairn/discover`: required citations found, text at its citation, equal repeats."""
 
 from __future__ import annotations
 
@@ -16,29 +15,28 @@ from cairn.text.verbatim import lines_of, stands_in
 from discovery.projects import Place, Question
 
 _VARYING = frozenset({"metrics", "index"})
-"""Parts of an answer that tell of the run and not of the evidence: times, and when the index was last
-changed."""
+"""The parts of an answer that depend on the run: times, and the time of the last index change."""
 
 
 @frozen
 class Scored:
-    """One question, asked with one `maxBullets`."""
+    """The score of one question, asked with one `maxBullets`."""
 
     question: Question
     max_bullets: int
     found: int
-    """Required citations that some bullet cites…"""
+    """The required citations that some bullet cites."""
     in_excerpts: int
-    """…those of which some excerpt shows a line…"""
+    """The required citations of which some excerpt shows a line."""
     in_either: int
-    """…those that a bullet or an excerpt has…"""
+    """The required citations found in a bullet or an excerpt."""
     in_chunks: int
-    """…and those that lie in one of the answer's chunks."""
+    """The required citations in one of the answer's chunks."""
     bullets: int
     standing: int
-    """Bullets whose text stands in the lines that they cite."""
+    """The bullets whose text is in the lines that they cite."""
     same: bool
-    """Whether it was answered with the same bytes again, by the same process and by another."""
+    """Whether repeats have the same bytes, from the same process and from another one."""
     action: str
     prompt_tokens: int
     ms: float
@@ -56,8 +54,7 @@ def score(
     prompt_tokens: int,
     ms: float,
 ) -> Scored:
-    """Score the first of `answers`; the others are to the same question. `prompt_tokens` are those of its
-    prompt."""
+    """Score the first of `answers`, all to one question. `prompt_tokens` are those of its prompt."""
     answer = answers[0]
     return Scored(
         question=question,
@@ -67,7 +64,7 @@ def score(
         in_either=covered([*answer["bullets"], *answer.get("excerpts", ())], question),
         in_chunks=covered(answer["chunks"], question),
         bullets=len(answer["bullets"]),
-        standing=sum(stands(bullet, tree) for bullet in answer["bullets"]),
+        standing=sum(has_cited_text(bullet, tree) for bullet in answer["bullets"]),
         same=len({fingerprint(each) for each in answers}) == 1,
         action=answer["verdict"]["action"],
         prompt_tokens=prompt_tokens,
@@ -76,23 +73,22 @@ def score(
 
 
 def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
-    """Required citations of which some alternative shares a line with one of the bullets, excerpts or chunks
-    shown."""
-    kept = list(shown)
+    """Return the number of required citations with an alternative that shares a line with a shown piece."""
+    pieces = list(shown)
     return sum(
-        any(overlaps(each, place) for each in kept for place in alternatives)
+        any(overlaps(each, place) for each in pieces for place in alternatives)
         for alternatives in question.required
     )
 
 
 def overlaps(shown: Mapping[str, Any], place: Place) -> bool:
-    """LSP counts lines from 0 and excludes the end."""
+    """Return whether a piece with an LSP range (0-based, end excluded) shares a line with a place."""
     first, end = shown["range"]["start"]["line"], shown["range"]["end"]["line"]
     return bool(shown["path"] == place.path and first < place.last and place.first <= end)
 
 
-def stands(bullet: Mapping[str, Any], tree: Path) -> bool:
-    """Whether the file on disk has the bullet's text in its lines, and the citation names just these."""
+def has_cited_text(bullet: Mapping[str, Any], tree: Path) -> bool:
+    """Return whether the file on disk has the bullet's text in its lines, and the citation names these."""
     first, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
     if bullet["citation"] != f"{bullet['path']}#L{first + 1}-L{end}":
         return False
@@ -104,19 +100,18 @@ def stands(bullet: Mapping[str, Any], tree: Path) -> bool:
 
 
 def fingerprint(answer: Mapping[str, Any]) -> str:
-    """The answer's JSON without what varies from run to run; keys stay in their order."""
+    """Return the answer's JSON without the parts that vary from run to run; keys stay in their order."""
     return json.dumps({name: value for name, value in answer.items() if name not in _VARYING})
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def figures(scored: Sequence[Scored]) -> dict[str, Any]:
-    """Figures of some questions, each of which was asked with the same numbers of bullets.
+    """Return figures of some questions, each of which was asked with the same numbers of bullets.
 
     `found` is by `maxBullets`; `bullets`, `standing` and `same_bytes` are of all answers, the others of those
-    with the first number: chunks and verdicts hardly depend on it, and what is asked a second time takes less
-    time.
+    with the first number: chunks and verdicts hardly depend on it, and repeated questions take less time.
     """
     settings = list(dict.fromkeys(each.max_bullets for each in scored))
     with_setting = {most: [each for each in scored if each.max_bullets == most] for most in settings}
@@ -145,7 +140,7 @@ def _share(count: int, of: int) -> float | None:
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """`figures` as a Markdown table, a row for each name."""
+    """Return `figures` as a Markdown table, a row for each name."""
     settings = list(next(iter(rows.values()))["found"])
     heads = ["", "questions", "required"]
     heads += [f"found, {most} bullets" for most in settings]

@@ -1,2 +1,1 @@
-"""The rows of the index engine's benchmark, and what they share: the daemon, the working copy, the
-figures."""
+"""The rows of the index engine's benchmark, with the daemon, the working copy and the figures they share."""

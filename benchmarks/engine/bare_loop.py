@@ -1,7 +1,7 @@
-"""The peer of the transformer's pass: the model run by onnxruntime over texts, and nothing else.
+"""Runs the model by onnxruntime over texts, and nothing else, for comparison with the transformer's pass.
 
-Reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. One
-thread; texts sorted by length and in batches of 16, which is what embedding them fast comes to anywhere.
+It reads lines of JSON, each a list of [token cap, text], and answers each with [seconds, CPU seconds]. It
+uses one thread and batches of 16 texts sorted by length, which is the usual fast way to embed them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     session = onnxruntime.InferenceSession(
         str(model.folder / GRAPH_FILE), options, providers=["CPUExecutionProvider"]
     )
-    inputs = {given.name for given in session.get_inputs()}
+    inputs = {tensors.name for tensors in session.get_inputs()}
 
     def embed(texts: list[str], cap: int) -> None:
         tokenizer.enable_truncation(min(cap, model.max_tokens))
@@ -41,8 +41,8 @@ def main() -> None:
             encoded = tokenizer.encode_batch(ordered[start : start + _BATCH])
             ids = np.array([encoding.ids for encoding in encoded], np.int64)
             mask = np.array([encoding.attention_mask for encoding in encoded], np.int64)
-            given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            session.run(None, {name: array for name, array in given.items() if name in inputs})
+            tensors = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            session.run(None, {name: array for name, array in tensors.items() if name in inputs})
 
     embed(["a first run, which allocates"] * _BATCH, 64)
     print("ready", flush=True)

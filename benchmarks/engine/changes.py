@@ -1,4 +1,5 @@
-"""Rows about changes: one file saved until it is found, and a branch switched and back."""
+"""Rows about changes: from a save to the search that finds it, and from a branch switch to a complete
+index."""
 
 from __future__ import annotations
 
@@ -28,18 +29,17 @@ _PATIENCE = 3 * 3600.0
 
 
 def save(options: Options) -> Figures:
-    """From the moment a file is written until a search has the new text; announced by didSave, and not at
-    all."""
+    """Measure the time from the write of a file until a search has the new text, with didSave and without."""
     figures: Figures = {}
     with place_for(options.corpus, options.data) as place:
         for announced in (True, False):
             way = "didSave" if announced else "watcher"
             settings = options.settings(embedding=True, watch=not announced)
             with Daemon(place.tree, place.data, settings) as daemon:
-                status = daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+                status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
                 static = has_static_vectors(daemon, _STATIC_PATIENCE)
                 figures["chunks"] = status["chunks"]
-                status = daemon.until(_only_vectors_left, _PATIENCE, every=0.2)
+                status = daemon.wait_until(_only_vectors_left, _PATIENCE, every=0.2)
                 figures[f"{way}_while_vectors_are_made"] = not (settled(status) or daemon.pause(True))
                 for leg, alpha in (("keyword", 0), ("static", 1)):
                     if leg == "static" and not static:
@@ -57,7 +57,7 @@ def save(options: Options) -> Figures:
 
 
 def _only_vectors_left(status: dict[str, Any]) -> bool:
-    """The folder was compared and read, and at most the transformer has still to do."""
+    """Return whether the folder was compared and read, so that only the transformer may have work left."""
     in_background = status.get("activity", "embedding") in ("embedding", "tidying", "idle", "paused")
     return settled(status) or (in_background and all_files_indexed(status) and status["queued"] > 0)
 
@@ -65,22 +65,22 @@ def _only_vectors_left(status: dict[str, Any]) -> bool:
 def saves(
     daemon: Daemon, place: Place, files: Sequence[Path], count: int, seed: int, *, announced: bool, alpha: int
 ) -> Figures:
-    """Milliseconds from each of `count` saves until a search finds it: of one of `files` by keyword, with
-    `alpha` 1 of a new file by meaning."""
+    """Return milliseconds from each of `count` saves until a search finds it: of one of `files` by keyword,
+    or with `alpha` 1 of a new file by meaning."""
     chance = random.Random(f"{seed} {announced} {alpha}")
     words = vocabulary(place.tree, chance)
     took, lost = [], 0
-    for number in range(-2, count):  # the first two warm up
+    for number in range(-2, count):  # The first two warm up.
         if lost == _MOST_LOST:
             break
         path = chance.choice(files)
         token = f"saved{chance.randrange(10**9)}"
         about = sentence(words, chance)
         if alpha:
-            # A file of its own, since of a long one not all is embedded, and in a folder of source files,
-            # since documents and tests are held back whatever their vectors say. Its words are never the
-            # same, or it would have the vector that the model made in an earlier run; and none is a number,
-            # which says nothing.
+            # The text goes to a file of its own, since not all of a long one is embedded, and to a folder of
+            # source files, since the ranking demotes documents and tests. Its words are never the same, or it
+            # would have the vector of an earlier run; and none is a number, which has no meaning for the
+            # model.
             about = sentence(words, random.Random())
             named = "_".join(about.split()[:4])
             path = place.tree / "made" / f"{named}.py"
@@ -103,7 +103,9 @@ def saves(
         else:
             if number >= 0:
                 took.append(time.perf_counter() - began)
-        time.sleep(chance.uniform(0.3, 0.9))  # into any moment of whatever beats in the daemon
+        time.sleep(
+            chance.uniform(0.3, 0.9)
+        )  # The random pause avoids a fixed phase relative to the daemon's timers.
     return {**milliseconds(took), "lost": lost}
 
 
@@ -113,22 +115,22 @@ def _found(answer: dict[str, Any], place: Place, path: Path, token: str) -> bool
 
 
 def switch(options: Options) -> Figures:
-    """From the start of `git checkout` until the index has all files of the branch, there and back."""
+    """Measure the time from the start of `git checkout` until the index has all files, in both directions."""
     with place_for(options.corpus, options.data) as place:
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:
-            daemon.until(settled, _PATIENCE, every=1.0)
+            daemon.wait_until(settled, _PATIENCE, every=1.0)
         with opened(place.data) as index:
             paths = index.text_paths()
             chance = random.Random(options.seed)
-            # Text that is nothing but text: a changed ignore file or manifest changes what is indexed at all.
+            # Only plain text files change: a changed ignore file or manifest changes which files are indexed.
             edited = {path.relative_to(place.tree).as_posix() for path in text_files(place.tree)}
             eligible = [path for path in paths if path in edited]
             changed = chance.sample(eligible, min(_SWITCHED_FILES, len(eligible)))
             home, other = _repository(place, changed, chance)
             runs = []
             with Daemon(place.tree, place.data, settings) as daemon:
-                daemon.until(settled, _PATIENCE, every=0.5)
+                daemon.wait_until(settled, _PATIENCE, every=0.5)
                 time.sleep(_OPEN_SECONDS)
                 for _ in range(options.runs or 3):
                     there, new = _checkout(daemon, index, place, _BRANCH, other)
@@ -156,17 +158,17 @@ def switch(options: Options) -> Figures:
 def _repository(
     place: Place, changed: list[str], chance: random.Random
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Make the tree a repository with a second branch; sizes of the changed files on both."""
+    """Make the tree a repository with a second branch; return the sizes of the changed files on both."""
     home = {path: (place.tree / path).stat().st_size for path in changed}
     if not (place.tree / ".git").exists():
         git(place.tree, "init", "--quiet", "--initial-branch=main")
-        # Whatever the tree's own attributes say, files keep their bytes.
+        # Files keep their bytes whatever the tree's own attributes say.
         (place.tree / ".git" / "info" / "attributes").write_text("* -text\n", encoding="utf-8")
         git(place.tree, "add", "--force", "--all")
         git(place.tree, "commit", "--quiet", "--message=as it was")
     words = vocabulary(place.tree, chance)
     elsewhere = place.tree.parent / "other-branch"
-    # In a tree of its own, so that the first one keeps its times.
+    # The second branch is made in its own work tree, so that the first one keeps its times.
     git(place.tree, "worktree", "add", "--quiet", "-B", _BRANCH, str(elsewhere), "main")
     for number, path in enumerate(changed):
         with (elsewhere / path).open("a", encoding="utf-8", newline="") as file:
@@ -180,18 +182,18 @@ def _repository(
 def _checkout(
     daemon: Daemon, index: IndexFile, place: Place, branch: str, sizes: dict[str, int]
 ) -> tuple[float, int]:
-    """Seconds until the index has the files, and the texts that were embedded in all that follows."""
+    """Return the seconds until the index has the files, and the texts that were embedded from then on."""
     embedded = index.embedded_keys()
     began = time.perf_counter()
     running = subprocess.Popen(["git", "-C", str(place.tree), "checkout", "--quiet", branch])
     while index.count_current(sizes) < len(sizes):
         if time.perf_counter() - began > _LOST_SECONDS * 10:
             raise UnavailableError(
-                f"{len(sizes) - index.count_current(sizes)} files never came into the index"
+                f"{len(sizes) - index.count_current(sizes)} files are missing from the index"
             )
         time.sleep(0.01)
     took = time.perf_counter() - began
     if running.wait():
         raise UnavailableError(f"git could not check out {branch}")
-    daemon.until(settled, _PATIENCE, every=0.5)
+    daemon.wait_until(settled, _PATIENCE, every=0.5)
     return round(took, 3), len(index.embedded_keys() - embedded)

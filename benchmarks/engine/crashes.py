@@ -1,5 +1,4 @@
-"""Row: the daemon killed at random moments, while files change, and what its index is like each time and at
-the end."""
+"""Row: kill the daemon at random moments, while files change, and check its index each time."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ _WITHIN = {"start": 1.5, "reindex": 1.5, "saves": 1.0, "vectors": 2.5, "tidying"
 
 
 def kill(options: Options) -> Figures:
-    """Kill, check the file, change files, start again; at the end compare with an index made from nothing."""
+    """Kill, check the file, change files, start again; at the end compare with a fresh index."""
     faults: list[str] = []
     kinds: Counter[str] = Counter()
     with place_for(options.corpus, options.data, fresh=True) as place:
@@ -36,17 +35,17 @@ def kill(options: Options) -> Figures:
         kind_of = itertools.cycle(_WITHIN)
         while (number := sum(kinds.values())) < (options.count or _KILLS):
             kind = next(kind_of)
-            kinds[kind] += _killed(kind, place, editor, options)
+            kinds[kind] += _start_and_kill(kind, place, editor, options)
             if number % 20 == 0:
                 print(f"{number} kills, {len(faults)} faults", file=sys.stderr)
             faults += [f"kill {number} ({kind}): {fault}" for fault in _faults(place)]
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:
-            survived = daemon.until(settled, _PATIENCE, every=0.2)
+            survived = daemon.wait_until(settled, _PATIENCE, every=0.2)
         faults += [f"at the end: {fault}" for fault in _faults(place)]
         fresh = place.other_data("fresh")
         with Daemon(place.tree, fresh, settings) as daemon:
-            expected = daemon.until(settled, _PATIENCE, every=0.2)
+            expected = daemon.wait_until(settled, _PATIENCE, every=0.2)
         names = ("chunks", "embedded", "staticEmbedded", "files", "queued")
         differing = [name for name in names if survived.get(name) != expected.get(name)]
         compared = _compared(place, Place(place.tree, fresh))
@@ -67,7 +66,7 @@ def kill(options: Options) -> Figures:
 
 
 class Editor:
-    """Somebody who edits, makes, renames and removes files."""
+    """A simulated user who edits, makes, renames and removes files."""
 
     def __init__(self, place: Place, chance: random.Random) -> None:
         self.place = place
@@ -76,7 +75,7 @@ class Editor:
         self._made = 0
 
     def change(self) -> None:
-        """One change of one file."""
+        """Make one change of one file."""
         path = self.chance.choice(text_files(self.place.tree))
         deed = self.chance.choice(("edit", "edit", "edit", "restart", "make", "rename", "remove"))
         self._made += 1
@@ -96,8 +95,8 @@ class Editor:
             self.place.remove(path)
 
 
-def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
-    """Start, come to the moment, and kill; 1 if the daemon was alive until then."""
+def _start_and_kill(kind: str, place: Place, editor: Editor, options: Options) -> int:
+    """Start, wait for the moment, and kill; return 1 if the daemon was alive until then."""
     chance = editor.chance
     for _ in range(chance.randint(0, 5)):
         editor.change()
@@ -105,23 +104,23 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
     daemon.initialize()
     delay = chance.uniform(0, _WITHIN[kind])
     if kind == "reindex":
-        daemon.until(all_files_indexed, _PATIENCE, every=0.02)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.02)
         daemon.request("cairn/reindex", {})
     elif kind in ("saves", "closing"):
-        daemon.until(all_files_indexed, _PATIENCE, every=0.02)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.02)
     elif kind == "vectors":
         for _ in range(20):
             editor.change()
-        daemon.until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
-    elif kind == "tidying":  # what is done once all else is
-        daemon.until(settled, _PATIENCE, every=0.02)
+        daemon.wait_until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
+    elif kind == "tidying":  # This happens after all other work.
+        daemon.wait_until(settled, _PATIENCE, every=0.02)
     if kind == "closing":
         daemon.request("shutdown", None)
         daemon.notify("exit", None)
     timer = threading.Timer(delay, daemon.process.kill)
     timer.start()
     if kind == "saves":
-        with suppress(OSError, DaemonDiedError):  # the pipe breaks when it dies
+        with suppress(OSError, DaemonDiedError):  # The pipe breaks when the daemon dies.
             for _ in range(_SAVES):
                 editor.change()
                 for path in editor.place.changed()[-2:]:
@@ -132,18 +131,18 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
 
 
 def _faults(place: Place) -> list[str]:
-    """What is wrong with the file as it was left."""
+    """Return the faults of the file as the kill left it."""
     try:
         with copied(place.data) as index:
             return index.faults() + damaged(place.data)
     except UnavailableError:
-        return []  # killed before there was one
+        return []  # The kill came before there was a file.
     except (apsw.CorruptError, apsw.NotADBError) as problem:
         return [str(problem)]
 
 
 def _compared(survived: Place, fresh: Place) -> Figures:
-    """How two indexes of one tree differ."""
+    """Return the differences of two indexes of one tree."""
     try:
         with opened(survived.data) as one, opened(fresh.data) as other:
             mine, wanted = Contents.read(one), Contents.read(other)

@@ -1,4 +1,4 @@
-"""Shares over tokens as a small SVG file, a line for each system."""
+"""Draws shares over tokens as a small SVG file, a line for each system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.svg import COLOURS, dot, drawing, line, text
 
 _HEIGHT, _LEFT, _TOP, _BOTTOM = 400, 60, 40, 340
 _LEGEND = 220
-"""Pixels to the right of the plot, for the names of the systems."""
+"""The width in pixels to the right of the plot, for the names of the systems."""
 
 
 def curves_svg(
@@ -20,11 +20,11 @@ def curves_svg(
     axis: str,
     right: int,
 ) -> str:
-    """The plot: by system, shares from 0 to 1 over tokens, which are logarithmic. Points without a share are
-    left out.
+    """Return the plot: by system, shares from 0 to 1 over tokens, on a logarithmic axis. Points without a
+    share are left out.
 
-    `labelled` are the tokens that the axis names, the first and the last of all; `right` is where the plot
-    ends, in pixels.
+    `labelled` are the tokens that the axis names, the first and the last of all; `right` is the right end of
+    the plot, in pixels.
     """
     least, most = math.log(labelled[0]), math.log(labelled[-1])
 

@@ -1,7 +1,7 @@
-"""A real `cairn lsp` process, driven over its protocol.
+"""Drives a real `cairn lsp` process over its protocol.
 
-A client of its own instead of pygls's: that one makes a named tuple class for every object of an answer,
-which took 3.2 ms for ten results instead of 0.05, and would do so on the cores that are measured.
+It does not use pygls's client, which makes a named tuple class for every object of an answer. That took 3.2
+ms for ten results instead of 0.05, on the cores that are measured.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ class DaemonDiedError(Exception):
 
 
 class Pending:
-    """A request that was sent. Times are seconds of `time.perf_counter`."""
+    """A sent request. Times are seconds of `time.perf_counter`."""
 
     def __init__(self, daemon: Daemon, number: int, method: str) -> None:
         self._daemon, self._number, self._method = daemon, number, method
-        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.sent = 0.0
         self.answered: float | None = None
         self.token: int | str | None = None
         """Its `partialResultToken`."""
         self.parts: list[tuple[float, Any]] = []
-        """What `$/progress` brought for the token, and when."""
+        """The values of `$/progress` for the token, with their times."""
 
     def arrived(self, message: dict[str, Any] | None) -> None:
-        """Take in the answer; None where the daemon ended instead."""
+        """Store the answer; None if the daemon ended instead."""
         self.answered = time.perf_counter()
-        self._inbox.put(message)
+        self._messages.put(message)
 
     def cancel(self) -> None:
-        """Ask the daemon to stop answering; it answers all the same, as a rule with an error."""
+        """Cancel the request; the daemon still answers it, usually with an error."""
         self._daemon.notify("$/cancelRequest", {"id": self._number})
 
     def result(self, patience: float = PATIENCE_SECONDS) -> Any:
-        """The result, once. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
+        """Wait for the result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
         seconds."""
         try:
-            message = self._inbox.get(timeout=patience)
+            message = self._messages.get(timeout=patience)
         except queue.Empty:
             raise TimeoutError(f"{self._method} was not answered in {patience:g} s") from None
         finally:
@@ -99,14 +99,14 @@ class Daemon:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Of its own, so that the settings file of whoever measures changes nothing.
+            # The user's own settings file must not change the results.
             env={**os.environ, "CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(data / "settings")},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.initialized = 0.0
         self.notified: Callable[[str, Any], None] | None = None
-        """Is told of every notification but progress, by its method and parameters."""
+        """The callback for every notification except progress, with its method and parameters."""
 
     def __enter__(self) -> Self:
         self.initialize()
@@ -115,10 +115,10 @@ class Daemon:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- life --------------------------------------------------------------------------------------
+    # --- life -------------------------------------------------------------------------------------
 
     def initialize(self) -> None:
-        """Do as an editor does when it starts."""
+        """Send the messages of an editor's start."""
         uri = self.folder.as_uri()
         self.request(
             "initialize",
@@ -134,7 +134,7 @@ class Daemon:
         self.initialized = time.perf_counter()
 
     def close(self) -> None:
-        """Ask it to end, and wait; one that is dead already is fine."""
+        """Ask the process to end, and wait; a dead process is fine."""
         if self.process.poll() is None:
             try:
                 self.request("shutdown", None)
@@ -144,23 +144,24 @@ class Daemon:
             self.process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
-        """SIGKILL, and wait for the end."""
+        """Send SIGKILL, and wait for the end."""
         self.process.kill()
         self.process.wait(PATIENCE_SECONDS)
 
     def cpu(self) -> float:
-        """Seconds of CPU it has used so far, its children included."""
+        """Return the seconds of CPU used so far, with child processes."""
         family = [self.process, *self.process.children(recursive=True)]
         return float(sum(times.user + times.system for times in (each.cpu_times() for each in family)))
 
-    # --- messages ----------------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
     def request(self, method: str, params: Any, patience: float = PATIENCE_SECONDS) -> Any:
-        """The result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience` seconds."""
+        """Return a request's result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience`
+        seconds."""
         return self.send(method, params).result(patience)
 
     def send(self, method: str, params: Any) -> Pending:
-        """Send a request and wait for nothing."""
+        """Send a request without waiting."""
         self._last_id += 1
         pending = self._pending[self._last_id] = Pending(self, self._last_id, method)
         pending.token = params.get("partialResultToken") if isinstance(params, Mapping) else None
@@ -169,25 +170,22 @@ class Daemon:
         return pending
 
     def forget(self, number: int) -> None:
-        """Nobody waits for the answer to this request any more."""
+        """Drop a request whose answer is no longer needed."""
         self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification."""
         self._send({"method": method, "params": params})
 
     def search(self, query: str, **params: Any) -> dict[str, Any]:
-        """`cairn/search`."""
         answer: dict[str, Any] = self.request("cairn/search", {"query": query, **params})
         return answer
 
     def status(self) -> dict[str, Any]:
-        """`cairn/status`."""
         answer: dict[str, Any] = self.request("cairn/status", {})
         return answer
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        """The editor's settings are now those of the start with `settings` in place of their sections."""
+        """Send the settings of the start with `settings` in place of their sections."""
         changed = {**self._settings, **settings}
         self.notify("workspace/didChangeConfiguration", {"settings": {"cairn": changed}})
 
@@ -196,23 +194,23 @@ class Daemon:
         self.notify("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
 
     def pause(self, paused: bool) -> bool:
-        """Stop making transformer vectors, or go on; False where the daemon cannot."""
+        """Pause or resume the transformer; return False if the daemon cannot."""
         try:
             self.request("cairn/pause" if paused else "cairn/resume", {})
         except RequestError:
             return False
         return True
 
-    # --- waiting -----------------------------------------------------------------------------------
+    # --- waiting ----------------------------------------------------------------------------------
 
-    def until(
+    def wait_until(
         self, holds: Callable[[dict[str, Any]], bool], patience: float, every: float = 0.05
     ) -> dict[str, Any]:
-        """Ask for the status every `every` seconds until it satisfies `holds`; that status."""
+        """Request the status every `every` seconds until it satisfies `holds`; return that status."""
         deadline = time.perf_counter() + patience
         while not holds(status := self.status()):
             if time.perf_counter() > deadline:
-                raise TimeoutError(f"still not so after {patience:g} s: {status}")
+                raise TimeoutError(f"the status is still not as expected after {patience:g} s: {status}")
             time.sleep(every)
         return status
 
@@ -223,7 +221,7 @@ class Daemon:
             self.process.stdin.flush()
 
     def _read(self) -> None:
-        """Sort answers to their requests; read on always, so that the daemon never waits for us."""
+        """Assign answers to their requests, all the time, so that the daemon never blocks on its output."""
         output = self.process.stdout
         while header := output.readline():
             if not header.lower().startswith(b"content-length:"):
@@ -254,23 +252,23 @@ class Daemon:
 
 
 def all_files_indexed(status: dict[str, Any]) -> bool:
-    """Every present file can be found by keywords."""
+    """Return whether every present file can be found by keywords."""
     files = status["files"]
     return bool(status["state"] != "starting" and 0 < files["total"] == files["indexed"])
 
 
 def settled(status: dict[str, Any]) -> bool:
-    """Nothing is left to do. Without embedding the state is then `degraded` rather than `ready`."""
+    """Return whether nothing is left to do: the state is `ready`, or `degraded` without embedding."""
     return status["state"] not in _STARTING and all_files_indexed(status)
 
 
 def all_static(status: dict[str, Any]) -> bool:
-    """Every chunk can be found by its static vector."""
+    """Return whether every chunk can be found by its static vector."""
     return all_files_indexed(status) and bool(status.get("staticEmbedded", 0) >= status["chunks"])
 
 
 def has_static_vectors(daemon: Daemon, patience: float) -> bool:
-    """Wait until every chunk has its static vector; False where the daemon makes none."""
+    """Wait until every chunk has its static vector; return False if the daemon makes none."""
     deadline = time.perf_counter() + patience
     while not all_static(status := daemon.status()):
         none_come = "staticEmbedded" not in status or (settled(status) and not status["staticEmbedded"])

@@ -1,4 +1,4 @@
-"""Questions drawn from an index: names to go to, commits to find again, sentences that describe code."""
+"""Draws queries from an index: names to go to, commits to find again, sentences that describe code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.place import git
 
 _COMMITS = 5_000
 _WORDS = range(3, 21)
-"""Words of a sentence that could be a question."""
+"""The number of words of a sentence that could be a query."""
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n\s*\n")
 
 
 def drawn_questions(workspace: Path, index: IndexFile, count: int, chance: random.Random) -> list[str]:
-    """At most `count` different questions, a third of each kind, or more of the others where one has too
+    """Return at most `count` different queries, a third of each kind, or more of others if one has too
     few."""
     kinds = [
         [name for name in index.defined_names() if len(name) > 2],
@@ -37,7 +37,7 @@ def drawn_questions(workspace: Path, index: IndexFile, count: int, chance: rando
 def _commit_subjects(workspace: Path) -> list[str]:
     try:
         said = git(workspace, "log", f"--max-count={_COMMITS}", "--no-merges", "--format=%s")
-    except subprocess.CalledProcessError:  # no repository
+    except subprocess.CalledProcessError:  # The workspace is not a repository.
         return []
     return sorted({subject for subject in said.splitlines() if len(subject.split()) in _WORDS})
 

@@ -1,4 +1,4 @@
-"""What a row returns, and how figures are taken together, printed and kept."""
+"""Combines, prints and stores the figures of a row."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ _LIBRARIES = ("apsw", "sqlite-vec", "onnxruntime", "tokenizers", "numpy", "watch
 
 @frozen
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     corpus: Path
     data: Path | None
     runs: int | None
-    """None is each row's own number."""
+    """The number of runs; None for each row's own number."""
     count: int | None
-    """Saves, queries or kills; None is each row's own number."""
+    """The number of saves, queries or kills; None for each row's own number."""
     minutes: float | None
     embedding: bool | None
-    """None is what the row needs."""
+    """Whether to embed; None for what the row needs."""
     seed: int
 
     def settings(self, embedding: bool, **index: Any) -> dict[str, Any]:
-        """The editor's settings; `embedding` is the row's own choice."""
+        """Return the editor's settings; `embedding` is the row's own choice."""
         chosen = embedding if self.embedding is None else self.embedding
         return {"embedding": {"enabled": chosen}, "index": index}
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Of a sample that is not empty: the least value that so many percent are not above."""
+    """Return the least value of a non-empty sample that at least `percent` % of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
 
 
 def milliseconds(values: Sequence[float]) -> Figures:
-    """A sample of seconds as its figures in ms."""
+    """Return the figures in ms of a sample of seconds."""
     if not values:
         return {"n": 0}
     named = {"p50": percentile(values, 50), "p95": percentile(values, 95), "max": max(values)}
@@ -59,7 +59,7 @@ def milliseconds(values: Sequence[float]) -> Figures:
 
 
 def medians(runs: Sequence[Figures]) -> Figures:
-    """For each figure of several runs its median, and under `runs` the values."""
+    """Return for each figure of several runs its median, and under `runs` the values."""
     names = [name for name in runs[0] if isinstance(runs[0][name], int | float)]
     return {
         **{name: round(statistics.median(run[name] for run in runs), 3) for name in names},
@@ -68,12 +68,12 @@ def medians(runs: Sequence[Figures]) -> Figures:
 
 
 def conditions(options: Options) -> Figures:
-    """What a row's figures depend on."""
-    return {"corpus": options.corpus.name, "seed": options.seed, **surroundings()}
+    """Return the conditions of a row's figures."""
+    return {"corpus": options.corpus.name, "seed": options.seed, **run_conditions()}
 
 
-def surroundings() -> Figures:
-    """What any figures depend on: when, where and with which versions they were taken."""
+def run_conditions() -> Figures:
+    """Return the general conditions of figures: date, machine and versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
@@ -86,14 +86,14 @@ def surroundings() -> Figures:
 
 
 def keep(output: Path, row: str, entry: Figures) -> None:
-    """Write the row into the results file, beside the other rows that are there."""
+    """Write the row into the results file, beside the existing rows."""
     rows = json.loads(output.read_text(encoding="utf-8")) if output.exists() else {}
     rows[row] = entry
     output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
 def show(row: str, entry: Figures) -> None:
-    """Print the row as it stands in the results file."""
+    """Print the row as it is in the results file."""
     met = {True: "met", False: "MISSED", None: NOT_AVAILABLE}[entry["met"]]
     print(f"{row}: {met} (goal: {entry['goal']})")
     for name, value in entry["figures"].items():

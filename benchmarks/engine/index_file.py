@@ -1,7 +1,6 @@
-"""Looks into the index file from outside the daemon, where asking it would disturb what is measured.
+"""Reads the index file from outside the daemon, because requests would disturb the measurement.
 
-This is the one place of the benchmark that knows the tables; what they no longer hold raises
-UnavailableError.
+Only this module of the benchmark knows the tables; tables that do not exist raise UnavailableError.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ NAME = "index.db"
 
 
 class UnavailableError(Exception):
-    """The index has no such thing (yet)."""
+    """The index does not contain this (yet)."""
 
 
 def index_path(data: Path) -> Path:
-    """The one index file in a data folder. Raises UnavailableError where there is none."""
+    """Return the one index file in a data folder. Raises UnavailableError if there is none."""
     found = sorted(data.glob(f"workspaces/*/{NAME}"))
     if len(found) != 1:
         raise UnavailableError(f"{data} holds {len(found)} indexes")
@@ -38,7 +37,7 @@ def index_path(data: Path) -> Path:
 
 
 def damaged(data: Path) -> list[str]:
-    """Index files that the daemon set aside as damaged."""
+    """Return the index files that the daemon set aside as damaged."""
     return [path.name for path in data.glob("workspaces/*/*damaged*")]
 
 
@@ -56,53 +55,54 @@ class IndexFile:
         self.db.close()
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """All rows. Raises UnavailableError where the tables are others."""
+        """Return all rows. Raises UnavailableError if the tables differ."""
         try:
             return list(self.db.execute(sql, values))
         except apsw.SQLError as problem:
             raise UnavailableError(str(problem)) from problem
 
     def value(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
-        """The first column of the only row."""
+        """Return the first column of the only row."""
         return self.rows(sql, values)[0][0]
 
     def text_paths(self) -> list[str]:
-        """Paths of the indexed text files, sorted."""
+        """Return the paths of the indexed text files, sorted."""
         return [str(row[0]) for row in self.rows("SELECT path FROM files WHERE is_text ORDER BY path")]
 
     def chunks(self) -> Iterator[tuple[str, Chunk]]:
-        """Every chunk with its file's path, in the order of path and lines."""
+        """Yield every chunk with its file's path, in the order of path and lines."""
         from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
-        sql = f"SELECT f.path, {columns} FROM files f JOIN chunks c ON c.file_id = f.id ORDER BY f.path, c.position"
+        tables = "files f JOIN chunks c ON c.file_id = f.id"
+        sql = f"SELECT f.path, {columns} FROM {tables} ORDER BY f.path, c.position"
         for path, *row in self.rows(sql):
             yield str(path), chunk_from_row(row)
 
     def defined_names(self) -> list[str]:
-        """Every name that some chunk defines, sorted."""
+        """Return every name that some chunk defines, sorted."""
         return [str(row[0]) for row in self.rows("SELECT DISTINCT name FROM definitions ORDER BY name")]
 
     def comments(self) -> list[str]:
-        """Every leading comment or docstring of a chunk, sorted."""
+        """Return every leading comment or docstring of a chunk, sorted."""
         sql = "SELECT DISTINCT comment FROM chunks WHERE comment <> '' ORDER BY comment"
         return [str(row[0]) for row in self.rows(sql)]
 
     def count_current(self, sizes: dict[str, int]) -> int:
-        """How many of these files the index has in these sizes; 500 took 1 ms."""
+        """Return how many of these files the index has with these sizes; 500 took 1 ms."""
         sql = "SELECT count(*) FROM json_each(?) e JOIN files f ON f.path = e.key AND f.size = e.value"
         return int(self.value(sql, (json.dumps(sizes),)))
 
     def last_embedded(self) -> int:
-        """Rises by one with each text that is given a vector by the transformer."""
+        """Return a number that rises by one with each text that gets a vector of the transformer."""
         return int(self.value("SELECT coalesce(max(id), 0) FROM embeddings"))
 
     def embedded_keys(self) -> set[Any]:
-        """Keys of the texts that have a vector of the transformer, whether or not a chunk has them now."""
+        """Return the keys of the texts with a vector of the transformer, even if no chunk has them now."""
         return {row[0] for row in self.rows("SELECT key FROM embeddings")}
 
-    def embedded_chunks(self, after: int, until: int) -> Iterator[tuple[Any, ...]]:
-        """Texts that were embedded in that stretch: path, collection, and the columns of a chunk."""
+    def embedded_chunks(self, after: int, last_id: int) -> Iterator[tuple[Any, ...]]:
+        """Return the texts embedded between two ids: path, collection, and the columns of a chunk."""
         from cairn.index.store.rows import CHUNK_COLUMNS
 
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
@@ -110,11 +110,11 @@ class IndexFile:
             f"SELECT f.path, f.collection, {columns} FROM embeddings e"
             " CROSS JOIN chunks c ON c.embedding_key = e.key CROSS JOIN files f ON f.id = c.file_id"
             " WHERE e.id > ? AND e.id <= ? GROUP BY e.id",
-            (after, until),
+            (after, last_id),
         )
 
     def tables(self, using: str = "") -> list[str]:
-        """Names of the tables, or of the virtual ones that use the module `using`."""
+        """Return the names of the tables, or of the virtual ones that use the module `using`."""
         rows = self.rows(
             "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL ORDER BY name"
         )
@@ -122,7 +122,7 @@ class IndexFile:
         return [str(name) for name, sql in rows if wanted.search(sql)]
 
     def pages(self) -> dict[str, int]:
-        """Bytes of the file by table or index, free pages included."""
+        """Return the bytes of the file by table or index, with free pages."""
         used = {
             str(name): int(size)
             for name, size in self.rows("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
@@ -131,13 +131,12 @@ class IndexFile:
         return {**used, "(free)": free}
 
     def faults(self) -> list[str]:
-        """What SQLite's, FTS5's and the foreign keys' own checks find; the connection must be a writing
-        one."""
+        """Return the faults that SQLite's, FTS5's and foreign key checks find. Needs a writing connection."""
         found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         found += [f"foreign key: {row}" for row in self.rows("PRAGMA foreign_key_check")]
         for table in self.tables(using="fts5"):
             try:
-                # 1: compare with the content table too.
+                # The value 1 also compares with the content table.
                 self.db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
             except apsw.CorruptError as problem:
                 found.append(f"{table}: {problem}")
@@ -146,7 +145,7 @@ class IndexFile:
 
 @contextmanager
 def opened(data: Path) -> Iterator[IndexFile]:
-    """The index of a data folder, to read."""
+    """Open the index of a data folder to read."""
     index = IndexFile(index_path(data))
     try:
         yield index
@@ -156,7 +155,7 @@ def opened(data: Path) -> Iterator[IndexFile]:
 
 @contextmanager
 def copied(data: Path) -> Iterator[IndexFile]:
-    """A copy of a dead daemon's index as it left it, log included, to write to."""
+    """Copy a dead daemon's index with its log, and open the copy to write."""
     with tempfile.TemporaryDirectory(prefix="cairn-check-") as temporary:
         path = index_path(data)
         for file in (path, Path(f"{path}-wal")):
@@ -171,16 +170,16 @@ def copied(data: Path) -> Iterator[IndexFile]:
 
 @frozen
 class Contents:
-    """An index as sets that are equal for equal trees, whatever way led there."""
+    """An index as sets that are equal for equal trees, whatever the order of changes was."""
 
     sets: dict[str, frozenset[tuple[Any, ...]]]
     repeated: dict[str, int]
-    """Rows beyond the first of each kind."""
+    """The rows beyond the first of each kind."""
     counts: dict[str, int]
 
     @classmethod
     def read(cls, index: IndexFile) -> Contents:
-        """Everything of an index; keyword rows and vectors are checked by `unmatched`."""
+        """Read all content of an index; `unmatched` checks keyword rows and vectors."""
         sets, repeated, counts = {}, {}, {}
         for name, sql in _CONTENTS.items():
             rows = index.rows(sql)
@@ -201,7 +200,7 @@ _CONTENTS = {
 
 
 def unmatched(index: IndexFile) -> dict[str, int]:
-    """Rows that have no counterpart where they need one, by what is amiss."""
+    """Return the rows without a needed counterpart, by kind of fault."""
     tables = index.tables(using="vec0")
     pairs = {
         "chunk without keywords": ("chunks", "id", "chunks_fts_docsize", "id"),

@@ -22,52 +22,53 @@ _TIMES_IDLE = 2.0
 _BLOCKED_SECONDS = 0.050
 _PATIENCE = 3 * 3600.0
 _AT_WORK_SECONDS = 0.05
-"""The indexing daemon works for so long between two searches; while it is stopped, the other one answers."""
+"""The seconds that the indexing daemon works between two searches of the idle one."""
 _COPIED_FILES = 400
 _COPIES = "copied"
 
 
 def latency(options: Options) -> Figures:
-    """Search times of a daemon that indexes, over those of an idle one on a copy of the same complete index.
+    """Compare search times of a daemon that indexes with those of an idle one on a copy of the same complete
+    index.
 
-    The same questions are asked of both by turns; the indexing one is stopped while the idle one answers, so
-    that idle means an idle machine. First while every file is read anew, then while copied files are
+    Both get the same queries in turns. The indexing one is stopped while the idle one answers, so that the
+    machine is really idle. This happens first while every file is read again, then while copied files are
     embedded.
     """
     settings = options.settings(embedding=True)
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, settings) as daemon:
-            daemon.until(settled, _PATIENCE, every=1.0)
+            daemon.wait_until(settled, _PATIENCE, every=1.0)
         copy = place.other_data("idle", copied=True)
         count = options.count or 200
-        asked = questions(place.tree, 2 * count + 20, random.Random(options.seed))
+        queries = questions(place.tree, 2 * count + 20, random.Random(options.seed))
         idle_settings = options.settings(embedding=True, watch=False)
         with (
             Daemon(place.tree, place.data, settings) as busy,
             Daemon(place.tree, copy, idle_settings) as idle,
         ):
             for daemon in (busy, idle):
-                daemon.until(settled, _PATIENCE, every=0.2)
-                for question in asked[2 * count :]:
+                daemon.wait_until(settled, _PATIENCE, every=0.2)
+                for question in queries[2 * count :]:
                     daemon.search(question)
-            reading = _by_turns(busy, idle, asked[:count], lambda: busy.request("cairn/reindex", {}))
-            busy.until(settled, _PATIENCE, every=0.2)
-            vectors = _by_turns(busy, idle, asked[count : 2 * count], lambda: _new_texts(place, options))
-            busy.kill()  # it has the copied files still to embed
+            reading = _by_turns(busy, idle, queries[:count], lambda: busy.request("cairn/reindex", {}))
+            busy.wait_until(settled, _PATIENCE, every=0.2)
+            vectors = _by_turns(busy, idle, queries[count : 2 * count], lambda: _new_texts(place, options))
+            busy.kill()  # It still has to embed the copied files.
     met = max(reading["ratio_p95"], vectors["ratio_p95"]) < _TIMES_IDLE
     return {"reading_files": reading, "making_vectors": vectors, "met": met}
 
 
-def _by_turns(busy: Daemon, idle: Daemon, asked: list[str], give_work: Callable[[], object]) -> Figures:
+def _by_turns(busy: Daemon, idle: Daemon, queries: list[str], give_work: Callable[[], object]) -> Figures:
     working, resting = [], []
     give_work()
-    for question in asked:
+    for question in queries:
         while True:
             time.sleep(_AT_WORK_SECONDS)
             seconds = _ask(busy, question)
             if not settled(busy.status()):
                 break
-            give_work()  # what it had to do ended; this answer does not count
+            give_work()  # Its work ended, so this answer does not count.
         working.append(seconds)
         busy.process.suspend()
         resting.append(_ask(idle, question))
@@ -82,14 +83,14 @@ def _by_turns(busy: Daemon, idle: Daemon, asked: list[str], give_work: Callable[
 
 
 def _ask(daemon: Daemon, question: str) -> float:
-    """Seconds to the answer."""
+    """Return the seconds to the answer."""
     began = time.perf_counter()
     daemon.search(question)
     return time.perf_counter() - began
 
 
 def _new_texts(place: Place, options: Options) -> None:
-    """Copy files of the tree to where their paths, and so what is embedded of them, are new."""
+    """Copy files of the tree to new paths, so that their embedded texts are new."""
     chance = random.Random(time.perf_counter())
     files = [path for path in text_files(place.tree) if not _is_copy(place, path)]
     for number, path in enumerate(chance.sample(files, min(_COPIED_FILES, len(files)))):
@@ -102,11 +103,11 @@ def _is_copy(place: Place, path: Path) -> bool:
 
 
 def readers(options: Options) -> Figures:
-    """Keyword searches of a second daemon on the folder while the first one writes, each against its usual
-    time.
+    """Measure keyword searches of a second daemon on the folder while the first one writes, each against its
+    usual time.
 
-    Usual is the mean of the same search before and after. Beside a process that only burns CPU, the same is
-    done as a control: what is longer there is for want of a core, not because of a write.
+    The usual time is the mean of the same search before and after. The control is the same beside a process
+    that only burns CPU: any delay there comes from a missing core, not from a write.
     """
     settings = options.settings(embedding=False)
     with (
@@ -114,22 +115,22 @@ def readers(options: Options) -> Figures:
         Daemon(place.tree, place.data, settings) as writer,
         Daemon(place.tree, place.data, settings) as reader,
     ):
-        writer.until(settled, _PATIENCE, every=0.5)
-        # Single words, so that the search itself is short beside what is looked for.
+        writer.wait_until(settled, _PATIENCE, every=0.5)
+        # Single words keep the search itself short, so that a delay is visible.
         chance = random.Random(options.seed)
         words = [word for word in vocabulary(place.tree, chance) if len(word) > 8]
-        asked = chance.sample(words, min(options.count or 300, len(words)))
-        _times(reader, asked[:20])
-        before = _timed_anew(place, writer, reader, asked)
+        queries = chance.sample(words, min(options.count or 300, len(words)))
+        _times(reader, queries[:20])
+        before = _time_after_writing(place, writer, reader, queries)
         with _burning():
-            control = _timed_anew(place, writer, reader, asked)
-        writing = _times(reader, asked, lambda: _keep_writing(writer))
-        writer.until(settled, _PATIENCE, every=0.2)
-        after = _timed_anew(place, writer, reader, asked)
+            control = _time_after_writing(place, writer, reader, queries)
+        writing = _times(reader, queries, lambda: _keep_writing(writer))
+        writer.wait_until(settled, _PATIENCE, every=0.2)
+        after = _time_after_writing(place, writer, reader, queries)
     usual = [(one + other) / 2 for one, other in zip(before, after, strict=True)]
     longer = [value - mean for value, mean in zip(writing, usual, strict=True)]
     beside = [value - mean for value, mean in zip(control, usual, strict=True)]
-    # Where the control is no better, the machine is too busy to tell.
+    # If the control is no better, the machine is too busy for a result.
     can_tell = max(longer) < _BLOCKED_SECONDS or max(beside) < _BLOCKED_SECONDS
     return {
         "usual_ms": milliseconds(usual),
@@ -140,9 +141,11 @@ def readers(options: Options) -> Figures:
     }
 
 
-def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] = lambda: None) -> list[float]:
+def _times(
+    reader: Daemon, queries: list[str], before_each: Callable[[], object] = lambda: None
+) -> list[float]:
     taken = []
-    for question in asked:
+    for question in queries:
         before_each()
         began = time.perf_counter()
         reader.search(question, alpha=0, limit=1, context=0)
@@ -150,23 +153,23 @@ def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] =
     return taken
 
 
-def _timed_anew(place: Place, writer: Daemon, reader: Daemon, asked: list[str]) -> list[float]:
-    """The same questions over an index of another generation, so that no answer is remembered."""
-    generation = reader.search(asked[0], alpha=0)["index"]["generation"]
+def _time_after_writing(place: Place, writer: Daemon, reader: Daemon, queries: list[str]) -> list[float]:
+    """Time the same queries over an index of another generation, so that no answer is cached."""
+    generation = reader.search(queries[0], alpha=0)["index"]["generation"]
     note = place.tree / "benchmark-note.txt"
     place.write(note, f"{time.perf_counter()}\n".encode())
     writer.saved(note)
-    while reader.search(asked[0], alpha=0)["index"]["generation"] == generation:
+    while reader.search(queries[0], alpha=0)["index"]["generation"] == generation:
         time.sleep(0.05)
     time.sleep(1)
-    return _times(reader, asked)
+    return _times(reader, queries)
 
 
 def _keep_writing(writer: Daemon) -> None:
-    """See that every file is being written anew while the next question is asked."""
+    """Make the writer read every file again during the next query."""
     if settled(writer.status()):
         writer.request("cairn/reindex", {})
-        time.sleep(1)  # past the comparison of the folder, into the writing
+        time.sleep(1)  # By then it has compared the folder and is writing.
 
 
 @contextmanager

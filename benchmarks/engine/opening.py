@@ -1,4 +1,4 @@
-"""Rows about opening a repository: cold, by static vectors, and again when nothing changed."""
+"""Rows about opening a repository: cold, with static vectors, and again without changes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _COLD_SECONDS = 2.0
 _STATIC_SECONDS, _STATIC_CHUNKS = 20.0, 20_000
 _REOPEN_SECONDS = 1.0
 _ASKED_EVERY = 0.025
-"""Seconds between two questions for the state: each takes the daemon 3 ms, on the core that it opens with."""
+"""Seconds between two status requests: each takes the daemon 3 ms of the core that it opens with."""
 _PATIENCE = 600.0
 _STATIC_PATIENCE = 120.0
 _QUESTION = "where are errors handled"
 
 
 def cold(options: Options) -> Figures:
-    """From the start of the process on a folder without index: to the first keyword answer, to all of
-    them."""
+    """Measure the time from the start of the process, without an index, to the first keyword answer, and to
+    all of them."""
 
     def once(place: Place) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
             while not daemon.search(_QUESTION, alpha=0)["results"]:
                 time.sleep(0.01)
             first = time.perf_counter()
-            status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
+            status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.05)
             done, cpu = time.perf_counter(), daemon.cpu()
         return {
             "initialize_s": round(daemon.initialized - daemon.started, 3),
@@ -47,11 +47,11 @@ def cold(options: Options) -> Figures:
 
 
 def static(options: Options) -> Figures:
-    """From the start of the process on a folder without index, to every chunk having a static vector."""
+    """Measure the time from process start, without an index, until every chunk has a static vector."""
 
     def once(place: Place) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
+            status = daemon.wait_until(all_files_indexed, _PATIENCE, every=0.05)
             keywords = time.perf_counter()
             if not has_static_vectors(daemon, _STATIC_PATIENCE):
                 return {"all_keywords_s": round(keywords - daemon.started, 3), "chunks": status["chunks"]}
@@ -76,15 +76,15 @@ def static(options: Options) -> Figures:
 
 
 def reopen(options: Options) -> Figures:
-    """A folder whose index is complete, opened again: to the state that says that all was compared."""
+    """Measure the time until an unchanged folder with a complete index is fully compared again."""
     with place_for(options.corpus, options.data) as place:
         settings = options.settings(embedding=False)
         with Daemon(place.tree, place.data, settings) as daemon:
-            status = daemon.until(settled, _PATIENCE * 10, every=0.5)
+            status = daemon.wait_until(settled, _PATIENCE * 10, every=0.5)
         runs = []
         for _ in range(options.runs or 5):
             with Daemon(place.tree, place.data, settings) as daemon:
-                daemon.until(settled, _PATIENCE, every=_ASKED_EVERY)
+                daemon.wait_until(settled, _PATIENCE, every=_ASKED_EVERY)
                 ready, cpu = time.perf_counter(), daemon.cpu()
             runs.append(
                 {
@@ -101,18 +101,18 @@ def reopen(options: Options) -> Figures:
 
 
 def _finds_a_change(place: Place, options: Options) -> bool:
-    """Whether `ready` is said only after the folder was compared."""
+    """Return whether `ready` is reported only after the comparison of the folder."""
     chance = random.Random(options.seed)
     path: Path = chance.choice(text_files(place.tree))
     place.append(path, addition(path, "changed_while_closed", " ".join(vocabulary(place.tree, chance)[:10])))
     with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-        daemon.until(settled, _PATIENCE, every=0.01)
+        daemon.wait_until(settled, _PATIENCE, every=0.01)
         found = daemon.search("changed_while_closed", alpha=0)["results"]
     return [result["path"] for result in found[:1]] == [path.relative_to(place.tree).as_posix()]
 
 
 def _repeated(options: Options, once: Callable[[Place], Figures], runs: int) -> Figures:
-    """Medians of several runs, each with an index made from nothing."""
+    """Return the medians of several runs, each with a fresh index."""
     results = []
     for _ in range(options.runs or runs):
         with place_for(options.corpus, options.data, fresh=True) as place:

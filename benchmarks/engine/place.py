@@ -1,4 +1,4 @@
-"""Where a row works: a copy of the corpus, which it may change, and a data folder of its own."""
+"""Prepares the place of a row: a copy of the corpus, which the row may change, and a data folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attrs import field, frozen
 from cairn.paths import data_dir
 
 _MODELS, _GRAMMARS = "models", "grammars"
-"""Unpacked once a machine, not once a workspace."""
+"""Folders that are unpacked once for each machine, not for each workspace."""
 
 
 @frozen
@@ -25,7 +25,7 @@ class Place:
     tree: Path
     data: Path
     _originals: dict[Path, tuple[bytes, int] | None] = field(factory=dict)
-    """What changed files were before, with their times in ns; None for those that were not there."""
+    """The content and times (ns) of changed files before their change; None for those that did not exist."""
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a file of the tree; `restore` undoes it."""
@@ -34,7 +34,7 @@ class Place:
         path.write_bytes(content)
 
     def append(self, path: Path, text: str) -> None:
-        """Add to a file of the tree; `restore` undoes it."""
+        """Append to a file of the tree; `restore` undoes it."""
         self.write(path, path.read_bytes() + text.encode())
 
     def remove(self, path: Path) -> None:
@@ -43,16 +43,16 @@ class Place:
         path.unlink()
 
     def changed(self) -> list[Path]:
-        """The files written or removed since the last `restore`, in the order of their first change."""
+        """Return the files written or removed since the last `restore`, in order of first change."""
         return list(self._originals)
 
     def restore(self) -> None:
-        """Make the tree as it was, times included."""
+        """Restore the tree, with its times."""
         for path, original in self._originals.items():
             if original is None:
                 path.unlink(missing_ok=True)
                 if path.parent.is_dir() and not any(path.parent.iterdir()):
-                    path.parent.rmdir()  # it was made for the file
+                    path.parent.rmdir()  # The folder was made for the file.
             else:
                 path.write_bytes(original[0])
                 os.utime(path, ns=(original[1], original[1]))
@@ -64,7 +64,7 @@ class Place:
             self._originals[path] = (path.read_bytes(), path.stat().st_mtime_ns) if there else None
 
     def other_data(self, name: str, copied: bool = False) -> Path:
-        """A further data folder beside the first, empty or a copy of it; it goes with the place."""
+        """Yield a further temporary data folder beside the first, empty or a copy of it."""
         folder = self.data.with_name(f"{self.data.name}-{name}")
         shutil.rmtree(folder, ignore_errors=True)
         if copied:
@@ -75,13 +75,14 @@ class Place:
 
 
 @contextmanager
-def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[Place]:
-    """A place with a copy of `corpus`: in `kept`, where a later run finds tree and index again, or nowhere.
+def place_for(corpus: Path, kept_folder: Path | None, fresh: bool = False) -> Iterator[Place]:
+    """Return a place with a copy of `corpus`: in `kept`, where a later run finds tree and index again, or in
+    a temporary folder.
 
-    With `fresh` the index starts empty even there.
+    With `fresh` the index starts empty even in `kept`.
     """
     with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
-        home = (kept / corpus.name if kept else Path(temporary)).resolve()
+        home = (kept_folder / corpus.name if kept_folder else Path(temporary)).resolve()
         place = Place(home / "tree" / corpus.name, home / "data")
         if not place.tree.exists():
             unfinished = home / "unfinished"
@@ -101,19 +102,20 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
 
 
 @contextmanager
-def kept_or_temporary(kept: Path | None) -> Iterator[Path]:
-    """`kept` for indexes, or a folder that goes with the run where that is None."""
-    if kept:
-        yield kept.resolve()
+def kept_or_temporary(kept_folder: Path | None) -> Iterator[Path]:
+    """Yield `kept`, or a temporary folder if that is None."""
+    if kept_folder:
+        yield kept_folder.resolve()
     else:
         with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
             yield Path(temporary).resolve()
 
 
 def make_data_folder(folder: Path, *, with_model: bool = True) -> None:
-    """An empty data folder that shares the unpacked grammars and, with `with_model`, the installed model.
+    """Make an empty data folder that shares the unpacked grammars and, with `with_model`, the installed
+    model.
 
-    Without, what is compared are the vectors of the code model that comes with Cairn.
+    Without it, the vectors come from the code model that comes with Cairn.
     """
     folder.mkdir(parents=True)
     for name in (_MODELS, _GRAMMARS) if with_model else (_GRAMMARS,):
@@ -123,7 +125,7 @@ def make_data_folder(folder: Path, *, with_model: bool = True) -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git printed; raises CalledProcessError."""
+    """Run git and return its output; raises CalledProcessError."""
     settings = ("user.name=benchmark", "user.email=benchmark@localhost", "gc.auto=0", "core.autocrlf=false")
     options = [part for setting in settings for part in ("-c", setting)]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A daemon that has nothing left to do: every file is read, every chunk has its vectors, and nothing is
+"""Starts a daemon that has nothing left to do: all files are read, all chunks have vectors, nothing is
 cold."""
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ _EVERY = 0.5
 
 
 class NotReadyError(Exception):
-    """The daemon ended its work without becoming `ready`."""
+    """The daemon finished its work without becoming `ready`."""
 
 
 @contextmanager
 def indexed(workspace: Path, data: Path) -> Iterator[tuple[Daemon, Figures]]:
-    """A daemon on a workspace whose index, in `data`, is complete; and figures of the index.
+    """Yield a daemon on a workspace whose index, in `data`, is complete, and figures of the index.
 
-    Times are from the start of the process, and only told where the index was made from nothing. Raises
-    NotReadyError where there is no model or the index cannot be written.
+    Times are from the start of the process, and only present if the index was new. Raises NotReadyError if
+    there is no model or the index cannot be written.
     """
     if not data.exists():
         make_data_folder(data)
     fresh = not list(data.glob("workspaces/*"))
     with Daemon(workspace, data) as daemon:
-        daemon.until(all_files_indexed, _PATIENCE, every=0.1)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.1)
         read = time.perf_counter() - daemon.started
-        status = daemon.until(settled, _PATIENCE, every=_EVERY)
+        status = daemon.wait_until(settled, _PATIENCE, every=_EVERY)
         ready = time.perf_counter() - daemon.started
         if status["state"] != "ready":
             raise NotReadyError(f"{workspace}: the state is {status['state']!r}: {status['lastError']}")
-        while not _imports_are_counted(data):  # which is done once nothing was written for some seconds
+        while not _imports_are_counted(data):  # This runs once nothing was written for some seconds.
             time.sleep(_EVERY)
-        # What a new process reads and makes only once must not count for the first question.
+        # Work that a new process does only once must not count for the first query.
         for _ in range(2):
             daemon.search("a first question", limit=10)
         yield (

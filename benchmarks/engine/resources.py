@@ -1,4 +1,4 @@
-"""Rows about what the daemon takes: memory, CPU when nothing happens, disk; and the index that these need."""
+"""Rows about the daemon's resources: memory, idle CPU, and disk; and the index that these need."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MEMORY_MB = 350
 _IDLE_PERCENT = 0.2
 _SIZE_RATIO = 1.5
 _HOURS = 3 * 3600.0
-"""100,000 texts take half an hour of a fast core."""
+"""A long limit: 100,000 texts take half an hour of a fast core."""
 _QUESTIONS = 50
 _VECTORS = re.compile(r"vectors|static|embeddings|sqlite_autoindex_(vectors|static|embeddings)")
-"""Names of the tables that hold vectors and their keys."""
+"""Names of the tables that contain vectors and their keys."""
 
 
 def prepare(options: Options) -> Figures:
-    """Index a corpus until nothing is left to do, for the rows that use the same --data."""
+    """Index a corpus completely, for the rows that use the same --data."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(settled, _HOURS, every=2.0)
+            status = daemon.wait_until(settled, _HOURS, every=2.0)
             took, cpu = time.perf_counter() - daemon.started, daemon.cpu()
             memory = _memory(daemon)
         figures = {"seconds": round(took), "cpu_s": round(cpu), **_counts(status), "memory": memory}
@@ -34,14 +34,14 @@ def prepare(options: Options) -> Figures:
 
 
 def memory(options: Options) -> Figures:
-    """Resident size when all is indexed, before and after questions; peak is the process's highest so far.
+    """Measure the resident size when all is indexed, before and after queries; peak is the process's highest
+    so far.
 
-    Without --data, or with one that is not complete, it is the process that indexed; else one that opened the
-    complete index.
+    Without a complete --data it is the process that indexed, otherwise one that opened the complete index.
     """
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
-            status = daemon.until(settled, _HOURS, every=1.0)
+            status = daemon.wait_until(settled, _HOURS, every=1.0)
             before = _memory(daemon)
             for question in questions(place.tree, options.count or _QUESTIONS, random.Random(options.seed)):
                 daemon.search(question)
@@ -51,12 +51,12 @@ def memory(options: Options) -> Figures:
 
 
 def idle(options: Options) -> Figures:
-    """CPU time of the daemon and its children while nothing happens, as a share of one core."""
+    """Measure the CPU time of the idle daemon and its children, as a share of one core."""
     seconds = (options.minutes or 10.0) * 60
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-            status = daemon.until(settled, _HOURS, every=0.5)
-            time.sleep(5)  # what follows indexing at once is not idling
+            status = daemon.wait_until(settled, _HOURS, every=0.5)
+            time.sleep(5)  # The work right after indexing does not count as idle.
             began, cpu = time.perf_counter(), daemon.cpu()
             time.sleep(seconds)
             share = (daemon.cpu() - cpu) / (time.perf_counter() - began) * 100
@@ -69,10 +69,10 @@ def idle(options: Options) -> Figures:
 
 
 def size(options: Options) -> Figures:
-    """Bytes of the index by table, against the bytes of the text in it; vectors apart."""
+    """Measure the bytes of the index by table, relative to the bytes of its text, without vectors."""
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, options.settings(embedding=False)) as daemon:
-            status = daemon.until(settled, _HOURS, every=0.5)
+            status = daemon.wait_until(settled, _HOURS, every=0.5)
         path = index_path(place.data)
         with opened(place.data) as index:
             pages = index.pages()
@@ -95,8 +95,7 @@ def size(options: Options) -> Figures:
 
 
 def _memory(daemon: Daemon) -> Figures:
-    """MB of the process: resident, of these its own alone, and resident pages of files (the mapped index
-    among them)."""
+    """Return MB of the process: resident, private (USS), and resident pages of files such as the index."""
     full = daemon.process.memory_full_info()
     figures = {"rss_mb": full.rss, "uss_mb": full.uss}
     if hasattr(full, "shared"):

@@ -1,7 +1,8 @@
-"""Row: the pass that makes the transformer's vectors, against a bare onnxruntime loop over the same texts.
+"""Row: the pass that makes the transformer's vectors, compared with a bare onnxruntime loop over the same
+texts.
 
-Daemon and loop take turns of some seconds, each stopped while the other runs, so that what else the machine
-does falls on both.
+Daemon and loop take turns of some seconds, each stopped while the other runs, so that other load on the
+machine affects both.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _BARE_LOOP = Path(__file__).with_name("bare_loop.py")
 
 @frozen
 class Turn:
-    """What one of the two did in its turn."""
+    """The work of one of the two in its turn."""
 
     texts: int
     seconds: float
@@ -38,20 +39,20 @@ class Turn:
 
 
 def transformer(options: Options) -> Figures:
-    """Texts per second of both, and the median over the turns of the daemon's share."""
+    """Measure the texts per second of both, and the median over the turns of their ratio."""
     with (
         place_for(options.corpus, options.data, fresh=True) as place,
         Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon,
         BareLoop() as loop,
     ):
-        daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+        daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
         pairs: list[tuple[Turn, Turn]] = []
         with opened(place.data) as index:
-            _next_commit(index)  # the model is loaded now
+            _next_commit(index)  # The model is loaded now.
             for _ in range(options.runs or _TURNS):
-                after, until, turn = _daemon_turn(daemon, index)
+                after, last_id, turn = _daemon_turn(daemon, index)
                 daemon.process.suspend()
-                pairs.append((turn, loop.turn(list(index.embedded_chunks(after, until)))))
+                pairs.append((turn, loop.turn(list(index.embedded_chunks(after, last_id)))))
                 daemon.process.resume()
         daemon.kill()
     by_time = [mine.texts / mine.seconds / (bare.texts / bare.seconds) for mine, bare in pairs]
@@ -69,35 +70,34 @@ def transformer(options: Options) -> Figures:
 
 
 def _daemon_turn(daemon: Daemon, index: IndexFile) -> tuple[int, int, Turn]:
-    """From one commit of vectors to the first after the turn's length; the embeddings' ids before and
-    after."""
+    """Run from a commit of vectors to the first after the turn's length; return both embedding ids."""
     after, began = _next_commit(index)
     cpu = daemon.cpu()
-    until, ended = after, began
+    last_id, ended = after, began
     while ended - began < _TURN_SECONDS:
-        until, ended = _next_commit(index)
-    return after, until, Turn(until - after, ended - began, daemon.cpu() - cpu)
+        last_id, ended = _next_commit(index)
+    return after, last_id, Turn(last_id - after, ended - began, daemon.cpu() - cpu)
 
 
 def _next_commit(index: IndexFile) -> tuple[int, float]:
-    """Wait until more vectors are there: the last one's id, and when."""
+    """Wait until there are more vectors; return the last one's id and the time."""
     before = index.last_embedded()
     deadline = time.perf_counter() + _PATIENCE
     while (last := index.last_embedded()) == before:
         if time.perf_counter() > deadline:
-            raise TimeoutError("no vectors are being made")
+            raise TimeoutError("the daemon makes no vectors")
         time.sleep(0.003)
     return last, time.perf_counter()
 
 
 class BareLoop:
-    """A process of its own that knows nothing but onnxruntime, the tokenizer and the caps."""
+    """A process that uses only onnxruntime, the tokenizer and the caps."""
 
     def __enter__(self) -> BareLoop:
         self._process = psutil.Popen(
             [sys.executable, str(_BARE_LOOP)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self._process.stdout.readline()  # it has loaded the model
+        self._process.stdout.readline()  # It has loaded the model.
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,7 +105,7 @@ class BareLoop:
         self._process.wait(60)
 
     def turn(self, chunks: list[tuple[object, ...]]) -> Turn:
-        """Embed these chunks' texts (path, collection and the columns of a chunk, each)."""
+        """Embed the texts of these chunks (path, collection and the columns of a chunk, each)."""
         from cairn.chunking.composite import composite_text
         from cairn.index.store.rows import chunk_from_row
         from cairn.protocol.chunk_type import ChunkType

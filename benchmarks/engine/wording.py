@@ -1,4 +1,4 @@
-"""Questions to ask and texts to write, made from the corpus's own words."""
+"""Makes queries and texts from the corpus's own words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z]{4,14}")
 
 
 def text_files(tree: Path) -> list[Path]:
-    """Files that a person would edit, in a fixed order."""
+    """Return the files that a person would edit, in a fixed order."""
     return sorted(
         path
         for path in tree.rglob("*")
@@ -27,7 +27,7 @@ def text_files(tree: Path) -> list[Path]:
 
 
 def questions(tree: Path, count: int, chance: random.Random) -> list[str]:
-    """`count` distinct questions of 2 to 5 words that stand together in some line of the tree."""
+    """Return `count` distinct queries of 2 to 5 words that are adjacent in some line of the tree."""
     files = text_files(tree)
     made: dict[str, None] = {}
     while len(made) < count:
@@ -39,7 +39,7 @@ def questions(tree: Path, count: int, chance: random.Random) -> list[str]:
 
 
 def vocabulary(tree: Path, chance: random.Random) -> list[str]:
-    """Words of fifty of the tree's files, each once."""
+    """Return the words of fifty of the tree's files, each once."""
     files = text_files(tree)
     texts = (
         path.read_text(encoding="utf-8", errors="replace")
@@ -49,12 +49,12 @@ def vocabulary(tree: Path, chance: random.Random) -> list[str]:
 
 
 def sentence(words: Sequence[str], chance: random.Random) -> str:
-    """Ten words in an order that no other text has."""
+    """Return ten words in an order that no other text has."""
     return " ".join(chance.sample(words, 10))
 
 
 def addition(path: Path, token: str, about: str) -> str:
-    """Text to add to the file at `path` that makes a passage of its own: it has the word `token` and is about
+    """Return text that becomes a passage of its own in `path`: it has the word `token` and is about
     `about`."""
     if path.suffix in (".md", ".rst", ".txt"):
         rule = "" if path.suffix == ".md" else "\n" + "=" * len(token)

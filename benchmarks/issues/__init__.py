@@ -1,1 +1,1 @@
-"""Whether the files and functions that an issue's fix changed are found by the text of the issue."""
+"""Measures whether the text of an issue finds the files and functions that its fix changed."""

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside
-it.
+"""Measure whether all files that an issue's fix changed are among the first results for the issue's text,
+compared with BM25.
 
-python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N]
-  [--store URL]
-        [--output FILE]
+    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...]
+        [--every N] [--store URL] [--output FILE]
 
 `DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each
-issue is made in `--data` and kept: 4 to 20 s and 5 to 100 MB each; with `--store` it is published into a
-team's database as well, and asked there. Nothing but the text of the issue is asked, in this process, without
+issue is made and kept in `--data`: 4 to 20 s and 5 to 100 MB each. With `--store` it is also published into a
+team's database and queried there. The query is only the text of the issue, in this process, without
 deadlines.
 """
 
@@ -22,7 +21,7 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import surroundings
+from engine.figures import run_conditions
 from large.asking import search_settings
 from retrieval.results import commit
 
@@ -53,21 +52,21 @@ def main() -> None:
     if options.compare:
         print(_changes(json.loads(options.compare.read_text(encoding="utf-8")), every[CAIRN]))
     if options.output:
-        kept = {
-            "conditions": {**surroundings(), "commit": commit(), "set": options.issues.name},
+        record = {
+            "conditions": {**run_conditions(), "commit": commit(), "set": options.issues.name},
             "systems": figures,
             "ranks": {system: _ranks(each) for system, each in every.items()},
         }
-        options.output.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _ranks(every: list[Found]) -> dict[str, int | None]:
-    """For each issue the place of the last changed code file."""
+    """Return for each issue the rank of the last changed code file."""
     return {each.issue.id: rank_of(each, code_only=True) for each in every}
 
 
 def _changes(before: dict[str, dict[str, dict[str, int | None]]], now: list[Found]) -> str:
-    """The issues whose rank is another one than before, where one of both is among the first ten."""
+    """Return the issues whose rank changed, if one of both ranks is among the first ten."""
     lines = []
     for issue, rank in _ranks(now).items():
         was = before["ranks"][CAIRN].get(issue, rank)
@@ -82,20 +81,20 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--issues", type=Path, required=True, help="the set")
     parser.add_argument("--clones", type=Path, required=True, help="a folder with a clone of each repository")
-    parser.add_argument("--data", type=Path, required=True, help="where indexes are, or go")
     parser.add_argument(
-        "--only", nargs="+", default=(), metavar="OWNER/NAME", help="these repositories alone"
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
     )
+    parser.add_argument("--only", nargs="+", default=(), metavar="OWNER/NAME", help="only these repositories")
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+        "--every", type=int, default=1, metavar="N", help="only every Nth issue of each repository"
     )
     parser.add_argument("--systems", nargs="+", choices=(CAIRN, BM25_OF_CODE), default=[CAIRN, BM25_OF_CODE])
     parser.add_argument(
-        "--store", default="", metavar="URL", help="of the owner of a team's database: ask it as well"
+        "--store", default="", metavar="URL", help="owner's URL of a team's database, to query it as well"
     )
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
     parser.add_argument("--output", type=Path, help="write figures and ranks here")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="show the changes since this output")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The functions and types that a fix changed, by the chunks that its hunks lie in."""
+"""Finds the functions and types that a fix changed, by the chunks that contain its hunks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.place import git
 from issues.sets import Issue, is_code
 
 Definition = tuple[str, str]
-"""A path and the name of what is defined there."""
+"""A path and the name defined there."""
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 
 
 def fix_of(issue: Issue, clone: Path) -> str | None:
-    """The commit on the issue's revision that changed its files, and no other file of code but tests; None
-    where none did."""
+    """Return the commit on the issue's revision that changed its files, and no other file of code but tests;
+    None if none did."""
     rows = git(clone, "rev-list", "--all", "--parents", "--ancestry-path", f"^{issue.revision}")
     for row in rows.splitlines():
         commit, *parents = row.split()
@@ -29,7 +29,7 @@ def fix_of(issue: Issue, clone: Path) -> str | None:
 
 
 def changed_definitions(issue: Issue, clone: Path, index: IndexFile) -> set[Definition]:
-    """What the fix changed that has a name in the index; empty where the fix is not in the clone."""
+    """Return the changed definitions with a name in the index; empty if the fix is not in the clone."""
     fix = fix_of(issue, clone)
     if fix is None:
         return set()

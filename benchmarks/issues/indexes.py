@@ -1,6 +1,6 @@
-"""One index for each issue: its repository as it was before the fix, with the history up to there.
+"""Makes one index for each issue: its repository as it was before the fix, with the history up to there.
 
-From one revision to the next of a repository, the index is only brought up to date, and a copy of it is kept.
+From one revision to the next of a repository, the index is only updated, and copied.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from issues.sets import Issue
 
 
 class CloneError(Exception):
-    """A clone that cannot be used, and what to do."""
+    """A clone cannot be used; the message says what to do."""
 
 
 @frozen
@@ -29,10 +29,10 @@ class Indexes:
     clones: Path
     """A folder with a clone of each repository, bare or not, as `owner__name`."""
     data: Path
-    """The folder where working trees and indexes are kept."""
+    """The folder for working trees and indexes."""
 
     def clone(self, issue: Issue) -> Path:
-        """The git folder of the issue's repository. Raises CloneError where there is none."""
+        """Return the git folder of the issue's repository. Raises CloneError if there is none."""
         place = self.clones / issue.repository.replace("/", "__")
         found = place / ".git" if (place / ".git").exists() else place
         if not (found / "objects").exists():
@@ -40,14 +40,14 @@ class Indexes:
         return found
 
     def folder(self, issue: Issue) -> Path:
-        """The folder with the issue's index."""
+        """Return the folder with the issue's index."""
         return self.data / "indexes" / issue.id
 
-    def made(self, issues: Iterable[Issue]) -> Iterator[Issue]:
-        """Each of the issues once its index is there; those of a repository in the order of their revisions'
-        dates.
+    def make_all(self, issues: Iterable[Issue]) -> Iterator[Issue]:
+        """Yield each of the issues once its index exists; those of a repository in the order of their
+        revisions' dates.
 
-        Raises CloneError where a revision is missing.
+        Raises CloneError if a revision is missing.
         """
         for issue in sorted(issues, key=lambda issue: (issue.repository, self._date(issue), issue.id)):
             if not self.folder(issue).exists():
@@ -61,7 +61,7 @@ class Indexes:
             raise CloneError(f"{self.clone(issue)} lacks {issue.revision}. Fetch all of it.") from problem
 
     def _make(self, issue: Issue) -> None:
-        print(f"{issue.id}: its index is made", file=sys.stderr, flush=True)
+        print(f"{issue.id}: making its index", file=sys.stderr, flush=True)
         name = issue.repository.replace("/", "__")
         tree, data = self.data / "trees" / name, self.data / "working" / name
         if not tree.exists():

@@ -1,5 +1,5 @@
-"""Needs Cairn, over index files and over a team's database, and plain BM25 with the text of each issue, in
-this process."""
+"""Sends the text of each issue to Cairn, over index files and a team's database, and to plain BM25, in
+process."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from issues.indexes import Indexes
 from issues.sets import Issue, is_code
 
 DEPTH = 50
-"""Results that are asked for: tests and documents among them leave enough code files."""
+"""The number of requested results; without tests and documents, enough code files remain."""
 _FURTHER = SearchParams("").passages - 1
 CAIRN, STORED, BM25_OF_CODE = "cairn", "cairn over a store", "bm25"
 
 
 @frozen
 class Found:
-    """What one system found for an issue, best first."""
+    """The results of one system for an issue, best first."""
 
     issue: Issue
     paths: tuple[str, ...]
     ms: float
     definitions: tuple[Definition, ...] = ()
-    """The passages shown, by path and name: of each result its own, then the further ones of its file."""
+    """The shown passages, by path and name: of each result its own, then the further ones of its file."""
     changed: frozenset[Definition] = frozenset()
-    """What the fix changed; empty where that cannot be told."""
+    """The definitions that the fix changed; empty if unknown."""
 
 
 def found(
@@ -56,22 +56,24 @@ def found(
     systems: Sequence[str],
     store: str = "",
 ) -> Iterator[tuple[str, Found]]:
-    """What each of the systems finds for each issue, with the system's name.
+    """Yield the results of each system for each issue, with the system's name.
 
-    `store` is the URL of a team's database, its owner's, that the indexes are published into for STORED; ""
-    asks none.
+    `store` is the owner's URL of a team's database, into which the indexes are published for STORED; "" skips
+    it.
     """
     meaning = StaticMeaning(load_packaged())
-    for issue in indexes.made(issues):
+    for issue in indexes.make_all(issues):
         folder = indexes.folder(issue)
         index = IndexFile(folder / "index.db")
         try:
             if CAIRN in systems:
                 changed = changed_definitions(issue, indexes.clone(issue), index)
-                asked = partial(_by_cairn, issue=issue, meaning=meaning, settings=settings, changed=changed)
-                yield CAIRN, asked(SqliteReader(folder))
+                query_reader = partial(
+                    _by_cairn, issue=issue, meaning=meaning, settings=settings, changed=changed
+                )
+                yield CAIRN, query_reader(SqliteReader(folder))
                 if store:
-                    yield STORED, _by_store(store, issue, folder, asked)
+                    yield STORED, _by_store(store, issue, folder, query_reader)
             if BM25_OF_CODE in systems:
                 bm25 = BM25(index, is_code)
                 began = time.perf_counter()
@@ -82,15 +84,15 @@ def found(
             index.close()
 
 
-def _by_store(url: str, issue: Issue, folder: Path, asked: Callable[[IndexReader], Found]) -> Found:
-    """What is found in the index of `folder` after it was published into the database."""
+def _by_store(url: str, issue: Issue, folder: Path, query_reader: Callable[[IndexReader], Found]) -> Found:
+    """Publish the index of `folder` into the database and query it there."""
     key = published(url, issue.repository, folder).key
     store = Store([url])
     try:
         memory = store.read(READER, partial(read_snapshot, key=key))
         assert memory is not None
         with store.session(READER) as session:
-            return asked(PostgresReader.within(session, memory))
+            return query_reader(PostgresReader.within(session, memory))
     finally:
         store.close()
 
@@ -102,7 +104,7 @@ def _by_cairn(
     settings: SearchSettings,
     changed: set[Definition],
 ) -> Found:
-    """The second of two equal requests is timed: the first one reads the index."""
+    """Time the second of two equal requests, since the first one reads the index."""
     for _ in range(2):
         began = time.perf_counter()
         query = understand(issue.text, None, IndexVocabulary([reader]), settings)

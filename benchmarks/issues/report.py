@@ -1,4 +1,4 @@
-"""Accuracy by project: whether all files that a fix changed are among the first ones."""
+"""Computes the accuracy by project: whether all files that a fix changed are among the first ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_PASSAGES = 10
 
 
 def rank_of(found: Found, *, code_only: bool) -> int | None:
-    """The place, from 1, of the last of the changed files; None where one of them is not found.
+    """Return the rank, from 1, of the last of the changed files; None if one of them is not found.
 
     With `code_only` other files and tests are left out on both sides.
     """
@@ -27,16 +27,16 @@ def rank_of(found: Found, *, code_only: bool) -> int | None:
 
 
 def accuracy(every: Sequence[Found], *, code_only: bool) -> dict[str, float]:
-    """For each of AT the share of the issues all of whose changed files are among so many first ones."""
+    """Return for each depth of AT the share of the issues with all changed files within that depth."""
     ranks = [rank_of(each, code_only=code_only) for each in every]
     return {str(at): round(sum(r is not None and r <= at for r in ranks) / len(ranks), 4) for at in AT}
 
 
 def figures(every: Sequence[Found]) -> Figures:
-    """The figures of one system over some issues, one at least."""
-    told = [each for each in every if each.changed]
+    """Return the figures of one system over at least one issue."""
+    with_functions = [each for each in every if each.changed]
     single = [each for each in every if len(each.issue.changed) == 1]
-    shown = [not each.changed.isdisjoint(each.definitions[:_FIRST_PASSAGES]) for each in told]
+    shown = [not each.changed.isdisjoint(each.definitions[:_FIRST_PASSAGES]) for each in with_functions]
     times = sorted(each.ms for each in every)
     return {
         "issues": len(every),
@@ -44,7 +44,7 @@ def figures(every: Sequence[Found]) -> Figures:
         "all_files": accuracy(every, code_only=False),
         "issues_of_one_file": len(single),
         "one_code_file": accuracy(single, code_only=True) if single else None,
-        "issues_with_functions": len(told),
+        "issues_with_functions": len(with_functions),
         "a_changed_function_among_10": round(statistics.mean(shown), 4) if shown else None,
         "ms_p50": round(statistics.median(times), 1),
         "ms_p95": round(times[min(len(times) - 1, int(0.95 * len(times)))], 1),
@@ -52,20 +52,21 @@ def figures(every: Sequence[Found]) -> Figures:
 
 
 def by_project(every: Sequence[Found]) -> dict[str, Figures]:
-    """The figures by repository, and of all under `all`."""
+    """Return the figures by repository, and of all under `all`."""
     names = sorted({each.issue.repository for each in every})
     found = {name: figures([each for each in every if each.issue.repository == name]) for name in names}
     return {**found, "all": figures(every)}
 
 
 def markdown(systems: dict[str, dict[str, Figures]]) -> str:
-    """Tables of all systems."""
+    """Return the tables of all systems."""
     lines = []
     for system, projects in systems.items():
         lines += [
             f"**{system}**",
             "",
-            "| project | issues | code files: first 1 · 3 · 5 · 10 | all files | one changed file | function among 10 | p50 · p95 ms |",
+            "| project | issues | code files: first 1 · 3 · 5 · 10 | all files | one changed file | "
+            "function among 10 | p50 · p95 ms |",
             "|---|---|---|---|---|---|---|",
         ]
         for name, each in projects.items():
@@ -73,8 +74,9 @@ def markdown(systems: dict[str, dict[str, Figures]]) -> str:
             cells = [" · ".join(f"{value:.2f}" for value in (share or {}).values()) for share in shares]
             function = each["a_changed_function_among_10"]
             lines.append(
-                f"| {name} | {each['issues']} | {' | '.join(cells)} | {'' if function is None else f'{function:.2f}'}"
-                f" | {each['ms_p50']:.0f} · {each['ms_p95']:.0f} |"
+                f"| {name} | {each['issues']} | {' | '.join(cells)} | "
+                f"{'' if function is None else f'{function:.2f}'} | {each['ms_p50']:.0f} · "
+                f"{each['ms_p95']:.0f} |"
             )
         lines.append("")
     return "\n".join(lines)

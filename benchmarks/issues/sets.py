@@ -1,4 +1,4 @@
-"""Sets of issues: `*.jsonl.gz` with `{id, repo, base_commit, issue, changed}` a line."""
+"""Reads sets of issues: `*.jsonl.gz` with `{id, repo, base_commit, issue, changed}` a line."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ _CODE = re.compile(
 
 
 class SetError(Exception):
-    """A set that cannot be read, and why."""
+    """A set cannot be read; the message says why."""
 
 
 @frozen
 class Issue:
-    """An issue, and what its fix changed."""
+    """An issue with the files that its fix changed."""
 
     id: str
     repository: str
-    """`owner/name`."""
+    """The repository as `owner/name`."""
     revision: str
     """The commit that the fix was made on."""
     text: str
     changed: frozenset[str]
-    """Paths of the files that the fix changed, tests left out, with `/`."""
+    """The paths of the files that the fix changed, without tests, with `/`."""
 
 
 def read_issues(path: Path, only: Collection[str] = (), every: int = 1) -> list[Issue]:
-    """The issues of a set, of the repositories `only` where any are given; of each repository every `every`th
-    one.
+    """Return every `every`th issue of each repository, or of the repositories `only` if any are given.
 
-    Raises SetError where the file cannot be read.
+    Raises SetError if the file cannot be read.
     """
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -59,5 +58,5 @@ def read_issues(path: Path, only: Collection[str] = (), every: int = 1) -> list[
 
 
 def is_code(path: str) -> bool:
-    """Whether a file is code and not a test, by its path."""
+    """Return whether a path is that of a code file and not of a test."""
     return bool(_CODE.search(path)) and not _TEST.search(path)

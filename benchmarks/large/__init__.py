@@ -1,1 +1,1 @@
-"""How well a tree of tens of thousands of files is searched: the Linux kernel and the JDK."""
+"""Measures searches of trees with tens of thousands of files: the Linux kernel and the JDK."""

@@ -1,4 +1,4 @@
-"""Puts questions to an index that is complete: in this process, or to a real daemon over LSP."""
+"""Sends questions to a complete index: in this process, or to a real daemon over LSP."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from large.scoring import SHOWN, Answer, Result
 from large.sets import Question
 
 _DEEP = 100
-"""Results looked at, so that a right one below those that count is seen."""
+"""The number of results to look at, so that a right one below the counted ones is visible."""
 _NO_DEADLINE_MS = 600_000.0
 _EVERY = 50
-"""Questions between two lines of progress."""
+"""The number of questions between two lines of progress."""
 
 
 def search_settings(changed: str | None) -> SearchSettings:
-    """`search` settings as JSON (`{"weights": {"name": 1}, "candidates": 400}`) over the defaults, without a
-    deadline.
+    """Return `search` settings from JSON (`{"weights": {"name": 1}, "candidates": 400}`) over the defaults,
+    without a deadline.
 
-    Raises InvalidRequestError for what is no setting.
+    Raises InvalidRequestError for unknown settings.
     """
-    given: dict[str, Any] = json.loads(changed) if changed else {}
-    return structure({"legDeadlineMs": _NO_DEADLINE_MS, **given}, SearchSettings)
+    changes: dict[str, Any] = json.loads(changed) if changed else {}
+    return structure({"legDeadlineMs": _NO_DEADLINE_MS, **changes}, SearchSettings)
 
 
 def answers_in_process(
     data: Path, questions: Iterable[Question], settings: SearchSettings, *, vectors: bool = True
 ) -> Iterator[Answer]:
-    """Answers from the one index in the data folder `data`: the daemon's query, legs and signals, but no kill
-    switch.
+    """Yield answers from the one index in the data folder `data`, with the daemon's query, legs and signals,
+    without a kill switch.
 
     `settings.weights` may name tried signals. Times are of the ranking and the SHOWN results alone.
     """
@@ -75,36 +75,38 @@ def answers_in_process(
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def answers_of_daemon(daemon: Daemon, questions: Iterable[Question], kept: Counter[str]) -> Iterator[Answer]:
-    """Answers over LSP, with the daemon's own deadlines and kill switch.
+def answers_of_daemon(
+    daemon: Daemon, questions: Iterable[Question], phases: Counter[str]
+) -> Iterator[Answer]:
+    """Yield answers over LSP, with the daemon's own deadlines and kill switch.
 
-    Each question is asked twice with other params, so that what is timed is computed, but read from memory.
-    `kept` counts in which phases questions were answered, what stood in, and what was broken off, of both.
+    Each question is sent twice with different params, so that the timed answer is computed, but read from
+    memory. `kept` counts the phases, fallbacks and broken-off legs of both answers.
     """
     for number, question in enumerate(questions, 1):
-        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), kept)
+        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), phases)
         began = time.perf_counter()
         found = daemon.search(question.query, limit=SHOWN, context=0)
         ms = (time.perf_counter() - began) * 1000
-        _note(found, kept)
+        _note(found, phases)
         yield Answer(question, tuple(_result(each) for each in found["results"]), ms)
         if number % _EVERY == 0:
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def _note(answer: dict[str, Any], kept: Counter[str]) -> None:
-    kept[f"phase {answer['retrieval']['phase']}"] += 1
-    kept.update(f"broken off: {leg}" for leg in answer["brokenOff"])
+def _note(answer: dict[str, Any], phases: Counter[str]) -> None:
+    phases[f"phase {answer['retrieval']['phase']}"] += 1
+    phases.update(f"broken off: {leg}" for leg in answer["brokenOff"])
 
 
 def not_indexed(data: Path, questions: Iterable[Question]) -> list[Question]:
-    """The questions none of whose relevant files is in the index: no ranking can answer them."""
+    """Return the questions without a relevant file in the index, which no ranking can answer."""
     with opened(data) as index:
         paths = set(index.text_paths())
     return [each for each in questions if not any(target.path in paths for target in each.relevant)]
 
 
 def _result(result: dict[str, Any]) -> Result:
-    """LSP counts lines from 0 and excludes the end."""
+    """Convert a result from LSP, which counts lines from 0 and excludes the end."""
     lines = result["range"]
     return Result(result["path"], lines["start"]["line"] + 1, lines["end"]["line"])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long a checkout takes to be indexed, beside semble with the same table of token vectors.
+"""Measure how long it takes to index a checkout, compared with semble with the same table of token vectors.
 
-python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2] [--output
-  FILE.json]
+    python benchmarks/large/beside_semble.py CHECKOUT ... --semble PYTHON [--runs 3] [--workers 1 2]
+      [--output FILE.json]
 
-Each run is a process of its own from its start to its end, by turns: `cairn index` into an empty data folder
-(words, names, references, static vectors and history, on disk), and semble's index of code, documents and
-configuration, in memory; grammars are unpacked before. Printed are medians: seconds, and seconds of CPU of
+Each run is a process of its own from its start to its end, in alternation: `cairn index` into an empty data
+folder (words, names, references, static vectors and history, on disk), and semble's index of code, documents
+and configuration, in memory. Grammars are unpacked before. The output is medians: seconds, and CPU seconds of
 the process and its children. PYTHON has semble 0.7.0, attrs, cattrs and platformdirs.
 """
 
@@ -41,7 +41,7 @@ def main() -> None:
             for run in range(options.runs + 1):
                 for workers in options.workers:
                     taken = _cairn(checkout, workers, caches)
-                    if run:  # the first unpacks grammars
+                    if run:  # The first run unpacks grammars.
                         runs.setdefault(f"cairn, workers {workers}", []).append(taken)
                 taken = _semble(checkout, options.semble, caches)
                 if run:
@@ -64,22 +64,27 @@ def _medians(runs: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 def _cairn(checkout: Path, workers: int, caches: Path) -> tuple[float, float]:
     data = caches / "cairn"
-    shutil.rmtree(data / "workspaces", ignore_errors=True)  # the unpacked grammars stay
+    shutil.rmtree(data / "workspaces", ignore_errors=True)  # The unpacked grammars stay.
     own = {"CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(caches), "CAIRN_INDEX__WORKERS": str(workers)}
     return _timed([sys.executable, "-m", "cairn", "index", "--quiet", str(checkout)], own)
 
 
 def _semble(checkout: Path, python: Path, caches: Path) -> tuple[float, float]:
-    asked = {"tree": str(checkout), "questions": [], "limit": 1, "content": ["code", "docs", "config"]}
+    request = {"tree": str(checkout), "questions": [], "limit": 1, "content": ["code", "docs", "config"]}
     own = {"XDG_CACHE_HOME": str(caches / "semble"), "PYTHONPATH": ""}
-    return _timed([str(python), str(_CHUNKS)], own, json.dumps(asked))
+    return _timed([str(python), str(_CHUNKS)], own, json.dumps(request))
 
 
-def _timed(command: Sequence[str], own: Mapping[str, str], given: str = "") -> tuple[float, float]:
-    """Seconds, and seconds of CPU."""
+def _timed(command: Sequence[str], own: Mapping[str, str], standard_input: str = "") -> tuple[float, float]:
+    """Return seconds, and CPU seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
-        command, env={**os.environ, **own}, input=given.encode(), stdout=subprocess.DEVNULL, check=True, timeout=60 * _MINUTES
+        command,
+        env={**os.environ, **own},
+        input=standard_input.encode(),
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=60 * _MINUTES,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -92,11 +97,15 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("checkouts", nargs="+", type=Path, metavar="CHECKOUT")
     parser.add_argument(
-        "--semble", type=Path, metavar="PYTHON", required=True, help="an interpreter that has semble"
+        "--semble", type=Path, metavar="PYTHON", required=True, help="an interpreter with semble"
     )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument(
-        "--workers", type=int, nargs="+", default=[0], help="each is measured; 0 is the automatic number"
+        "--workers",
+        type=int,
+        nargs="+",
+        default=[0],
+        help="numbers of workers to measure; 0 is the automatic number",
     )
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

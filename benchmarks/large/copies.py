@@ -1,4 +1,4 @@
-"""Copies of a tree that share its unchanged files, and indexes of copies that are not made from nothing."""
+"""Makes copies of a tree that share its unchanged files, and indexes of copies from the tree's index."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from cairn.paths import workspace_dir
 
 
 def linked_copy(source: Path, target: Path, changed: Mapping[str, bytes]) -> None:
-    """A copy of `source` whose files are hard links to its own, times included, but for the `changed` ones,
-    which are new.
+    """Make a copy of `source` from hard links, with their times, and from the content of the `changed` files.
 
-    Nothing may write into a file of such a copy, or the source changes with it. Where the file system has no
-    hard links, files are copied. Raises FileExistsError where `target` is there.
+    Never write into a file of such a copy, because the source changes with it. Without hard links in the file
+    system, files are copied. Raises FileExistsError if `target` exists.
     """
     target.mkdir(parents=True)
     for folder, folders, files in os.walk(source):
@@ -48,11 +47,10 @@ def _link(file: Path, copy: Path) -> None:
 
 
 def take_index(source: Path, tree: Path, data: Path) -> None:
-    """Give `tree`, a copy of the tree whose index is in the data folder `source`, that index, in a data
-    folder of its own.
+    """Copy the index in the data folder `source` for `tree`, a copy of its tree, and return the data folder.
 
-    A daemon on `tree` then reads what differs in size or time, and nothing else. Raises UnavailableError
-    where `source` has no index.
+    A daemon on `tree` then reads only files that differ in size or time. Raises UnavailableError if `source`
+    has no index.
     """
     index = index_path(source)
     make_data_folder(data, with_model=False)

@@ -1,8 +1,8 @@
-"""Short descriptions of documented definitions, as questions whose answer is the file that has them.
+"""Extracts short descriptions of documented definitions, as questions whose answer is the file that has them.
 
-kernel-doc says `name - short description` in the first line of a comment, Javadoc says it in the first
-sentence. They are weak labels: other files may answer as well. The sentence must be taken out of the file
-before it is asked (`without`).
+kernel-doc has `name - short description` in the first line of a comment, Javadoc has it in the first
+sentence. They are weak labels: other files may answer as well. Remove the sentence from the file before
+asking it (`without`).
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _UNREADABLE = re.compile(r"[@{}<>\\|*=]")
 
 @frozen
 class DocSentence:
-    """What a doc comment says of a definition, first."""
+    """The first sentence of a doc comment about a definition."""
 
     path: str
     name: str
     text: str
-    """Without markup."""
+    """The sentence without markup."""
     spans: tuple[tuple[int, int], ...]
-    """The characters of the file, `[start, end)`, that say it, a span for each line."""
+    """The characters of the file, `[start, end)`, with the sentence, a span for each line."""
 
 
 def read_text(file: Path) -> str:
-    """The text of a file, byte for byte: what is not UTF-8 comes back as it was by `encoded`."""
+    """Return the text of a file, byte for byte; `encoded` restores bytes that are not UTF-8."""
     return file.read_bytes().decode("utf-8", "surrogateescape")
 
 
@@ -62,8 +62,7 @@ def encoded(text: str) -> bytes:
 
 
 def doc_sentences(path: str, text: str) -> Iterator[DocSentence]:
-    """Those of one file that read as a question: 6 to 30 words in ASCII, without the name of what they are
-    about."""
+    """Yield a file's sentences that read as a question: 6 to 30 ASCII words without the definition's name."""
     find = _javadoc if path.endswith(".java") else _kernel_doc
     for block in _BLOCK.finditer(text):
         found = find(text, block)
@@ -77,7 +76,7 @@ def doc_sentences(path: str, text: str) -> Iterator[DocSentence]:
 
 
 def without(text: str, sentences: Iterable[DocSentence]) -> str:
-    """The text with these sentences out; it has the same lines as before."""
+    """Return the text without these sentences, with the same number of lines."""
     spans = sorted((span for each in sentences for span in each.spans), reverse=True)
     for start, end in spans:
         text = text[:start] + text[end:]
@@ -85,8 +84,8 @@ def without(text: str, sentences: Iterable[DocSentence]) -> str:
 
 
 def drawn(tree: str, folder: Path, count: int, seed: int) -> list[DocSentence]:
-    """`count` sentences of the tree, evenly over its folders and one of a file at most; no two definitions
-    have the same."""
+    """Draw `count` sentences of the tree, evenly over its folders, at most one from each file; no two
+    definitions have the same."""
     by_file = {
         path: list(doc_sentences(path, read_text(folder / path))) for path in _files(folder, _SUFFIXES[tree])
     }
@@ -99,8 +98,8 @@ def drawn(tree: str, folder: Path, count: int, seed: int) -> list[DocSentence]:
     return evenly(offered, lambda each: each.path, count, chance)
 
 
-def asked(tree: str, sentences: Iterable[DocSentence]) -> list[Question]:
-    """A question for each sentence; its half is that of the file's folder."""
+def questions_of(tree: str, sentences: Iterable[DocSentence]) -> list[Question]:
+    """Return a question for each sentence; its half is that of the file's folder."""
     questions = []
     for each in sentences:
         half = half_of(each.path)
@@ -121,7 +120,7 @@ Pieces = list[tuple[int, int]]
 
 
 def _kernel_doc(text: str, block: re.Match[str]) -> tuple[str, Pieces] | None:
-    """The name, and where in the file its description is, line by line."""
+    """Return the name, and the position of its description in the file, line by line."""
     pieces = _pieces(text, block)
     if not pieces or (head := _KERNEL_DOC.match(text[slice(*pieces[0])])) is None:
         return None
@@ -148,7 +147,7 @@ def _javadoc(text: str, block: re.Match[str]) -> tuple[str, Pieces] | None:
 
 
 def _pieces(text: str, block: re.Match[str]) -> Pieces:
-    """The text of each line of a comment, from the first that has any; those without text are empty."""
+    """Return the text of each line of a comment, from the first that has any; empty lines stay empty."""
     start, end = block.span(1)
     pieces = []
     while start < end and (line := _LINE.match(text, start, end)):
@@ -160,7 +159,7 @@ def _pieces(text: str, block: re.Match[str]) -> Pieces:
 
 
 def _first_sentence(text: str, pieces: Pieces) -> tuple[str, Pieces]:
-    """The first sentence that the pieces hold together, and its own pieces."""
+    """Return the first sentence of the joined pieces, and its own pieces."""
     said, spans = [], []
     for start, end in pieces:
         stop = _END.search(text, start, end)

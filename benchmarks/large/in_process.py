@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Ask an index that is there, in this process: no daemon, no deadline, no kill switch.
+"""Query an existing index in this process, without daemon, deadline or kill switch.
 
-python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--sentences kernel=DEST/kernel
-  ...] [--half tuned]
-        [--kind how ...] [--settings JSON] [--no-vectors] [--output FILE.jsonl] [--compare FILE.jsonl]
+    python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA]
+        [--sentences kernel=DEST/kernel ...] [--half tuned] [--kind how ...] [--settings JSON] [--no-vectors]
+        [--output FILE.jsonl] [--compare FILE.jsonl]
 
-`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `DEST` is what `sentences.py`
-made.
+`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `sentences.py` made `DEST`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.index_file import UnavailableError
@@ -37,9 +36,9 @@ def main() -> None:
         places = [(tree, data, options.sets) for tree, data in options.indexes]
         places += [(tree, made / "data", made / "sets") for tree, made in options.sentences]
         for tree, data, sets in places:
-            asked = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
-            answers += answers_in_process(data, asked, settings, vectors=options.vectors)
-            absent += not_indexed(data, asked)
+            selected = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
+            answers += answers_in_process(data, selected, settings, vectors=options.vectors)
+            absent += not_indexed(data, selected)
     except (SetError, UnavailableError, CairnError) as problem:
         sys.exit(str(problem))
     if not answers:
@@ -54,7 +53,7 @@ def main() -> None:
 
 
 def tree_and_folder(value: str) -> tuple[str, Path]:
-    """`kernel=FOLDER`. Raises ValueError for another tree."""
+    """Split `kernel=FOLDER`. Raises ValueError for another tree."""
     tree, _, folder = value.partition("=")
     if tree not in TREES or not folder:
         raise ValueError(f"expected TREE=FOLDER, where TREE is one of {', '.join(TREES)}")
@@ -67,16 +66,14 @@ def _arguments() -> argparse.Namespace:
     )
     named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--index", dest="indexes", metavar="TREE=DATA", **named)
-    parser.add_argument("--sentences", metavar="TREE=MADE", help="what sentences.py made of a tree", **named)
-    parser.add_argument("--half", action="append", choices=HALVES, help="tuned unless said; may be repeated")
-    parser.add_argument("--kind", action="append", help="of these kinds alone; may be repeated")
+    parser.add_argument("--sentences", metavar="TREE=MADE", help="output of sentences.py for a tree", **named)
+    parser.add_argument("--half", action="append", choices=HALVES, help="default: tuned; may be repeated")
+    parser.add_argument("--kind", action="append", help="only questions of these kinds; may be repeated")
     parser.add_argument("--sets", type=Path, default=SETS)
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
     parser.add_argument("--no-vectors", dest="vectors", action="store_false", help="keywords alone")
     parser.add_argument("--output", type=Path, help="write a line of JSON for each question here")
-    parser.add_argument(
-        "--compare", type=Path, help="what --output wrote before: show what became better and worse"
-    )
+    parser.add_argument("--compare", type=Path, help="earlier --output; show better and worse answers")
     return parser.parse_args()
 
 

@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
-"""How long a real daemon takes to answer about a large tree, idle and beside busy processes, and what memory
-it holds then.
+"""Measure the latency of a real daemon on a large tree, idle and next to busy processes, and its memory.
 
-python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1] [--memory
-  1000]
-        [--saves 20] [--seed 1] [--output FILE]
+    python benchmarks/large/latency.py kernel=FOLDER --index DATA [--figure questions ...] [--busy 1]
+            [--memory 1000] [--saves 20] [--seed 1] [--output FILE]
 
-`DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. The figures, all of them unless some are named:
+`DATA` is the CAIRN_DATA_DIR with FOLDER's complete index. Without `--figure` all figures are measured:
 
-- `questions`: the questions of the sets in which no name is asked for, each asked twice with other params;
-  `first` is from an index
-that is merely open, `again` once what the question needs is in memory; then again beside `--busy` processes
-  that burn a core each.
+- `questions`: the questions of the sets that do not ask for a name, each sent twice with different params;
+  `first` is from an index that was just opened, `again` once the needed parts are in memory; then again
+  next to `--busy` processes that burn a core each.
 - `discover`: the same questions, answered with a prompt.
-- `memory`: resident and own memory of a fresh daemon after each tenth of `--memory` different questions.
+- `memory`: resident and private memory of a fresh daemon after each tenth of `--memory` different questions.
 - `saves`: seconds from a save until it is found, by keyword and by meaning alone, in a copy whose unchanged
   files are hard links.
-- `cold`: seconds from the start of a process without any index until keywords are answered with something; it
+- `cold`: seconds from the start of a process without any index until a keyword query has results; the process
   is stopped then.
 """
 
@@ -35,13 +32,13 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import psutil
 from engine.changes import saves
 from engine.daemon import Daemon
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, make_data_folder
 from engine.ready import indexed
@@ -52,21 +49,21 @@ from large.in_process import tree_and_folder
 from large.sets import HALVES, read_sets
 
 _NAMES = frozenset({"symbol", "type", "known"})
-"""Kinds that ask for a name."""
+"""The kinds of questions that ask for a name."""
 _STEPS = 10
 _WARM_SECONDS = 3.0
-"""What a daemon reads behind its first question is there after this long."""
+"""The time after which the daemon has finished the reads behind its first question."""
 _COLD_QUERY = {"kernel": "linux", "jdk": "java"}
 """A word of nearly every file, so that whichever is read first answers."""
 _COLD_SECONDS = 120.0
 _COLD_EVERY = 0.1
-"""Asking more often would keep indexing from its work: it steps aside for questions."""
+"""More frequent queries would delay indexing, which gives way to queries."""
 
 
-def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
-    """Searches, idle and beside `busy` processes, with the phases that they were answered in."""
+def timed_questions(daemon: Daemon, texts: Sequence[str], busy: int) -> Figures:
+    """Time searches, idle and next to `busy` processes, with the phases of the answers."""
     first, again, phases, broken_off = [], [], set(), 0
-    for query in asked:
+    for query in texts:
         for limit, took in ((11, first), (10, again)):
             began = time.perf_counter()
             answer = daemon.search(query, limit=limit, context=0)
@@ -75,7 +72,7 @@ def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
             broken_off += bool(answer["brokenOff"])
     beside = []
     with burning(busy):
-        for query in asked:
+        for query in texts:
             began = time.perf_counter()
             answer = daemon.search(query, limit=9, context=0)
             beside.append(time.perf_counter() - began)
@@ -90,10 +87,10 @@ def timed_questions(daemon: Daemon, asked: Sequence[str], busy: int) -> Figures:
     }
 
 
-def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
-    """Discoveries, each asked twice."""
+def timed_discoveries(daemon: Daemon, texts: Sequence[str]) -> Figures:
+    """Time discoveries, each sent twice."""
     took: dict[int, list[float]] = {19: [], 18: []}
-    for query in asked:
+    for query in texts:
         for bullets, seconds in took.items():
             began = time.perf_counter()
             daemon.request("cairn/discover", {"query": query, "maxBullets": bullets})
@@ -102,11 +99,11 @@ def timed_discoveries(daemon: Daemon, asked: Sequence[str]) -> Figures:
     return {"first_ms": milliseconds(first), "again_ms": milliseconds(again)}
 
 
-def held_memory(daemon: Daemon, asked: Sequence[str]) -> list[Figures]:
-    """MB after the start and after each tenth of the questions."""
+def memory_of_questions(daemon: Daemon, texts: Sequence[str]) -> list[Figures]:
+    """Return MB after the start and after each tenth of the questions."""
     samples = [{"questions": 0, **_memory(daemon)}]
-    step = max(1, len(asked) // _STEPS)
-    for number, query in enumerate(asked, 1):
+    step = max(1, len(texts) // _STEPS)
+    for number, query in enumerate(texts, 1):
         daemon.search(query)
         if number % step == 0:
             samples.append({"questions": number, **_memory(daemon)})
@@ -119,7 +116,7 @@ def _memory(daemon: Daemon) -> Figures:
 
 
 def found_saves(folder: Path, index: Path, count: int, seed: int, suffix: str) -> Figures:
-    """Saves of files, drawn at random, until they are found."""
+    """Time saves of randomly drawn files until they are found."""
     with tempfile.TemporaryDirectory(prefix="cairn-saves-", dir=index.parent) as temporary:
         place = Place(Path(temporary) / folder.name, Path(temporary) / "data")
         with opened(index) as known:
@@ -137,29 +134,29 @@ def found_saves(folder: Path, index: Path, count: int, seed: int, suffix: str) -
 
 
 def cold_answer(folder: Path, query: str) -> Figures:
-    """A process that finds no index, asked at once and again until something is found."""
+    """Start a process without an index, and query it at once and again until it has results."""
     with tempfile.TemporaryDirectory(prefix="cairn-cold-") as temporary:
         data = Path(temporary) / "data"
         make_data_folder(data, with_model=False)
         daemon = Daemon(folder, data)
         try:
             daemon.initialize()
-            asked = 0
+            texts = 0
             while time.perf_counter() < daemon.started + _COLD_SECONDS:
-                asked += 1
-                answer = daemon.search(query, alpha=0, context=0, limit=10 + asked % 2)
+                texts += 1
+                answer = daemon.search(query, alpha=0, context=0, limit=10 + texts % 2)
                 if answer["results"]:
                     break
                 time.sleep(_COLD_EVERY)
             took = time.perf_counter() - daemon.started
-            return {"first_answer_s": round(took, 2), "asked": asked, "results": len(answer["results"])}
+            return {"first_answer_s": round(took, 2), "asked": texts, "results": len(answer["results"])}
         finally:
             daemon.kill()
 
 
 @contextmanager
 def burning(processes: int) -> Iterator[None]:
-    """Processes that burn a core each."""
+    """Run processes that burn a core each."""
     with ExitStack() as burners:
         for _ in range(processes):
             burner = psutil.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.DEVNULL)
@@ -170,10 +167,10 @@ def burning(processes: int) -> Iterator[None]:
 
 def main() -> None:
     options = _arguments()
-    before = surroundings()
+    before = run_conditions()
     tree, folder = options.tree[0], options.tree[1].resolve()
     index = options.index.resolve()
-    asked = [each.query for each in read_sets(tree, HALVES[:2]) if each.kind not in _NAMES]
+    texts = [each.query for each in read_sets(tree, HALVES[:2]) if each.kind not in _NAMES]
 
     def with_daemon(measure: Callable[[Daemon], Any]) -> Any:
         with indexed(folder, index) as (daemon, _):
@@ -182,19 +179,19 @@ def main() -> None:
 
     different = questions(folder, options.memory, random.Random(options.seed)) if options.memory else []
     figures: dict[str, Callable[[], Any]] = {
-        "questions": lambda: with_daemon(lambda daemon: timed_questions(daemon, asked, options.busy)),
-        "discover": lambda: with_daemon(lambda daemon: timed_discoveries(daemon, asked)),
-        "memory": lambda: with_daemon(lambda daemon: held_memory(daemon, different)),
+        "questions": lambda: with_daemon(lambda daemon: timed_questions(daemon, texts, options.busy)),
+        "discover": lambda: with_daemon(lambda daemon: timed_discoveries(daemon, texts)),
+        "memory": lambda: with_daemon(lambda daemon: memory_of_questions(daemon, different)),
         "saves": lambda: found_saves(
             folder, index, options.saves, options.seed, {"kernel": ".c", "jdk": ".java"}[tree]
         ),
         "cold": lambda: cold_answer(folder, _COLD_QUERY[tree]),
     }
     taken = {name: figures[name]() for name in options.figure or figures}
-    kept = json.dumps({"conditions": before, "tree": tree, "asked": len(asked), **taken}, indent=2)
-    print(kept)
+    report = json.dumps({"conditions": before, "tree": tree, "asked": len(texts), **taken}, indent=2)
+    print(report)
     if options.output:
-        options.output.write_text(kept + "\n", encoding="utf-8")
+        options.output.write_text(report + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -207,8 +204,8 @@ def _arguments() -> argparse.Namespace:
         "--figure", action="append", choices=("questions", "discover", "memory", "saves", "cold")
     )
     parser.add_argument("--busy", type=int, default=1, help="processes that burn a core each")
-    parser.add_argument("--memory", type=int, default=1_000, help="different questions")
-    parser.add_argument("--saves", type=int, default=20, help="of each kind")
+    parser.add_argument("--memory", type=int, default=1_000, help="number of different questions")
+    parser.add_argument("--saves", type=int, default=20, help="number of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

@@ -1,5 +1,4 @@
-"""Draws from what a tree has, evenly over its folders, the same with every run; and says which half a file
-belongs to."""
+"""Draws items from a tree evenly over its folders, the same in every run, and assigns files to halves."""
 
 from __future__ import annotations
 
@@ -14,20 +13,19 @@ from large.sets import KEPT, TUNED
 Item = TypeVar("Item")
 
 _DEPTH = 2
-"""Parts of a path that name its folder: `drivers/net`, `fs/ext4`; of Java the module comes first, so two
-more."""
+"""The path parts that name a folder (`drivers/net`, `fs/ext4`); in Java the module adds two more."""
 _JAVA_DEPTH = 4
 
 
 def folder_of(path: str) -> str:
-    """The folder that stands for the subject of a file: `drivers/net` of the kernel, `java.base/java/util` of
-    the JDK."""
+    """Return the folder that stands for the subject of a file: `drivers/net` of the kernel,
+    `java.base/java/util` of the JDK."""
     depth = _JAVA_DEPTH if path.endswith(".java") else _DEPTH
     return "/".join(path.split("/")[:-1][:depth])
 
 
 def half_of(path: str) -> str:
-    """`tuned` or `kept`, by a hash of the file's folder, so that one half says nothing about the other's
+    """Return `tuned` or `kept`, by a hash of the file's folder, so that the halves have different
     subjects."""
     return (TUNED, KEPT)[hashlib.sha256(folder_of(path).encode()).digest()[0] % 2]
 
@@ -35,9 +33,9 @@ def half_of(path: str) -> str:
 def evenly(
     items: Iterable[Item], path: Callable[[Item], str], count: int, chance: random.Random
 ) -> list[Item]:
-    """`count` of the items, or all where there are fewer: a folder in each turn, from each a random item.
+    """Draw `count` of the items, or all if there are fewer: a random item from each folder in turn.
 
-    Drawn from all items alike, most would be register names of a few graphics drivers.
+    If all items were drawn alike, most would be register names of a few graphics drivers.
     """
     by_folder: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:

@@ -1,5 +1,4 @@
-"""What answers are worth: the place of the first right result, and shares of the questions by kind, half and
-tree."""
+"""Scores answers: the rank of the first right result, and shares of the questions by kind, half and tree."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from engine.markdown import table
 from large.sets import Question, Target
 
 SHOWN = 10
-"""Results that count."""
+"""The number of results that count."""
 DEPTHS = (1, 5, SHOWN)
 SYMBOL_KINDS = frozenset({"symbol", "type", "known"})
-"""Asked by a name; what counts of them is that the definition is first."""
+"""The kinds of questions by a name; for these the definition must be first."""
 
 
 @frozen
@@ -35,26 +34,26 @@ class Result:
 
 @frozen
 class Answer:
-    """What was answered to one question."""
+    """The answer to one question."""
 
     question: Question
     results: tuple[Result, ...]
-    """The SHOWN first ones count; further ones only tell how far away the right one was."""
+    """The first SHOWN results count; further ones only show how far down the right one is."""
     ms: float
 
     @property
     def place(self) -> int | None:
-        """The place, from 1, of the first result that covers a relevant target, however far down."""
+        """Return the rank, from 1, of the first result that covers a relevant target, at any depth."""
         return place_of(self.question.relevant, self.results)
 
     @property
     def place_with_secondary(self) -> int | None:
-        """The same, where secondary targets count, too."""
+        """Return the same rank, with secondary targets counted, too."""
         return place_of((*self.question.relevant, *self.question.secondary), self.results)
 
 
 def place_of(targets: Sequence[Target], results: Sequence[Result]) -> int | None:
-    """The place, from 1, of the first result that covers one of the targets."""
+    """Return the rank, from 1, of the first result that covers one of the targets."""
     return next(
         (
             place
@@ -66,17 +65,17 @@ def place_of(targets: Sequence[Target], results: Sequence[Result]) -> int | None
 
 
 def share_at(places: Sequence[int | None], depth: int) -> float:
-    """The share of the places that are among the first `depth`; `places` must not be empty."""
+    """Return the share of the ranks among the first `depth`; `places` must not be empty."""
     return sum(place is not None and place <= depth for place in places) / len(places)
 
 
 def reciprocal(places: Sequence[int | None]) -> float:
-    """The mean of 1 ÷ place, where what is not among the SHOWN first counts 0."""
+    """Return the mean of 1 ÷ rank, 0 beyond the first SHOWN."""
     return sum(1 / place for place in places if place and place <= SHOWN) / len(places)
 
 
 def figures_of(answers: Sequence[Answer]) -> Figures:
-    """Shares, mean reciprocal rank and times of some answers, at least one."""
+    """Return shares, mean reciprocal rank and times of at least one answer."""
     places = [answer.place for answer in answers]
     loose = [answer.place_with_secondary for answer in answers]
     ms = [answer.ms for answer in answers]
@@ -91,14 +90,13 @@ def figures_of(answers: Sequence[Answer]) -> Figures:
 
 
 def grouped(answers: Iterable[Answer]) -> dict[str, Figures]:
-    """Figures by `tree half kind`, and by `tree half` of the written questions, the symbols and the
-    sentences."""
+    """Return figures by `tree half kind`, and by `tree half` of written questions, symbols and sentences."""
     by: dict[str, list[Answer]] = {}
     for answer in answers:
-        asked = answer.question
-        for kind in dict.fromkeys((asked.kind, _group(asked))):
-            by.setdefault(f"{asked.tree} {asked.half} {kind}", []).append(answer)
-    return {name: figures_of(given) for name, given in sorted(by.items(), key=_order)}
+        about = answer.question
+        for kind in dict.fromkeys((about.kind, _group(about))):
+            by.setdefault(f"{about.tree} {about.half} {kind}", []).append(answer)
+    return {name: figures_of(group) for name, group in sorted(by.items(), key=_order)}
 
 
 def _group(question: Question) -> str:
@@ -115,18 +113,18 @@ _COLUMNS = ("questions", "at_1", "at_5", "at_10", "mrr", "at_5_with_secondary", 
 
 
 def markdown(groups: dict[str, Figures]) -> str:
-    """A table of groups. Of symbols `@1` is the share whose definition is first."""
+    """Return a table of groups. For symbols `@1` is the share whose definition is first."""
     headings = ("", "n", "@1", "@5", "@10", "MRR", "@5 with secondary", "p50 ms", "p95 ms")
     return table(
         headings, [(name, *(str(figures[each]) for each in _COLUMNS)) for name, figures in groups.items()]
     )
 
 
-# --- one line a question ----------------------------------------------------------------------------
+# --- one line per question ------------------------------------------------------------------------
 
 
 def line_of(answer: Answer) -> dict[str, Any]:
-    """What is kept of one answer: where the right result is, and what stands before it."""
+    """Return the stored line of one answer: the rank of the right result, and the results before it."""
     question, place = answer.question, answer.place
     before = answer.results[: min(SHOWN, place - 1 if place else SHOWN)]
     return {
@@ -145,15 +143,14 @@ def line_of(answer: Answer) -> dict[str, Any]:
 
 
 def write_lines(answers: Iterable[Answer], file: Path) -> None:
-    """One JSON object a line."""
+    """Write one JSON object a line."""
     lines = [json.dumps(line_of(answer), ensure_ascii=False) for answer in answers]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def compared(answers: Sequence[Answer], earlier: Path) -> str:
-    """What is better and worse than in `earlier`, which `write_lines` made: shares of the questions in both,
-    and each change."""
+    """Compare with `earlier`, which `write_lines` made: shares of the questions in both, and each change."""
     lines = [json.loads(line) for line in earlier.read_text(encoding="utf-8").splitlines()]
     before: dict[str, dict[str, Any]] = {line["id"]: line for line in lines}
     both = [answer for answer in answers if answer.question.id in before]
@@ -165,7 +162,8 @@ def compared(answers: Sequence[Answer], earlier: Path) -> str:
         return place
 
     shares = ", ".join(
-        f"@{depth} {share_at([was(each) for each in both], depth):.3f} -> {share_at([each.place for each in both], depth):.3f}"
+        f"@{depth} {share_at([was(each) for each in both], depth):.3f} -> "
+        f"{share_at([each.place for each in both], depth):.3f}"
         for depth in DEPTHS
     )
     shown = [f"{len(both)} questions in both: {shares}"]
@@ -180,5 +178,5 @@ def compared(answers: Sequence[Answer], earlier: Path) -> str:
 
 
 def _worth(place: int | None) -> float:
-    """Higher is better, at any depth."""
+    """Return a value that is higher for better ranks, at any depth."""
     return 1 / place if place else 0.0

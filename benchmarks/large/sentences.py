@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Weakly labelled questions: what doc comments say of 300 definitions, asked of a copy of the tree that does
-not say it.
+"""Make weakly labelled questions: doc comments of 300 definitions, to be asked of a copy of the tree without
+these comments.
 
-python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300]
-  [--seed 1]
+    python benchmarks/large/sentences.py --tree kernel=FOLDER --index kernel=DATA --output DEST [--count 300]
+      [--seed 1]
 
-Makes in DEST the copy (`kernel/tree`), its index (`kernel/data`) and the questions (`kernel/sets`), which
+It makes in DEST the copy (`kernel/tree`), its index (`kernel/data`) and the questions (`kernel/sets`), which
 `in_process.py --sentences kernel=DEST/kernel` asks. The sentences are the trees' own text, so they are drawn
-anew and not kept with the benchmark. Files that stay as they are, are hard links; the index is a copy of the
-tree's, of which a daemon reads the changed files alone.
+again and not committed. Unchanged files are hard links; the index is a copy of the tree's, so that a daemon
+reads only the changed files.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.ready import indexed
 
 from large.copies import linked_copy, take_index
-from large.doc_sentences import DocSentence, asked, drawn, encoded, read_text, without
+from large.doc_sentences import DocSentence, drawn, encoded, questions_of, read_text, without
 from large.in_process import tree_and_folder
 from large.sets import KEPT, TUNED, write_set
 
 
 def prepared(tree: str, folder: Path, index: Path | None, target: Path, count: int, seed: int) -> int:
-    """Make copy, questions and index of one tree in `target`, and return how many questions there are.
+    """Make copy, questions and index of one tree in `target`, and return the number of questions.
 
     Without `index` the copy is indexed from nothing.
     """
@@ -42,7 +42,7 @@ def prepared(tree: str, folder: Path, index: Path | None, target: Path, count: i
         by_file[each.path].append(each)
     changed = {path: encoded(without(read_text(folder / path), said)) for path, said in by_file.items()}
     linked_copy(folder, target / "tree" / folder.name, changed)
-    questions = asked(tree, sentences)
+    questions = questions_of(tree, sentences)
     for half in (TUNED, KEPT):
         of_half = [each for each in questions if each.half == half]
         write_set(of_half, target / "sets" / half / f"{tree}-sentences.json")

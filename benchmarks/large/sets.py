@@ -1,5 +1,5 @@
-"""Question sets about large trees: `sets/HALF/TREE-KIND.json`, each a list of `{id, query, kind, relevant,
-secondary}`."""
+"""Reads question sets about large trees, `sets/HALF/TREE-KIND.json`: lists of questions with their
+targets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SETS = Path(__file__).with_name("sets")
 TREES = ("kernel", "jdk")
 TUNED, KEPT, LAST = "tuned", "kept", "last"
 HALVES = (TUNED, KEPT, LAST)
-"""Who tunes the ranking reads and asks `tuned` alone; `kept` checks that it was no accident; `last` is asked
-once, at the end."""
+"""Read and ask only `tuned` while you tune the ranking; `kept` checks that a gain was no accident; `last` is
+asked once, at the end."""
 
 
 class SetError(Exception):
-    """A question set that cannot be read."""
+    """A question set cannot be read."""
 
 
 @frozen
@@ -27,14 +27,14 @@ class Target:
     """A file that answers a question, or lines of one."""
 
     path: str
-    """With `/`, relative to the tree."""
+    """The path relative to the tree, with `/`."""
     start_line: int | None = None
-    """1-based; the whole file where there is none."""
+    """The first line, 1-based; None for the whole file."""
     end_line: int | None = None
-    """Inclusive."""
+    """The last line, inclusive."""
 
     def covered_by(self, path: str, start_line: int, end_line: int) -> bool:
-        """Whether these lines of a file are of the target, wholly or in part.
+        """Return whether these lines of a file overlap the target.
 
         Paths must be equal: a large tree has `linux/list.h` more than once.
         """
@@ -47,14 +47,15 @@ class Target:
 
 @frozen
 class Question:
-    """What is asked of a tree, and what answers it."""
+    """A question about a tree, and its answers."""
 
     id: str
     tree: str
     half: str
     query: str
     kind: str
-    """`how`, `where`, `constant`, `name`, `message`, `people`; `symbol`, `type`, `known`; `sentence`."""
+    """One of `how`, `where`, `constant`, `name`, `message`, `people`, `symbol`, `type`, `known` and
+    `sentence`."""
     relevant: tuple[Target, ...]
     secondary: tuple[Target, ...] = ()
     """Files that help but are not the answer."""
@@ -63,9 +64,9 @@ class Question:
 def read_sets(
     tree: str, halves: Iterable[str] = (TUNED,), kinds: Sequence[str] = (), folder: Path = SETS
 ) -> list[Question]:
-    """The questions about `tree`, of all kinds or of `kinds`, in the order of files.
+    """Return the questions about `tree`, of all kinds or of `kinds`, in the order of files.
 
-    Raises SetError for what cannot be read, for an id that is there twice, and where there are none.
+    Raises SetError for unreadable files, duplicate ids, and no questions.
     """
     questions = [
         _question(file, tree, half, item)
@@ -76,10 +77,10 @@ def read_sets(
     ids = [question.id for question in questions]
     if twice := {each for each in ids if ids.count(each) > 1}:
         raise SetError(f"twice in {folder}: {', '.join(sorted(twice))}")
-    asked = [question for question in questions if not kinds or question.kind in kinds]
-    if not asked:
+    selected = [question for question in questions if not kinds or question.kind in kinds]
+    if not selected:
         raise SetError(f"no questions about {tree} in {folder}")
-    return asked
+    return selected
 
 
 def write_set(questions: Sequence[Question], file: Path) -> None:
@@ -110,7 +111,7 @@ def _question(file: Path, tree: str, half: str, item: dict[str, Any]) -> Questio
         relevant, secondary = (tuple(map(_target, item[name])) for name in ("relevant", "secondary"))
         question = Question(item["id"], tree, half, item["query"], item["kind"], relevant, secondary)
     except (KeyError, TypeError) as problem:
-        raise SetError(f"{file}: {item} is no question: {problem!r}") from problem
+        raise SetError(f"{file}: {item} is not a question: {problem!r}") from problem
     if not relevant:
         raise SetError(f"{file}: nothing is relevant for {question.query!r}")
     return question

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""A large tree under questions, saves and branch switches for hours: does it err, does it grow, does it step
-down a phase?
+"""Run queries, saves and branch switches on a large tree for hours, and check errors, memory growth and lower
+phases.
 
-python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4] [--switched 2000]
-  [--every 120]
-        [--pause 4] [--kept DIR] [--output FILE]
+    python benchmarks/large/soak.py kernel=FOLDER [--index DATA] [--minutes 120] [--clients 4]
+            [--switched 2000] [--every 120] [--pause 4] [--kept DIR] [--output FILE]
 
-Works on a copy of FOLDER that is a git repository with two branches, which differ in `--switched` files;
-every `--every` seconds it is switched to the other one. A save a second is made and undone. `--index` is a
-data folder with an index of FOLDER, which the copy takes over; otherwise it is indexed first, half an hour
-for the kernel. `--kept` keeps copy and index for the next run. Ends by itself.
+It works on a copy of FOLDER that is a git repository with two branches, which differ in `--switched` files;
+every `--every` seconds it switches to the other branch. A save a second is made and undone. `--index` is a
+data folder with an index of FOLDER, which is copied; otherwise the copy is indexed first, half an hour for
+the kernel. `--kept` keeps copy and index for the next run.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, git, make_data_folder
 from engine.wording import questions
 from serving.clients import Rest
 from serving.server import Server, serving
-from soak import Soak, figures, until_ready
+from soak import Soak, figures, wait_until_ready
 
 from large.copies import take_index
 from large.in_process import tree_and_folder
@@ -48,31 +47,31 @@ _SUFFIXES = {"kernel": frozenset({".c"}), "jdk": frozenset({".java"})}
 _LANGUAGES = {"kernel": "c", "jdk": "java"}
 _BRANCHES = ("main", "other")
 _OTHER_WORD = "branchword"
-"""Begins the word that each file of the other branch has in addition."""
+"""The first part of the additional word in each changed file of the other branch."""
 _TAKEN_IN_SECONDS = 120.0
-"""A switch, or a save beside it, that is not in the index after this long is an error."""
+"""The limit after which a switch, or a save during it, counts as missing from the index."""
 _LOOKED_FOR = 3
-"""Switched files that are looked for, beside the first and the last."""
+"""The number of switched files to search for, besides the first and the last."""
 _AGAIN_SECONDS = 0.25
 _READY_SECONDS = 3 * 3600.0
 _STATUS_SECONDS = 15.0
 _FLAT = 0.10
-"""How far the mean memory of the last third may be above that of the middle one."""
+"""The allowed growth of the mean memory from the middle third to the last third."""
 _QUESTIONS = 100
-"""Of words that stand together in the tree, beside those of the sets."""
+"""The number of queries of adjacent words in the tree, besides those of the sets."""
 _FULL = 3
 
 
 class LargeSoak(Soak):
-    """One run. Neither what the index leaves out is saved, nor what the branches differ in: git would not
-    switch."""
+    """One run. Saves avoid files outside the index, and files that differ between the branches, which git
+    would not switch."""
 
     def __init__(
         self,
         tree: str,
         server: Server,
         place: Place,
-        asked: list[str],
+        queries: list[str],
         seed: int,
         *,
         every: float,
@@ -82,11 +81,11 @@ class LargeSoak(Soak):
         self.pause_seconds, self.found_seconds = pause, _TAKEN_IN_SECONDS
         self._every = every
         self._switched = switched_files(place.tree)
-        super().__init__(server, place, asked, seed)
+        super().__init__(server, place, queries, seed)
         self.switches: list[float] = []
-        """Seconds from the start of each `git checkout` until the index has what it brought."""
+        """Seconds from the start of each `git checkout` until its changes are in the index."""
         self.lower: int = 0
-        """Answers to searches that were made in a lower phase than the full one."""
+        """The number of searches answered in a phase below the full one."""
         self.broken_off: int = 0
 
     def _chosen(self, files: list[Path]) -> list[Path]:
@@ -99,7 +98,7 @@ class LargeSoak(Soak):
         return [self._noted(each) for each in (*super()._work(), self._switch, self._watch)]
 
     def _noted(self, work: Callable[[], None]) -> Callable[[], None]:
-        """The work, whose end by an error is an error of the run."""
+        """Wrap the work so that an exception becomes an error of the run."""
 
         def noted() -> None:
             try:
@@ -118,10 +117,10 @@ class LargeSoak(Soak):
                 self._note(f"{kind}: a search was answered in phase {phase}: {answer['retrieval']['reason']}")
 
     def _switch(self) -> None:
-        """To the other branch and back, as long as the run is."""
+        """Switch to the other branch and back, as long as the run lasts."""
         drawn, number = random.Random(self._seed), 0
         while not self._stop.wait(self._every):
-            rest = Rest(self._server)  # a connection that nothing comes through is closed by the server
+            rest = Rest(self._server)  # The server closes idle connections.
             number += 1
             branch = _BRANCHES[number % 2]
             began = time.monotonic()
@@ -141,7 +140,7 @@ class LargeSoak(Soak):
                 self.switches.append(round(time.monotonic() - began, 2))
 
     def _is_taken_in(self, rest: Rest, path: str, is_other: bool, deadline: float) -> bool:
-        """Wait until a file is found by its word of the other branch, or no more."""
+        """Wait until a file is found by its word of the other branch, or until it is no longer found."""
         word = word_of(path, self._switched)
         while time.monotonic() < deadline and not self._stop.is_set():
             found = rest.ask("search", {"query": f'"{word}"'})["results"]
@@ -151,7 +150,7 @@ class LargeSoak(Soak):
         return False
 
     def _watch(self) -> None:
-        """Note what the status says is amiss."""
+        """Record the problems in the status."""
         rest = Rest(self._server)
         while not self._stop.wait(_STATUS_SECONDS):
             status = rest.ask("status", {})
@@ -160,18 +159,17 @@ class LargeSoak(Soak):
 
 
 def word_of(path: str, switched: Sequence[str]) -> str:
-    """The word that a file has on the other branch alone."""
+    """Return the word that a file has on the other branch alone."""
     return f"{_OTHER_WORD}{switched.index(path)}x"
 
 
 def switched_files(repository: Path) -> list[str]:
-    """The files in which the two branches differ, sorted."""
+    """Return the files in which the two branches differ, sorted."""
     return sorted(git(repository, "diff", "--name-only", *_BRANCHES).splitlines())
 
 
 def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -> None:
-    """Make `tree` a git repository whose branch `other` has a word more in each of `count` files, drawn at
-    random."""
+    """Make `tree` a git repository whose branch `other` has one more word in each of `count` random files."""
     git(tree, "init", "--quiet", "--initial-branch", _BRANCHES[0])
     files = sorted(
         path.relative_to(tree).as_posix()
@@ -191,12 +189,12 @@ def make_branches(tree: Path, suffixes: frozenset[str], count: int, seed: int) -
 
 @contextmanager
 def place_of(
-    tree: str, folder: Path, index: Path | None, kept: Path | None, count: int, seed: int
+    tree: str, folder: Path, index: Path | None, kept_folder: Path | None, count: int, seed: int
 ) -> Iterator[Place]:
-    """The copy with its branches and its data folder, in `kept` or nowhere; its files are as they were at the
-    end."""
+    """Yield the copy with its branches and its data folder, in `kept` or a temporary folder; its files are as
+    they were at the end."""
     with tempfile.TemporaryDirectory(prefix="cairn-soak-") as temporary:
-        home = (kept or Path(temporary)).resolve() / f"{tree}-{count}"
+        home = (kept_folder or Path(temporary)).resolve() / f"{tree}-{count}"
         place = Place(home / "tree" / folder.name, home / "data")
         if not place.data.exists():
             shutil.rmtree(home, ignore_errors=True)
@@ -214,8 +212,8 @@ def place_of(
 
 
 def growth(samples: Sequence[Figures]) -> float:
-    """How much more memory, as a share, the last third of the samples has than the middle one; 0 for fewer
-    than three."""
+    """Return the relative growth of memory from the middle third to the last third of the samples; 0 for
+    fewer than three."""
     third = len(samples) // 3
     if not third:
         return 0.0
@@ -226,7 +224,7 @@ def growth(samples: Sequence[Figures]) -> float:
 def main() -> None:
     options = _arguments()
     tree, folder = options.tree
-    before = surroundings()
+    before = run_conditions()
     try:
         with (
             place_of(
@@ -234,11 +232,11 @@ def main() -> None:
             ) as place,
             serving(place.tree, place.data) as server,
         ):
-            until_ready(server, _READY_SECONDS)
-            asked = [each.query for each in read_sets(tree)]
-            asked += questions(place.tree, _QUESTIONS, random.Random(options.seed))
+            wait_until_ready(server, _READY_SECONDS)
+            queries = [each.query for each in read_sets(tree)]
+            queries += questions(place.tree, _QUESTIONS, random.Random(options.seed))
             soak = LargeSoak(
-                tree, server, place, asked, options.seed, every=options.every, pause=options.pause
+                tree, server, place, queries, options.seed, every=options.every, pause=options.pause
             )
             soak.run(options.clients, options.minutes)
             status = Rest(server).ask("status", {})
@@ -277,7 +275,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--index", type=Path, help="a data folder with an index of FOLDER")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--switched", type=int, default=2_000, help="files in which the branches differ")
+    parser.add_argument(
+        "--switched", type=int, default=2_000, help="number of files in which the branches differ"
+    )
     parser.add_argument("--every", type=float, default=120.0, help="seconds between two switches")
     parser.add_argument(
         "--pause", type=float, default=4.0, help="seconds between two requests of a client, at most"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Questions for names that a tree defines exactly once, drawn at random: `sets/HALF/TREE-symbols.json`.
+"""Draw names that a tree defines exactly once, and write them as questions: `sets/HALF/TREE-symbols.json`.
 
-python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1] [--sets
-  DIR]
+    python benchmarks/large/symbols.py --tree kernel=FOLDER [--tree jdk=FOLDER] [--count 200] [--seed 1]
+      [--sets DIR]
 
-Needs Universal Ctags. Declarations, prototypes, members, parameters and local variables are not definitions;
-what is defined in several places, be it twice in one file under different conditions, is left out.
+It needs Universal Ctags. Declarations, prototypes, members, parameters and local variables are not
+definitions. Names with several definitions are left out, also if both are in one file under different
+conditions.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from attrs import frozen
@@ -42,24 +43,24 @@ _CTAGS = {
 }
 _LEAST_CHARS = 4
 _WORD = re.compile("[a-z]+")
-"""Who asks `metal` does not mean the class of that name."""
+"""Plain words are left out: a query for `metal` does not mean the class of that name."""
 _ANONYMOUS = "__anon"
 
 
 @frozen
 class Definition:
-    """Where a name is defined."""
+    """The place where a name is defined."""
 
     name: str
     kind: str
-    """As Universal Ctags calls it."""
+    """The kind in the terms of Universal Ctags."""
     path: str
     line: int
-    """1-based; that of the name."""
+    """The line of the name, 1-based."""
 
 
 def definitions(tree: str, folder: Path) -> Iterator[Definition]:
-    """All definitions of the files below `folder`. Raises FileNotFoundError where there is no ctags."""
+    """Return all definitions of the files below `folder`. Raises FileNotFoundError if ctags is missing."""
     command = ("ctags", "-R", *_CTAGS[tree], "--fields=NFnK", "--links=no")
     with subprocess.Popen(
         (*command, "--output-format=json", "--sort=no", "-f", "-", "."),
@@ -78,10 +79,10 @@ def definitions(tree: str, folder: Path) -> Iterator[Definition]:
 
 
 def defined_once(found: Iterable[Definition]) -> list[Definition]:
-    """Those whose name nothing else has in any case of letters, in the order of paths and lines; names that
-    are too short or a plain word are left out.
+    """Return the definitions with a unique name in any case of letters, in the order of paths and lines,
+    without short names and plain words.
 
-    A constructor has the name of its class, and is none of it.
+    A constructor shares the name of its class, and does not count as a second definition.
     """
     by_name: defaultdict[str, list[Definition]] = defaultdict(list)
     for each in found:
@@ -102,8 +103,8 @@ def defined_once(found: Iterable[Definition]) -> list[Definition]:
 
 
 def sampled(tree: str, once: Iterable[Definition], count: int, seed: int) -> list[Definition]:
-    """`count` of them, as many of each kind that is asked as of the others, and within a kind evenly over the
-    folders."""
+    """Draw `count` definitions, equally many of each asked kind and of the others, and within a kind evenly
+    over the folders."""
     chance, wanted = random.Random(seed), _ASKED[tree]
     by_kind: defaultdict[str, list[Definition]] = defaultdict(list)
     for each in once:
@@ -115,8 +116,8 @@ def sampled(tree: str, once: Iterable[Definition], count: int, seed: int) -> lis
     return drawn
 
 
-def asked(tree: str, drawn: Iterable[Definition]) -> list[Question]:
-    """The questions: the bare name, and for C's types also `struct NAME`. The definition must be first."""
+def questions_of(tree: str, drawn: Iterable[Definition]) -> list[Question]:
+    """Return the questions: the bare name, and for C's types also `struct NAME`."""
     questions = []
     for each in drawn:
         target = (Target(each.path, each.line, each.line),)
@@ -136,9 +137,10 @@ def main() -> None:
         once = defined_once(definitions(tree, folder))
         drawn = sampled(tree, once, options.count, options.seed)
         print(
-            f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: {Counter(d.kind for d in drawn)}"
+            f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: "
+            f"{Counter(d.kind for d in drawn)}"
         )
-        questions = asked(tree, drawn)
+        questions = questions_of(tree, drawn)
         for half in HALVES:
             if of_half := [each for each in questions if each.half == half]:
                 write_set(of_half, options.sets / half / f"{tree}-symbols.json")

@@ -1,1 +1,1 @@
-"""How many of a function's callers Cairn finds, measured by language servers."""
+"""Measures by language servers how many of a function's callers Cairn finds."""

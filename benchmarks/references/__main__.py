@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How many of the calls that a language server knows `cairn/references` finds, and how many it claims are
-calls; `rg -w` beside it.
+"""Measure recall and precision of `cairn/references` against the calls that a language server knows, compared
+with `rg -w`.
 
     python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
 
@@ -15,11 +15,12 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/references` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/references` puts the package's own folder on the path; its siblings are in the
+    # parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import DaemonDiedError
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 from engine.index_file import UnavailableError
 from engine.markdown import table
 from engine.place import kept_or_temporary, make_data_folder
@@ -35,8 +36,8 @@ from references.scoring import LEAST_CONFIDENCE, Found, Score, score
 
 def main() -> None:
     options = _arguments()
-    kept: Figures = {
-        "conditions": {**surroundings(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
+    record: Figures = {
+        "conditions": {**run_conditions(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
         "sets": {},
     }
     try:
@@ -49,13 +50,13 @@ def main() -> None:
                         figures[truth.repository] = measured(
                             truth, tree, data / truth.repository, options.show
                         )
-                kept["sets"][folder.resolve().name] = figures
+                record["sets"][folder.resolve().name] = figures
     except (CheckoutError, NotReadyError, DaemonDiedError, UnavailableError) as problem:
         sys.exit(str(problem))
-    print(markdown(kept))
+    print(markdown(record))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(markdown(kept), encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(markdown(record), encoding="utf-8")
 
 
 def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
@@ -65,12 +66,11 @@ def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
 
 
 def measured(truth: CallerSet, tree: Path, data: Path, show: int = 0) -> Figures:
-    """The figures of one repository; `show` functions are printed with what was missed of them and what is
-    wrong."""
+    """Return the figures of one repository, and print missed and wrong calls of `show` functions."""
     if not data.exists():
         make_data_folder(data, with_model=False)
     with indexed(tree, data) as (daemon, index):
-        ask_cairn(truth, daemon)  # the tables of files are read once
+        ask_cairn(truth, daemon)  # The tables of files are read once.
         found = ask_cairn(truth, daemon)
     if show:
         _show(truth, found, tree, show)
@@ -104,8 +104,8 @@ def _figures(given: Score) -> Figures:
 
 
 def _show(truth: CallerSet, found: list[Found], tree: Path, most: int) -> None:
-    told = sorted(score(truth, found)[1], key=lambda each: -len(each[1]) - len(each[2]))
-    for function, missed, wrong in told[:most]:
+    details = sorted(score(truth, found)[1], key=lambda each: -len(each[1]) - len(each[2]))
+    for function, missed, wrong in details[:most]:
         print(f"{function.path}:{function.line + 1} {function.name}: {len(function.callers)} calls")
         _show_sites("missed", missed, tree, function)
         _show_sites("wrong", wrong, tree, function)
@@ -117,23 +117,23 @@ def _show_sites(what: str, sites: list[Site], tree: Path, function: Sampled) -> 
         print(f"  {what} {site.path}:{site.line + 1} {lines[site.line].strip()[:100]}")
 
 
-def markdown(kept: Figures) -> str:
-    """The kept results as tables."""
-    given = kept["conditions"]
-    head = (
-        [*"repository language server functions calls recall precision".split(), "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
-    )  # fmt: skip
+def markdown(record: Figures) -> str:
+    """Return the results as tables."""
+    given = record["conditions"]
+    columns = "repository language server functions calls recall precision".split()
+    head = [*columns, "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
     parts = [
-        f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load {given['load']}. "
-        f"References of confidence {given['least_confidence']} and more are counted."
+        f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load "
+        f"{given['load']}. References of confidence {given['least_confidence']} and more are counted."
     ]
-    for name, repositories in kept["sets"].items():
+    for name, repositories in record["sets"].items():
         rows = [
             [
                 repository, each["language"], each["server"], f"{each['functions']}", f"{each['calls']}",
                 f"{each[CAIRN]['recall']:.3f}", f"{each[CAIRN]['precision']:.3f}",
                 f"{each[CAIRN]['p50_ms']} · {each[CAIRN]['p95_ms']}",
-                f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}", f"{each[RIPGREP]['p50_ms']}",
+                f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}",
+                f"{each[RIPGREP]['p50_ms']}",
             ]
             for repository, each in repositories.items()
         ]  # fmt: skip
@@ -147,12 +147,16 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of sets")
     parser.add_argument(
-        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+        "--checkouts",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
     )
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument(
-        "--show", type=int, default=0, help="print so many functions with what is missed or wrong"
+        "--show", type=int, default=0, help="number of functions to print with missed or wrong calls"
     )
     parser.add_argument("--output", type=Path, help="write JSON here, and tables beside it")
     return parser.parse_args()

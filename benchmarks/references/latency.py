@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long `cairn/references` of the real daemon takes over LSP, with everything indexed and warm; and until
-it has what was saved.
+"""Measure the latency of `cairn/references` in the real daemon over LSP, with everything indexed and warm,
+and after a save.
 
-python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
-  [--output FILE]
+    python benchmarks/references/latency.py --workspace FOLDER DATA [--workspace …] [--count 200] [--saves 30]
+      [--output FILE]
 
-DATA is where the folder's index is kept; it is made first, without a model, where there is none. Functions
-are drawn from the whole index. Saves are made in a copy of the folder.
+DATA has the folder's index; a missing one is made first, without a model. Functions are drawn from the whole
+index. Saves are made in a copy of the folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.daemon import Daemon, all_files_indexed
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import opened
 from engine.place import Place, make_data_folder, place_for
 from engine.ready import NotReadyError, indexed
@@ -37,22 +37,22 @@ _PATIENCE = 3 * 3600.0
 
 def main() -> None:
     options = _arguments()
-    kept: Figures = {"conditions": {**surroundings(), "seed": options.seed}, "workspaces": []}
+    record: Figures = {"conditions": {**run_conditions(), "seed": options.seed}, "workspaces": []}
     try:
         for workspace, data in options.workspace:
             figures = measure(workspace.resolve(), data.resolve(), options.count, random.Random(options.seed))
             if options.saves:
                 figures["saved_ms"] = saves(workspace, data, options.saves, random.Random(options.seed))
             print(json.dumps(figures, indent=2))
-            kept["workspaces"].append(figures)
+            record["workspaces"].append(figures)
     except NotReadyError as problem:
         sys.exit(str(problem))
     if options.output:
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
-    """The times of all kinds of requests in one workspace."""
+    """Return the times of all kinds of requests in one workspace."""
     if not data.exists():
         make_data_folder(data, with_model=False)
     with indexed(workspace, data) as (daemon, index):
@@ -83,18 +83,18 @@ def _position(place: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ask(daemon: Daemon, **params: Any) -> tuple[float, dict[str, Any]]:
-    """Seconds to the answer, and the answer."""
+    """Return the seconds to the answer, and the answer."""
     pending = daemon.send("cairn/references", {"direction": "callers", "limit": _LIMIT, **params})
     answer = pending.result()
     return (pending.answered or 0.0) - pending.sent, answer
 
 
 def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Figures:
-    """Milliseconds from a save that adds a call until `cairn/references` has it; `lost` are those it never
-    had."""
+    """Return milliseconds from a save that adds a call until `cairn/references` has it; `lost` counts those
+    that never appeared."""
     with place_for(workspace, data.with_name(f"{data.name}-saves")) as place:
         with Daemon(place.tree, place.data, {"embedding": {"enabled": False}}) as daemon:
-            daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+            daemon.wait_until(all_files_indexed, _PATIENCE, every=0.5)
             files = [path for path in text_files(place.tree) if path.suffix == ".py"]
             took = [_saved(daemon, place, chance.choice(files), number) for number in range(count + 2)][2:]
         place.restore()
@@ -103,7 +103,7 @@ def saves(workspace: Path, data: Path, count: int, chance: random.Random) -> Fig
 
 
 def _saved(daemon: Daemon, place: Place, path: Path, number: int) -> float | None:
-    """Seconds; None where the call was not found."""
+    """Return seconds; None if the call was not found."""
     called = f"called_when_saved_{number}"
     place.append(path, f"\n\ndef {called}():\n    pass\n\n\ndef calling_{called}():\n    {called}()\n")
     began = time.perf_counter()
@@ -122,9 +122,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--workspace", type=Path, nargs=2, action="append", required=True, metavar=("FOLDER", "DATA")
     )
-    parser.add_argument("--count", type=int, default=200, help="functions that are asked about")
-    parser.add_argument("--saves", type=int, default=0, help="files that are saved")
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--count", type=int, default=200, help="number of functions")
+    parser.add_argument("--saves", type=int, default=0, help="number of saves")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Needs Cairn, and ripgrep beside it, for the calls of the functions of a set."""
+"""Asks Cairn, and ripgrep for comparison, for the calls of the functions of a set."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _INVALID_PARAMS = -32602
 
 
 def ask_cairn(truth: CallerSet, daemon: Daemon) -> list[Found]:
-    """What `cairn/references` answers for the place of each function's name."""
-    return [_asked(daemon, function) for function in truth.functions]
+    """Return the answers of `cairn/references` for the place of each function's name."""
+    return [_ask(daemon, function) for function in truth.functions]
 
 
-def _asked(daemon: Daemon, function: Sampled) -> Found:
+def _ask(daemon: Daemon, function: Sampled) -> Found:
     params = {
         "textDocument": {"uri": (daemon.folder / function.path).as_uri()},
         "position": {"line": function.line, "character": function.character},
@@ -37,7 +37,7 @@ def _asked(daemon: Daemon, function: Sampled) -> Found:
     except RequestError as error:
         if error.code != _INVALID_PARAMS:
             raise
-        answer = {"references": []}  # generated files are not indexed: their calls are missed
+        answer = {"references": []}  # Generated files are not indexed, so their calls are missed.
     took = time.perf_counter() - began
     sites: dict[Site, float] = {}
     for each in answer["references"]:
@@ -47,9 +47,9 @@ def _asked(daemon: Daemon, function: Sampled) -> Found:
 
 
 def ask_ripgrep(truth: CallerSet, tree: Path) -> list[Found]:
-    """Every line that has a function's name as a word, but for that of its definition.
+    """Return every line that has a function's name as a word, without that of its definition.
 
-    Raises UnavailableError where there is no `rg` on the path.
+    Raises UnavailableError if there is no `rg` on the path.
     """
     binary = shutil.which("rg")
     if binary is None:

@@ -1,4 +1,4 @@
-"""A set of functions whose callers are known from a language server."""
+"""Stores sets of functions with the callers that a language server knows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sampled:
 
     path: str
     line: int
-    """Of its name, 0-based."""
+    """The line of its name, 0-based."""
     character: int
     name: str
     kind: str
@@ -41,22 +41,22 @@ class CallerSet:
     revision: str
     language: str
     server: str
-    """Its name and version."""
+    """The server's name and version."""
     seconds: float
-    """That the server took for all functions, once it was ready."""
+    """The server's time for all functions, once it was ready."""
     covered: tuple[str, ...]
     """The files that the server reads. Calls elsewhere are neither right nor wrong."""
     functions: tuple[Sampled, ...] = field(factory=tuple)
 
 
 def read_sets(paths: Iterable[Path]) -> list[CallerSet]:
-    """The sets in these files, and in the files of these folders."""
+    """Return the sets in these files, and in the files of these folders."""
     files = [file for path in paths for file in (sorted(path.glob("*.json.gz")) if path.is_dir() else [path])]
     return [_read(json.loads(gzip.decompress(file.read_bytes()))) for file in files]
 
 
 def write_set(found: CallerSet, folder: Path) -> Path:
-    """Write the set to a file of its repository's name; the file."""
+    """Write the set to a file named after its repository, and return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{found.repository}.json.gz"
     text = json.dumps(asdict(found), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Compares the calls that were found with those that a language server knows."""
+"""Compares the found calls with those that a language server knows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from attrs import define, field, frozen
 from references.model import CallerSet, Sampled, Site
 
 LEAST_CONFIDENCE = 0.5
-"""From which an edge counts as claimed."""
+"""The least confidence of an edge that counts as claimed."""
 
 
 @frozen
 class Found:
-    """The calls that were found of one function, each with a confidence, and how long that took."""
+    """The calls found of one function, each with a confidence, and the time of the request."""
 
     sites: Mapping[Site, float]
     milliseconds: float
@@ -28,10 +28,10 @@ class Score:
     wrong: int = 0
     missed: int = 0
     right_at_any: int = 0
-    """As `right`, whatever the confidence."""
+    """The same count as `right`, at any confidence."""
     milliseconds: list[float] = field(factory=list)
     bins: dict[float, list[int]] = field(factory=dict)
-    """By confidence, in steps of 0.1: how many edges there are, and how many of them are right."""
+    """The number of edges, and of right ones, by confidence in steps of 0.1."""
 
     @property
     def recall(self) -> float:
@@ -46,7 +46,7 @@ class Score:
         return self.right / max(1, self.right + self.wrong)
 
     def add(self, truth: Sampled, found: Found, covered: frozenset[str]) -> tuple[list[Site], list[Site]]:
-        """Count one function; the calls that were missed, and those that are wrong.
+        """Count one function; return the missed and the wrong calls.
 
         Calls on the lines of the function's own head are left out: servers differ in whether a default value
         there calls it.
@@ -72,12 +72,12 @@ class Score:
 def score(
     truth: CallerSet, answers: Sequence[Found]
 ) -> tuple[Score, list[tuple[Sampled, list[Site], list[Site]]]]:
-    """The score of a set's functions, and for each what was missed and what is wrong."""
-    total, told = Score(), []
+    """Return the score of a set's functions, and the missed and wrong calls of each."""
+    total, details = Score(), []
     covered = frozenset(truth.covered)
     for function, found in zip(truth.functions, answers, strict=True):
-        told.append((function, *total.add(function, found, covered)))
-    return total, told
+        details.append((function, *total.add(function, found, covered)))
+    return total, details
 
 
 def _place(site: Site) -> tuple[str, int]:

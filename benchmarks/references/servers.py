@@ -1,4 +1,4 @@
-"""The language servers that tell the truth, and what each needs to read a repository."""
+"""Lists the language servers that provide the truth, and the files that each needs to read a repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 
 class NoServerError(Exception):
-    """A language server that is not installed, and how to install it."""
+    """A language server is not installed; the message says how to install it."""
 
 
 @frozen
@@ -22,44 +22,45 @@ class Server:
     """A language server."""
 
     name: str
-    """Of its command."""
+    """The name of its command."""
     arguments: tuple[str, ...]
     languages: dict[str, str]
-    """LSP's language id by the ending of a file."""
+    """LSP's language ids by file suffix."""
     install: str
     prepare: Callable[[Path], None] = field(default=lambda folder: None)
-    """Makes what it needs in the copied checkout."""
+    """Makes the files that the server needs in the copied checkout."""
     opens_all: bool = False
-    """Whether it reads only files that are open, and what they import."""
+    """Whether it reads only open files and their imports."""
     warm_seconds: float = 5.0
-    """How long it reads the repository before it is asked."""
+    """The seconds that it reads the repository before the first request."""
 
     def command(self) -> Sequence[str]:
-        """Raises NoServerError where it is not on the path."""
+        """Return the command line. Raises NoServerError if it is not on the path."""
         found = shutil.which(self.name)
         if found is None:
             raise NoServerError(f"{self.name} is not on the path. Install it: {self.install}")
         return (found, *self.arguments)
 
     def options(self) -> dict[str, Any]:
-        """What it is told when it starts: where TypeScript is, which it looks for in the repository."""
+        """Return the initialization options, such as the location of TypeScript, which the server looks for
+        in the repository."""
         compiler = shutil.which("tsc") if self.name == "typescript-language-server" else None
         if compiler is None:
             return {}
         return {"tsserver": {"path": str(Path(compiler).resolve().parents[1] / "lib" / "tsserver.js")}}
 
     def version(self) -> str:
-        """The first line of what it says of itself."""
+        """Return the first line of its version output."""
         arguments = ("version",) if self.name == "gopls" else ("--version",)
         said = subprocess.run((self.name, *arguments), capture_output=True, text=True, check=False)
         return (said.stdout or said.stderr).strip().split("\n")[0]
 
 
 def _compile_commands(folder: Path) -> None:
-    """A compile database of what a Unix build compiles: every C file whose folder is not another system's."""
+    """Write a compile database of a Unix build: every C file whose folder is not for another system."""
     other = ("win", "windows", "wince", "vms", "os2", "amiga", "msdos")
     foreign = (
-        "aix", "sunos", "solaris", "darwin", "kqueue", "bsd", "freebsd", "netbsd", "openbsd", "os390", "ibmi", "haiku",
+        "aix", "sunos", "solaris", "darwin", "kqueue", "bsd", "freebsd", "netbsd", "openbsd", "os390", "ibmi", "haiku",  # noqa: E501
         "qnx", "cygwin", "hurd", "android", "win32", "fsevents", "win-",
     )  # fmt: skip
     includes = sorted({path.parent for path in folder.rglob("*.h")})
@@ -78,7 +79,8 @@ def _compile_commands(folder: Path) -> None:
 
 
 def _without_dependencies(folder: Path) -> None:
-    """Modules that need no others: what cannot be fetched would keep the server from reading any package."""
+    """Write modules without dependencies, since a missing download would keep the server from reading
+    packages."""
     for manifest in folder.rglob("go.mod"):
         text = re.sub(
             r"require\s*\([^)]*\)|^require .*$", "", manifest.read_text(encoding="utf-8"), flags=re.M
@@ -88,11 +90,11 @@ def _without_dependencies(folder: Path) -> None:
 
 
 def _tsconfig(folder: Path) -> None:
-    """One project of all files, where the repository's own projects leave some out."""
+    """Write one project of all files, because the repository's own projects leave some out."""
     config = {
         "compilerOptions": {
             "allowJs": True, "checkJs": False, "noEmit": True, "target": "ES2022", "module": "nodenext",
-            "moduleResolution": "nodenext", "jsx": "preserve", "skipLibCheck": True, "resolveJsonModule": True,
+            "moduleResolution": "nodenext", "jsx": "preserve", "skipLibCheck": True, "resolveJsonModule": True,  # noqa: E501
         },
         "exclude": ["**/node_modules", "**/dist", "**/build"],
     }  # fmt: skip
@@ -101,7 +103,7 @@ def _tsconfig(folder: Path) -> None:
 
 _C = {".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp"}
 _SCRIPT = {
-    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact", ".ts": "typescript",
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact", ".ts": "typescript",  # noqa: E501
     ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
 }  # fmt: skip
 
@@ -137,6 +139,6 @@ SERVERS = {
         "intelephense", ("--stdio",), {".php": "php"}, "npm install intelephense", warm_seconds=20.0
     ),
 }
-"""By the language of the repository."""
+"""The servers by the language of the repository."""
 SERVERS["javascript"] = SERVERS["typescript"]
 SERVERS["cpp"] = SERVERS["c"]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Needs a language server for the callers of functions sampled evenly from a repository, and writes them as a
+"""Ask a language server for the callers of functions sampled evenly from a repository, and write them as a
 set.
 
     python benchmarks/references/truth.py CHECKOUT LANGUAGE OUTPUT_FOLDER [--functions 200] [--below FOLDER]
 
-The checkout is copied first, since servers need files of their own in it. Nothing is fetched.
+The checkout is copied first, since servers need files of their own in it. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CAPABILITIES = {
     "window": {"workDoneProgress": True},
 }
 _NOT_INCLUDED = "pp_file_not_found"
-"""clangd's code for a header that is not there."""
+"""The code of clangd's diagnostic for a missing header."""
 _LEFT_OUT = frozenset({"node_modules", ".git", "dist", "build", "vendor", "third_party"})
 
 
@@ -63,12 +63,13 @@ def main() -> None:
     called = sum(bool(each.callers) for each in found.functions)
     sites = sum(len(each.callers) for each in found.functions)
     print(
-        f"{write_set(found, options.output)}: {len(found.functions)} functions, {called} called, {sites} calls"
+        f"{write_set(found, options.output)}: {len(found.functions)} functions, {called} called, {sites} "
+        "calls"
     )
 
 
 def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSet:
-    """The set of one repository. Raises NoServerError where the server is not installed."""
+    """Return the set of one repository. Raises NoServerError if the server is not installed."""
     server = SERVERS[language]
     command = server.command()
     with tempfile.TemporaryDirectory() as place:
@@ -77,17 +78,17 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         server.prepare(folder)
         os.environ.update(GOFLAGS="-mod=mod", GOPROXY="off")
         with Daemon(folder, Path(place), server.options(), command, _CAPABILITIES) as daemon:
-            asked = _Asked(daemon, folder, server)
-            daemon.notified = asked.told
+            client = _Client(daemon, folder, server)
+            daemon.notified = client.read_diagnostics
             paths = sorted(_sources(folder, server))
             for path in paths:
-                asked.open(path)
+                client.open(path)
             time.sleep(server.warm_seconds)
-            every = [each for path in paths if path.startswith(below) for each in asked.functions(path)]
+            every = [each for path in paths if path.startswith(below) for each in client.functions(path)]
             step = max(1.0, len(every) / most)
             chosen = [every[int(n * step)] for n in range(min(most, len(every)))]
             began = time.perf_counter()
-            functions = [each for each in map(asked.with_callers, chosen) if each is not None]
+            functions = [each for each in map(client.with_callers, chosen) if each is not None]
             seconds = time.perf_counter() - began
     return CallerSet(
         checkout.name,
@@ -96,8 +97,8 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         language,
         server.version(),
         round(seconds, 1),
-        tuple(path for path in paths if path not in asked.unread),
-        tuple(each for each in functions if each.path not in asked.unread),
+        tuple(path for path in paths if path not in client.unread),
+        tuple(each for each in functions if each.path not in client.unread),
     )
 
 
@@ -116,16 +117,16 @@ def _sources(folder: Path, server: Server) -> Iterator[str]:
             yield inside.as_posix()
 
 
-class _Asked:
-    """A language server that is asked about one folder."""
+class _Client:
+    """A language server for one folder."""
 
     def __init__(self, daemon: Daemon, folder: Path, server: Server) -> None:
         self._daemon, self._folder, self._server = daemon, folder, server
         self.unread: set[str] = set()
-        """Files that include what is not installed: the server does not know what is called in them."""
+        """Files that include missing headers; the server does not know the calls in them."""
 
-    def told(self, method: str, params: Any) -> None:
-        """Take in what the server says of a file."""
+    def read_diagnostics(self, method: str, params: Any) -> None:
+        """Record the server's diagnostics of a file."""
         if method == "textDocument/publishDiagnostics":
             path = self._inside(params["uri"])
             if path and any(each.get("code") == _NOT_INCLUDED for each in params["diagnostics"]):
@@ -147,7 +148,7 @@ class _Asked:
         )
 
     def functions(self, path: str) -> list[Sampled]:
-        """The functions and methods of a file, by their lines."""
+        """Return the functions and methods of a file, by their lines."""
         params = {"textDocument": {"uri": (self._folder / path).as_uri()}}
         lines = (self._folder / path).read_text(encoding="utf-8", errors="replace").splitlines()
         try:
@@ -166,7 +167,7 @@ class _Asked:
         return [found[place] for place in sorted(found)]
 
     def with_callers(self, function: Sampled) -> Sampled | None:
-        """The function with the calls of it; None where the server cannot say."""
+        """Return the function with its calls; None if the server cannot list them."""
         place = {
             "textDocument": {"uri": (self._folder / function.path).as_uri()},
             "position": {"line": function.line, "character": function.character},

@@ -1,2 +1,1 @@
-"""How well the daemon's answers are ranked: question sets over public repositories, metrics, ablations,
-baselines."""
+"""Measures the ranking of the daemon's answers on public repositories, with ablations and baselines."""

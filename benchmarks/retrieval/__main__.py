@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How well the real daemon ranks, on question sets over public repositories; plain BM25 and ripgrep beside
-it.
+"""Measure the ranking of the real daemon on question sets over public repositories, compared with plain BM25
+and ripgrep.
 
     python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
 
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # `python benchmarks/retrieval` looks for modules in the package itself; they are found beside it.
+    # `python benchmarks/retrieval` puts the package's own folder on the path; its siblings are in the parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.figures import Figures
@@ -34,16 +34,16 @@ from retrieval.sets import SetError, read_sets
 def main() -> None:
     options = _arguments()
     try:
-        kept, questions = _run(options)
+        record, questions = _run(options)
     except (SetError, CheckoutError, NotReadyError) as problem:
         sys.exit(str(problem))
-    print(report.markdown(kept))
+    print(report.markdown(record))
     if options.output:
-        _write(options.output, kept, questions)
+        _write(options.output, record, questions)
 
 
 def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
-    """The results, and a record of every question."""
+    """Return the results, and a record of every question."""
     questions = [question for question in read_sets(options.sets, options.only) if question.answerable]
     repositories = list(dict.fromkeys(question.repository for question in questions))
     checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
@@ -55,11 +55,11 @@ def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     return results(measured, repositories, systems, signals), questions_of(measured)
 
 
-def _write(output: Path, kept: Figures, questions: list[Figures]) -> None:
-    """The results, and beside them the tables, the plot and a line for each question."""
-    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-    output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
-    output.with_suffix(".svg").write_text(plot.svg(plot.points(kept)), encoding="utf-8")
+def _write(output: Path, record: Figures, questions: list[Figures]) -> None:
+    """Write the results, and beside them the tables, the plot and a line for each question."""
+    output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    output.with_suffix(".md").write_text(report.markdown(record), encoding="utf-8")
+    output.with_suffix(".svg").write_text(plot.svg(plot.points(record)), encoding="utf-8")
     lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
     output.with_suffix(".questions.jsonl").write_text(lines, encoding="utf-8")
 
@@ -69,11 +69,18 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
-    parser.add_argument("--checkouts", type=Path, required=True, help="where the repositories are, or go")
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--checkouts",
+        type=Path,
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
-    parser.add_argument("--no-ablations", action="store_true", help="leave the signals one by one out")
+    parser.add_argument(
+        "--no-ablations", action="store_true", help="skip the rows that remove one signal each"
+    )
     parser.add_argument("--output", type=Path, help="write JSON here; tables, plot and questions beside it")
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
-"""Variants of the ranking: every signal taken away, or a further one tried, on its own.
+"""Variants of the ranking, each without one signal or with a further one.
 
-A variant needs no other index: the weights are a setting, and `alpha` belongs to the question. Signals that
-the product does not have any more are tried in this process.
+A variant needs no other index: the weights are a setting, and `alpha` is part of the request. Signals that
+Cairn no longer has are tried in this process.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Variant:
 
     name: str
     weights: Mapping[str, float] = field(factory=dict)
-    """By signal, instead of the signal's own."""
+    """The weights by signal, instead of the signal's own."""
     alpha: float | None = None
-    """The question's own balance: at 0 keyword legs alone search, and signals of similarity do not count."""
+    """The balance of the request: at 0 only keyword legs search, and signals of similarity do not count."""
     default: float | None = None
-    """The signal's own weight, where the variant is about one."""
+    """The signal's own weight, if the variant is about one."""
     is_tried: bool = False
     """Whether it is about a signal of `tried_signals`."""
 
@@ -39,12 +39,12 @@ NO_VECTORS = Variant(NO_VECTORS_NAME, alpha=0.0)
 
 
 def families() -> list[Variant]:
-    """What a user may be without: vectors, and the history of a repository."""
+    """Return the variants without vectors and without the history of a repository, which a user may lack."""
     return [NO_VECTORS, Variant(NO_HISTORY_NAME, {"commit subjects": 0.0})]
 
 
 def signals() -> list[Variant]:
-    """The ranking without each signal, and with each of those that were tried."""
+    """Return the ranking without each signal, and with each of those that were tried."""
     without = (Variant(f"without: {s.name}", {s.name: 0.0}, default=s.weight) for s in SIGNALS)
     tried = (
         Variant(f"with: {name}", {name: weight}, default=0.0, is_tried=True)
@@ -54,12 +54,11 @@ def signals() -> list[Variant]:
 
 
 def configure(daemon: Daemon, variant: Variant) -> None:
-    """Have the daemon rank so from the next question on, and wait for the look at the folder that this sets
-    off.
+    """Make the daemon rank this way, and wait for the comparison of the folder that the change starts.
 
-    Raises UnavailableError where this version cannot.
+    Raises UnavailableError if this version cannot.
     """
     daemon.configure({"search": {"weights": dict(variant.weights)}} if variant.weights else {})
-    status = daemon.until(settled, _SETTLES_SECONDS)
+    status = daemon.wait_until(settled, _SETTLES_SECONDS)
     if refused := [warning for warning in status["warnings"] if "weights" in warning]:
         raise UnavailableError(refused[0])

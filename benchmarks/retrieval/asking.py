@@ -1,4 +1,4 @@
-"""Puts questions to one daemon, and keeps what came back of each."""
+"""Sends questions to one daemon, and scores its results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from retrieval.sets import Question
 
 @frozen
 class Answer:
-    """What one system answered to one question."""
+    """The answer of one system to one question."""
 
     question: Question
     results: tuple[Span, ...]
     scores: Scores
     ms: float
-    """From the question to the answer; of a daemon over LSP."""
+    """The time from the question to the answer; of a daemon over LSP."""
 
 
 def answer(question: Question, results: Sequence[Span], ms: float) -> Answer:
@@ -31,8 +31,8 @@ def answer(question: Question, results: Sequence[Span], ms: float) -> Answer:
 
 
 def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant, limit: int = DEPTH) -> list[Answer]:
-    """The daemon's answers, `limit` results each, with the ranking that `variant` says."""
-    # Each variant has settings of its own, so none is answered with what is there already.
+    """Return the daemon's answers, `limit` results each, with the ranking of `variant`."""
+    # Each variant has its own settings, so no answer comes from the cache.
     params: dict[str, Any] = {"limit": limit, "context": 0}
     if variant.alpha is not None:
         params["alpha"] = variant.alpha
@@ -46,6 +46,6 @@ def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant, limit: 
 
 
 def span(result: dict[str, Any]) -> Span:
-    """LSP counts lines from 0 and excludes the end."""
+    """Convert a result from LSP, which counts lines from 0 and excludes the end."""
     lines = result["range"]
     return Span(result["path"], lines["start"]["line"] + 1, lines["end"]["line"])

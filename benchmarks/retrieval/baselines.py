@@ -1,7 +1,6 @@
-"""What stands beside the daemon: plain BM25, and a word search with ripgrep, over the files the daemon
-indexed.
+"""Runs the baselines: plain BM25, and a word search with ripgrep, over the files that the daemon indexed.
 
-Both run in this process or as its children, so their times hold no LSP.
+Both run in this process or as its children, so their times contain no LSP.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ BM25_NAME, RIPGREP_NAME = "BM25", "ripgrep"
 _WORD = re.compile(r"\w+")
 _SHORTEST = 3
 _FILES_A_CALL = 5_000
-"""Paths on one command line; Linux allows 2 MB."""
+"""The number of paths on one command line; Linux allows 2 MB."""
 _RIPGREP_FOUND_NOTHING = 1
 
 Rank = Callable[[str], Sequence[Span]]
-"""From a question to the best files, at most DEPTH."""
+"""A function from a question to the best files, at most DEPTH."""
 
 
 def ask_baseline(rank: Rank, questions: Iterable[Question]) -> list[Answer]:
-    """The answers of a baseline."""
+    """Return the answers of a baseline."""
     answers = []
     for question in questions:
         began = time.perf_counter()
@@ -77,7 +76,7 @@ class BM25:
 
 
 class Ripgrep:
-    """Files by how many different words of the question they hold, then by how often.
+    """Ranks files by how many different words of the question they contain, then by how often.
 
     Words of less than three letters and function words are left out; a word also matches inside longer ones.
     A whole file is the result, which covers any lines of it: more than a chunk can claim.
@@ -93,20 +92,19 @@ class Ripgrep:
         return [Span(path) for path, _ in self.ranked(query)[:DEPTH]]
 
     def ranked(self, query: str) -> list[tuple[str, list[int]]]:
-        """All files that hold a word of the question, best first, each with the lines that do, from 1 and
-        sorted."""
+        """Return all files with a word of the question, best first, each with its matching lines (from 1)."""
         words = searched_words(query)
-        held: dict[str, Counter[str]] = defaultdict(Counter)
+        contained: dict[str, Counter[str]] = defaultdict(Counter)
         lines: dict[str, set[int]] = defaultdict(set)
         for path, line, found in self._matches(words):
-            # Of words that lie in one another the longest is reported, which holds the others.
-            held[path].update(word for word in words if word in found)
+            # Of overlapping words ripgrep reports the longest, which contains the others.
+            contained[path].update(word for word in words if word in found)
             lines[path].add(line)
-        order = sorted(held, key=lambda path: (-len(held[path]), -held[path].total(), path))
+        order = sorted(contained, key=lambda path: (-len(contained[path]), -contained[path].total(), path))
         return [(path, sorted(lines[path])) for path in order]
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[str, int, str]]:
-        """Path, line from 1 and matched text, lower-case, of each match."""
+        """Yield path, line from 1 and matched text, lower-case, of each match."""
         if not words:
             return
         patterns = [part for word in words for part in ("-e", word)]
@@ -138,7 +136,7 @@ class Ripgrep:
 
 
 def searched_words(query: str) -> list[str]:
-    """The words of a question that ripgrep looks for, longest first, each once."""
+    """Return the words of a question that ripgrep searches for, longest first, each once."""
     words = dict.fromkeys(_WORD.findall(query.lower()))
-    told = [word for word in words if len(word) >= _SHORTEST and word not in STOPWORDS]
-    return sorted(told, key=lambda word: -len(word))
+    content_words = [word for word in words if len(word) >= _SHORTEST and word not in STOPWORDS]
+    return sorted(content_words, key=lambda word: -len(word))

@@ -1,5 +1,4 @@
-"""Repositories at their pinned revisions: found where they are, or cloned. They are read and never written
-to."""
+"""Finds or clones repositories at their pinned revisions. They are read and never written to."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from retrieval.sets import Repository
 
 
 class CheckoutError(Exception):
-    """A checkout that cannot be used, and what to do."""
+    """A checkout cannot be used; the message says what to do."""
 
 
 def checkout(repository: Repository, folder: Path) -> Path:
-    """`folder/NAME` at the pinned revision, cloned with its history where there is none.
+    """Return `folder/NAME` at the pinned revision, cloned with its history if it is missing.
 
-    Raises CheckoutError where it is at another revision or has changes.
+    Raises CheckoutError if it is at another revision or has changes.
     """
     place = (folder / repository.name).resolve()
     try:
@@ -29,7 +28,7 @@ def checkout(repository: Repository, folder: Path) -> Path:
     except subprocess.CalledProcessError as problem:
         said = problem.stderr.strip()
         raise CheckoutError(
-            f"{place}: git failed: {said}. Remove the folder to have it cloned anew."
+            f"{place}: git failed: {said}. Remove the folder, and it will be cloned again."
         ) from problem
     return place
 
@@ -45,16 +44,16 @@ def _clone(repository: Repository, place: Path) -> None:
 
 def _verify(repository: Repository, place: Path) -> None:
     if git(place, "rev-parse", "--show-toplevel").strip() != str(place):
-        raise CheckoutError(f"{place} is no repository. Remove the folder to have it cloned.")
+        raise CheckoutError(f"{place} is not a repository. Remove the folder, and it will be cloned.")
     revision = git(place, "rev-parse", "HEAD").strip()
     if revision != repository.revision:
         wanted = repository.revision
         raise CheckoutError(f"{place} is at {revision}. Run `git -C {place} checkout --detach {wanted}`.")
-    # Without optional locks git writes nothing, not even what it has learnt of the files' times.
+    # Without optional locks git writes nothing, not even refreshed file times.
     if changes := git(place, "--no-optional-locks", "status", "--porcelain").splitlines():
         raise CheckoutError(
             f"{place} has {len(changes)} changed or untracked files ({changes[0].strip()} …)."
-            " Commit them elsewhere, or remove the folder to have it cloned anew."
+            " Commit them elsewhere, or remove the folder, and it will be cloned again."
         )
     if not (place / repository.folder).is_dir():
         raise CheckoutError(f"{place} has no folder {repository.folder}; correct repos.tsv.")

@@ -1,8 +1,7 @@
-"""Cairn's own ranking over an index that is complete, without a daemon, so that the source of the vectors can
-be chosen.
+"""Runs Cairn's own ranking over a complete index, without a daemon, so that the source of the vectors can be
+chosen.
 
-The daemon's searches differ in nothing else: the same query, legs and signals. Its chunks are cut once,
-whatever is compared.
+Otherwise it equals the daemon's searches: the same query, legs, signals and chunks.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _PAGE = 4_096
 
 
 def copied_index(data: Path, folder: Path) -> Path:
-    """`folder` with a copy of the index in the data folder `data`."""
+    """Copy the index in the data folder `data` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     source = apsw.Connection(str(index_path(data)), flags=apsw.SQLITE_OPEN_READONLY)
     target = apsw.Connection(str(folder / DATABASE_NAME))
@@ -53,8 +52,7 @@ def copied_index(data: Path, folder: Path) -> Path:
 
 
 def use_table(folder: Path, table: StaticTable) -> None:
-    """Give every chunk of the index in `folder` a vector of the table, in place of static vectors that it
-    has."""
+    """Replace the static vectors of the index in `folder` with those of a table."""
     writer = IndexWriter(folder)
     try:
         store = VectorStore(writer.db)
@@ -70,12 +68,12 @@ def use_table(folder: Path, table: StaticTable) -> None:
 
 
 def embedded(table: StaticTable, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
-    """int8[n, dimension]: the texts with as many tokens as Cairn gives to their kind."""
+    """Return int8[n, dimension] for the texts, with as many tokens as Cairn gives to their kind."""
     return static_vectors(table, texts, EmbeddingSettings())
 
 
 def chunk_ids(db: apsw.Connection) -> list[int]:
-    """The ids of all chunks, in the order of paths and lines."""
+    """Return the ids of all chunks, in the order of paths and lines."""
     rows = db.execute(
         "SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id ORDER BY f.path, c.position"
     )
@@ -84,14 +82,14 @@ def chunk_ids(db: apsw.Connection) -> list[int]:
 
 @frozen
 class OpenIndex:
-    """The index in `folder`, to ask."""
+    """An open index in `folder`."""
 
     folder: Path
     reader: IndexReader
 
     @classmethod
     def at(cls, folder: Path) -> OpenIndex:
-        """Raises what SqliteReader does where there is none."""
+        """Open the index; raises what SqliteReader does if there is none."""
         return cls(folder, SqliteReader(folder))
 
     def ranked(
@@ -100,8 +98,8 @@ class OpenIndex:
         meaning: Meaning | None,
         weights: Mapping[str, float] | None = None,
     ) -> list[Answer]:
-        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0. `weights` may name tried
-        signals."""
+        """Return Cairn's answers; without `meaning`, from keyword legs alone, as with `alpha` 0. `weights`
+        may name tried signals."""
         signals = (*SIGNALS, *tried_signals(self.reader)) if weights else SIGNALS
         settings = SearchSettings(weights=dict(weights or {}), leg_deadline_ms=60_000.0)
         answers = []
@@ -121,7 +119,7 @@ class OpenIndex:
         return answers
 
     def alone(self, questions: Sequence[Question], meaning: Meaning) -> list[Answer]:
-        """Files by the cosine of their best chunk to the question, every chunk compared, and nothing else."""
+        """Rank files only by the cosine of their best chunk to the question, with every chunk compared."""
         db = apsw.Connection(str(self.folder / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READONLY)
         ids = chunk_ids(db)
         db.close()

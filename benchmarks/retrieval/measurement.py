@@ -1,4 +1,4 @@
-"""One run: every repository indexed in every mode, every question put to every system."""
+"""Indexes every repository in every mode, and asks every system every question."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ MODES = (FOLDER, CHECKOUT)
 
 @frozen
 class Answers:
-    """What the systems answered in one mode, by the system's name; and why a system could not."""
+    """The answers of the systems in one mode, by the system's name, and the reasons of failures."""
 
-    given: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
+    by_system: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
     unavailable: dict[str, str] = field(factory=dict)
 
     def add(self, other: Answers) -> None:
-        """Take in another repository's; a system that failed in one has no figures."""
-        for name, answers in other.given.items():
-            self.given[name].extend(answers)
+        """Add another repository's answers; a system that failed in one has no figures."""
+        for name, answers in other.by_system.items():
+            self.by_system[name].extend(answers)
         self.unavailable.update(other.unavailable)
 
 
@@ -58,15 +58,15 @@ def measure(
     modes: Sequence[str],
     variants: Sequence[Variant],
 ) -> Measured:
-    """Ask everything. `checkouts` is by the repository's name; `data` keeps an index a workspace."""
+    """Ask all questions. `checkouts` is by repository name; `data` keeps an index for each workspace."""
     measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
-    for repository, asked in by_repository(questions):
+    for repository, own in by_repository(questions):
         known: dict[Path, tuple[Answers, Figures]] = {}
         for mode in modes:
-            workspace, kept = workspace_of(repository, checkouts[repository.name], mode, data)
+            workspace, data_folder = workspace_of(repository, checkouts[repository.name], mode, data)
             if workspace not in known:
-                print(f"{repository.name}, {mode}: {len(asked)} questions", file=sys.stderr, flush=True)
-                known[workspace] = _measure(workspace, kept, asked, variants)
+                print(f"{repository.name}, {mode}: {len(own)} questions", file=sys.stderr, flush=True)
+                known[workspace] = _measure(workspace, data_folder, own, variants)
             answers, figures = known[workspace]
             measured.modes[mode].add(answers)
             measured.indexes[repository.name][mode] = figures
@@ -74,7 +74,7 @@ def measure(
 
 
 def workspace_of(repository: Repository, checkout: Path, mode: str, data: Path) -> tuple[Path, Path]:
-    """The folder that is open, and where its index is; the two modes may share both."""
+    """Return the folder to open and that of its index; the two modes may share both."""
     workspace = checkout / repository.folder if mode == FOLDER else checkout
     return workspace, data / f"{repository.name}-{CHECKOUT if workspace == checkout else FOLDER}"
 
@@ -84,20 +84,20 @@ def _measure(
 ) -> tuple[Answers, Figures]:
     answers = Answers()
     with indexed(workspace, data) as (daemon, figures):
-        # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be
-        # there, too.
+        # The first, unmeasured requests read the index from disk. They want one result more, so that their
+        # answers are not cached.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
         for variant in (FULL, *variants):
             if variant.is_tried:
                 tried = OpenIndex.at(index_path(data).parent)
                 meaning = StaticMeaning(load_packaged())
-                answers.given[variant.name] = tried.ranked(questions, meaning, variant.weights)
+                answers.by_system[variant.name] = tried.ranked(questions, meaning, variant.weights)
             else:
                 _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:
-            answers.given[BM25_NAME] = ask_baseline(BM25(index), questions)
+            answers.by_system[BM25_NAME] = ask_baseline(BM25(index), questions)
             try:
-                answers.given[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
+                answers.by_system[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
             except UnavailableError as reason:
                 answers.unavailable[RIPGREP_NAME] = str(reason)
     return answers, figures
@@ -106,7 +106,7 @@ def _measure(
 def _ask_variant(daemon: Daemon, questions: Sequence[Question], variant: Variant, answers: Answers) -> None:
     try:
         ablation.configure(daemon, variant)
-        answers.given[variant.name] = ask(daemon, questions, variant)
+        answers.by_system[variant.name] = ask(daemon, questions, variant)
     except UnavailableError as reason:
         answers.unavailable[variant.name] = str(reason)
 
@@ -119,10 +119,10 @@ def by_repository(questions: Iterable[Question]) -> list[tuple[Repository, list[
 
 
 def questions_of(measured: Measured) -> list[dict[str, Any]]:
-    """One record a question and mode: NDCG@10 by system, and what Cairn showed."""
+    """Return one record for each question and mode: NDCG@10 by system, and Cairn's results."""
     records = []
     for mode, answers in measured.modes.items():
-        for place, shown in enumerate(answers.given[FULL.name]):
+        for place, shown in enumerate(answers.by_system[FULL.name]):
             records.append(
                 {
                     "repository": shown.question.repository.name,
@@ -130,8 +130,8 @@ def questions_of(measured: Measured) -> list[dict[str, Any]]:
                     "category": shown.question.category,
                     "query": shown.question.query,
                     "ndcg_at_10": {
-                        name: round(given[place].scores.ndcg_at_10, 4)
-                        for name, given in answers.given.items()
+                        name: round(its_answers[place].scores.ndcg_at_10, 4)
+                        for name, its_answers in answers.by_system.items()
                         if name not in answers.unavailable
                     },
                     "results": [f"{span.path}:{span.start_line}-{span.end_line}" for span in shown.results],

@@ -1,7 +1,7 @@
-"""Ranking metrics of one question, from its ranked results and the targets that answer it.
+"""Computes ranking metrics of one question, from its ranked results and the targets that answer it.
 
-A target counts once, at the first result that covers it. Gains are binary, and relevant and secondary targets
-weigh the same but for `mrr` and `critical_at_3`, which look at relevant ones alone.
+A target counts once, at the first result that covers it. Gains are binary. Relevant and secondary targets
+weigh the same except for `mrr` and `critical_at_3`, which look only at relevant ones.
 """
 
 from __future__ import annotations
@@ -13,46 +13,45 @@ import attrs
 from attrs import frozen
 
 DEPTH = 10
-"""Results that count."""
+"""The number of results that count."""
 
 
 @frozen
 class Span:
-    """Lines of a file, 1-based and inclusive; the whole file where there are none."""
+    """Lines of a file, 1-based and inclusive; the whole file if there are none."""
 
     path: str
-    """With `/`, relative to some folder."""
+    """The path relative to some folder, with `/`."""
     start_line: int | None = None
     end_line: int | None = None
 
 
 @frozen
 class Scores:
-    """Metrics of one question, 0 to 1 each."""
+    """The metrics of one question, 0 to 1 each."""
 
     ndcg_at_10: float
-    """Discounted by log2(1 + rank); the ideal has all targets first. A result that covers two targets counts
-    for both, and the sum is cut at the ideal."""
+    """NDCG, discounted by log2(1 + rank); the ideal has all targets first. A result that covers two targets
+    counts for both, and the sum is cut at the ideal."""
     precision_at_3: float
-    """Targets covered by the first three results, divided by 3: a second passage on the same target adds
-    nothing."""
+    """Targets covered by the first three results, divided by 3. A second passage on a target adds nothing."""
     precision_at_10: float
     attainable_precision_at_3: float
-    """…divided by what can be reached, which is the number of targets where that is less than 3."""
+    """Targets covered by the first three results, divided by 3, or by the number of targets if less."""
     attainable_precision_at_10: float
     recall_at_10: float
     """Share of the targets covered by the first ten results."""
     mrr: float
-    """1 / rank of the first of ten results that covers a relevant target; 0 where none does."""
+    """The value 1 / rank of the first of ten results that covers a relevant target; 0 if none does."""
     critical_at_3: float
-    """1 where a relevant target is covered by the first three results, else 0."""
+    """The value 1 if the first three results cover a relevant target, else 0."""
 
 
 METRICS = tuple(field.name for field in attrs.fields(Scores))
 
 
 def covers(result: Span, target: Span) -> bool:
-    """Whether one path ends with the other, at a `/`, and the lines overlap where both have lines."""
+    """Return whether one path ends with the other, at a `/`, and the lines overlap where both have lines."""
     if not _is_suffix(result.path, target.path) and not _is_suffix(target.path, result.path):
         return False
     if target.start_line is None or result.start_line is None:
@@ -61,14 +60,14 @@ def covers(result: Span, target: Span) -> bool:
 
 
 def rank_of(target: Span, results: Sequence[Span]) -> int | None:
-    """Rank, from 1, of the first result that covers the target."""
+    """Return the rank, from 1, of the first result that covers the target."""
     return next((rank for rank, result in enumerate(results, 1) if covers(result, target)), None)
 
 
 def score(results: Sequence[Span], relevant: Sequence[Span], secondary: Sequence[Span] = ()) -> Scores:
-    """The metrics of one question; only the first DEPTH results count.
+    """Return the metrics of one question; only the first DEPTH results count.
 
-    Raises ValueError where nothing is relevant: no ranking of such a question is better than another.
+    Raises ValueError if nothing is relevant: no ranking of such a question is better than another.
     """
     if not relevant:
         raise ValueError("a question needs a relevant target")
@@ -91,7 +90,7 @@ def score(results: Sequence[Span], relevant: Sequence[Span], secondary: Sequence
 
 
 def _covered(ranks: Sequence[int], among: int) -> int:
-    """Targets covered by the first `among` results, at most as many as there are results."""
+    """Return the number of targets covered by the first `among` results, at most one for each result."""
     return min(among, sum(rank <= among for rank in ranks))
 
 

@@ -1,5 +1,5 @@
-"""Quality against latency as a small SVG file: a colour a system, filled for the folder, hollow for the
-checkout."""
+"""Draws quality against latency as a small SVG file: a colour for each system, filled for the folder, hollow
+for the checkout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
 
 
 def points(results: Figures) -> list[Point]:
-    """Of all systems that have figures."""
+    """Return the points of all systems that have figures."""
     return [
         Point(name, mode, figures["ms"]["p50"], figures["mean_of_questions"]["ndcg_at_10"])
         for mode, measured in results["modes"].items()
@@ -35,7 +35,7 @@ def points(results: Figures) -> list[Point]:
 
 
 def svg(shown: Sequence[Point]) -> str:
-    """The plot: NDCG@10 from 0 to 1 over the median latency in ms, which is logarithmic."""
+    """Return the plot: NDCG@10 from 0 to 1 over the median latency in ms, on a logarithmic axis."""
     least = math.floor(math.log10(max(0.1, min(point.ms for point in shown))))
     most = max(least + 1, math.ceil(math.log10(max(point.ms for point in shown))))
     colours = dict(zip(dict.fromkeys(p.system for p in shown), COLOURS, strict=False))

@@ -1,4 +1,4 @@
-"""The kept results as Markdown tables."""
+"""Writes the results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROUPS = {
 
 
 def markdown(results: Figures) -> str:
-    """All of it."""
+    """Return the whole report."""
     parts = [_conditions(results)]
     for mode, measured in results["modes"].items():
         parts += [f"## {mode}", _systems(measured["systems"])]
@@ -42,16 +42,17 @@ def markdown(results: Figures) -> str:
 
 
 _SIGNALS_NOTE = (
-    "What NDCG@10 changes by when a signal that counts is taken away, or one that does not is tried; in brackets the "
-    "change in the two halves of the questions; and how many questions were answered better and worse."
+    "The change of NDCG@10 without a signal that has a weight, or with one that has none; in brackets the "
+    "change in the two halves of the questions; and the numbers of better and worse answers."
 )
 
 
 def _conditions(results: Figures) -> str:
-    given = results["conditions"]
+    conditions = results["conditions"]
     return (
-        f"# Retrieval\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn {given['cairn']}"
-        f" at {given['commit']}, {given['model']}; load {given['load']}, nice {given['nice']}."
+        f"# Retrieval\n\n{conditions['date']}, {conditions['machine']}, Python {conditions['python']}, Cairn "
+        f"{conditions['cairn']} at {conditions['commit']}, {conditions['model']}; load {conditions['load']}, "
+        f"nice {conditions['nice']}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The measured answers as the JSON that is kept."""
+"""Converts the measured answers to the JSON of the results file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.place import git
 
 from retrieval.ablation import FULL, Variant
@@ -20,11 +20,11 @@ from retrieval.summary import ndcg, summary
 def results(
     measured: Measured, repositories: Sequence[Repository], systems: Sequence[str], signals: Sequence[Variant]
 ) -> Figures:
-    """Conditions, repositories and, by mode, the summary of each system and the effect of each signal."""
+    """Return conditions, repositories and, by mode, the summaries of systems and the effects of signals."""
     models = {figures.get("model") for by_mode in measured.indexes.values() for figures in by_mode.values()}
     return {
         "conditions": {
-            **surroundings(),
+            **run_conditions(),
             "commit": commit(),
             "model": ", ".join(sorted(filter(None, models))),
         },
@@ -48,7 +48,7 @@ def results(
 
 
 def commit() -> str | None:
-    """The commit of this repository, with `+` where its tracked files have changes; None outside of git."""
+    """Return this repository's commit, with `+` if tracked files have changes; None outside of git."""
     here = Path(__file__).parent
     try:
         changed = git(here, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
@@ -60,21 +60,21 @@ def commit() -> str | None:
 def _system(name: str, answers: Answers) -> Figures:
     if name in answers.unavailable:
         return {"not_available": answers.unavailable[name]}
-    return summary(answers.given[name])
+    return summary(answers.by_system[name])
 
 
 def _effect(variant: Variant, answers: Answers) -> Figures:
-    """NDCG@10 of the variant, and the difference that it makes to the full ranking, in all and by half."""
+    """Return NDCG@10 of the variant, and its difference to the full ranking, in total and by half."""
     about = {"weight": variant.default, "tried": next(iter(variant.weights.values()))}
     if variant.name in answers.unavailable:
         return {**about, "not_available": answers.unavailable[variant.name]}
-    mine, full = answers.given[variant.name], answers.given[FULL.name]
+    mine, full = answers.by_system[variant.name], answers.by_system[FULL.name]
     return {
         **about,
         "ndcg_at_10": round(ndcg(mine), 4),
         "change": _change(mine, full),
         "change_by_half_of_questions": {
-            half: _change(*(_half(given, half) for given in (mine, full)))
+            half: _change(*(_half(some, half) for some in (mine, full)))
             for half in sorted({answer.question.half_of_questions for answer in full})
         },
         "questions_better": _count(mine, full, 1),

@@ -1,4 +1,4 @@
-"""Question sets: `repos.tsv`, and for each repository a list of questions in `NAME.json`."""
+"""Reads question sets: `repos.tsv`, and for each repository a list of questions in `NAME.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPOSITORIES_FILE = "repos.tsv"
 
 
 class SetError(Exception):
-    """A question set that cannot be read."""
+    """A question set cannot be read."""
 
 
 @frozen
@@ -27,7 +27,7 @@ class Repository:
     name: str
     language: str
     address: str
-    """What git clones."""
+    """The address to clone from."""
     revision: str
     """A full commit hash."""
     folder: str
@@ -36,32 +36,33 @@ class Repository:
 
 @frozen
 class Question:
-    """What is asked of a repository, and what answers it."""
+    """A question about a repository, and its answers."""
 
     repository: Repository
     query: str
     relevant: tuple[Span, ...]
     secondary: tuple[Span, ...]
     category: str
-    """The type of the query: `symbol`, `semantic`, `architecture`, …; "" where a set does not say."""
+    """The type of the query: `symbol`, `semantic`, `architecture`, …; "" if a set has none."""
     answerable: bool = True
-    """Whether the repository has what is asked for; where it has not, nothing is relevant."""
+    """Whether the repository has an answer; if not, nothing is relevant."""
 
     @property
     def half_of_questions(self) -> str:
-        """`a` or `b`, by a hash of repository and question: tune on one, check on the other."""
+        """Return `a` or `b`, by a hash of repository and question: tune on one, check on the other."""
         return _half(f"{self.repository.name}\n{self.query}")
 
     @property
     def half_of_repositories(self) -> str:
-        """`a` or `b`, by a hash of the repository's name: the other half has other code as well."""
+        """Return `a` or `b`, by a hash of the repository's name: the other half has other code as well."""
         return _half(self.repository.name)
 
 
 def read_sets(folders: Sequence[Path], only: Sequence[str] = ()) -> list[Question]:
-    """All questions of the sets, or of the repositories named by `only`, in the order of folders and names.
+    """Return all questions of the sets, or of the repositories named by `only`, in the order of folders and
+    names.
 
-    `repos.tsv` is in the folder or its parent. Raises SetError for what cannot be read and for unknown names.
+    `repos.tsv` is in the folder or its parent. Raises SetError for unreadable files and unknown names.
     """
     questions = [question for folder in folders for question in _read(folder, only)]
     if unknown := set(only) - {question.repository.name for question in questions}:
@@ -85,8 +86,8 @@ def _read(folder: Path, only: Sequence[str]) -> list[Question]:
 
 
 def repositories_of(folder: Path) -> dict[str, Repository]:
-    """Those that the set in `folder` may ask about, by name. Raises SetError where `repos.tsv` is missing or
-    wrong."""
+    """Return the repositories of the set in `folder`, by name. Raises SetError without a valid
+    `repos.tsv`."""
     for place in (folder, folder.parent):
         file = place / REPOSITORIES_FILE
         if file.exists():
@@ -100,13 +101,13 @@ def repositories_of(folder: Path) -> dict[str, Repository]:
 
 def _question(file: Path, repository: Repository, item: dict[str, Any]) -> Question:
     try:
-        if "answerable" in item:  # of a set for verdicts
+        if "answerable" in item:  # Items of a set for verdicts have this field.
             item = {"secondary": [], "category": "", **item}
         relevant, secondary = (tuple(map(_target, item[name])) for name in ("relevant", "secondary"))
         answerable = bool(item.get("answerable", True))
         question = Question(repository, item["query"], relevant, secondary, item["category"], answerable)
     except (KeyError, TypeError) as problem:
-        raise SetError(f"{file}: {item} is no question: {problem!r}") from problem
+        raise SetError(f"{file}: {item} is not a question: {problem!r}") from problem
     if bool(relevant) != answerable:
         if not answerable:
             raise SetError(f"{file}: something is relevant for {question.query!r}, which is not answerable")

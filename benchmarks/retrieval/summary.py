@@ -1,4 +1,4 @@
-"""Many answers of one system as means, by repository, language, category and half."""
+"""Averages many answers of one system, by repository, language, category and half."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUPS: Mapping[str, Callable[[Answer], str]] = {
 
 
 def summary(answers: Sequence[Answer]) -> dict[str, Any]:
-    """The metrics' means over questions and over repositories, by group over questions; and latency in ms."""
+    """Return the metrics' means over questions, repositories and groups of questions, and latency in ms."""
     by = {name: _grouped(answers, key) for name, key in GROUPS.items()}
     per_repository = [means(part) for part in by["repository"].values()]
     took = [answer.ms for answer in answers]
@@ -43,7 +43,7 @@ def summary(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def means(answers: Sequence[Answer]) -> dict[str, float]:
-    """The mean of every metric over the answers, of which there is at least one."""
+    """Return the mean of every metric over at least one answer."""
     return {
         name: round(statistics.fmean(getattr(answer.scores, name) for answer in answers), 4)
         for name in METRICS
@@ -51,7 +51,7 @@ def means(answers: Sequence[Answer]) -> dict[str, float]:
 
 
 def ndcg(answers: Sequence[Answer]) -> float:
-    """The mean NDCG@10, unrounded."""
+    """Return the mean NDCG@10, unrounded."""
     return statistics.fmean(answer.scores.ndcg_at_10 for answer in answers)
 
 

@@ -1,7 +1,7 @@
 """Ranking signals that were tried and did nothing, or harm (docs/ranking.md), so that Cairn does not have
 them.
 
-Each stays what its document says, as a number that is added: a factor there is its logarithm here.
+Each follows its source (docs/sources.md), but is added: a factor there is its logarithm here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cairn.workspace.collections import FileKind
 
 _YEAR_S = 365 * 24 * 3600
 
-# S5, priority 5, for the languages that have such words.
+# Only for the languages that have such words.
 _TYPE_DEFINITION = re.compile(
     r"\b(?:pub|public|export|abstract)\s+(?:\w+\s+)*?(?:struct|enum|class)\b|^class\s", re.MULTILINE
 )
@@ -36,7 +36,6 @@ _PUBLIC = re.compile(
     r"\b(?:pub|public|export)\s+(?:\w+\s+)*?(?:fn|struct|enum|class|function|interface|const)\b"
 )
 _MODULE_DOC = ("//!", '"""', "'''", "/**")
-# S5, priority 4.
 _SPECIFICATION = re.compile(r"(?:^|/)[^/]*spec[^/]*\.md$", re.IGNORECASE)
 _README = re.compile(r"(?:^|/)readme[^/]*$", re.IGNORECASE)
 
@@ -47,17 +46,17 @@ def _shallow(file: FileCandidate) -> float:
 
 @frozen
 class _Facts:
-    """What is known of one file but its text."""
+    """The facts about one file besides its text."""
 
     size: int = 0
-    """Bytes."""
+    """The size in bytes."""
     commits: int = 0
     last_commit: int = 0
-    """Unix seconds; 0 without one."""
+    """The time of the last commit in Unix seconds; 0 without one."""
 
 
 def _facts(reader: IndexReader) -> dict[str, _Facts]:
-    """What is known of each file, by path."""
+    """Return the facts about each file, by path."""
     with reader.reading() as db:
         rows = db.execute(
             """SELECT f.path, f.size, coalesce(h.count, 0), coalesce(h.last_time, 0)
@@ -80,8 +79,8 @@ def _often(facts: _Facts) -> float:
 
 
 def _words_in_path(inputs: SignalInputs) -> Floats:
-    """S5, priority 2: 1.4 for each word of the question that the path contains, 1.2 more where a folder
-    does."""
+    """Return the signal: a factor of 1.4 for each word of the question in the path, and of 1.2 more if a
+    folder has one."""
     words = [word for word in inputs.query.text.lower().split() if len(word) > 3]
 
     def value(file: FileCandidate) -> float:
@@ -93,7 +92,7 @@ def _words_in_path(inputs: SignalInputs) -> Floats:
 
 
 def _density(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """S5, priority 2: a tenth for each word of the question in the text, up to half."""
+    """Return a tenth for each word of the question in the text, up to half."""
     text = text.lower()
     words = [word for word in inputs.query.text.lower().split() if len(word) > 3]
     return math.log(min(1.5, 1 + 0.1 * sum(word in text for word in words)))
@@ -115,8 +114,7 @@ def _patterns(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
 
 
 def _documents_by_content(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """S5, priority 4, where 1 is a document that counts nothing: specifications, READMEs, then texts without
-    code."""
+    """Penalise documents by content: READMEs and specifications most, then texts without code."""
     if file.kind != FileKind.DOCS:
         return 0.0
     if _README.search(file.path):
@@ -127,7 +125,7 @@ def _documents_by_content(inputs: SignalInputs, file: FileCandidate, text: str) 
 
 
 def _whole_question(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """S3, task 014: the question stands in the text, and at its beginning."""
+    """Return the factors of the whole question in the text and in its first three lines."""
     text, question = text.lower(), inputs.query.text.lower()
     beginning = "\n".join(text.splitlines()[:3])
     return math.log(1.2) * (question in text) + math.log(1.1) * (question in beginning)
@@ -138,13 +136,13 @@ def _long(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
 
 
 def _coverage(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """Share of the question's words that the shown chunk holds."""
-    held = text_stems(text)
-    return sum(stem in held for stem in inputs.query.stems) / (len(inputs.query.stems) or 1)
+    """Return the share of the question's words in the shown chunk."""
+    chunk_stems = text_stems(text)
+    return sum(stem in chunk_stems for stem in inputs.query.stems) / (len(inputs.query.stems) or 1)
 
 
 def _proximity(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
-    """How close together two different words of the question stand in the text, nearest pair."""
+    """Return how close together two different words of the question are in the text, nearest pair."""
     words = re.findall(r"\w+", text.lower())
     places = [(place, word) for place, word in enumerate(words) if word in inputs.query.terms]
     gaps = [b - a for (a, x), (b, y) in itertools.pairwise(places) if x != y]
@@ -154,16 +152,16 @@ def _proximity(inputs: SignalInputs, file: FileCandidate, text: str) -> float:
 _names_decayed = top("definition", tuple(0.7**place for place in range(8)))
 
 TRIAL_WEIGHTS: Mapping[str, float] = {
-    "shallow path (S5)": 1.0,
-    "not tiny (S5)": 1.0,
-    "words in the path (S5)": 1.0,
-    "words in the text (S5)": 1.0,
-    "code patterns (S5)": 1.0,
-    "documents by content (S5)": -1.0,
+    "shallow path": 1.0,
+    "not tiny": 1.0,
+    "words in the path": 1.0,
+    "words in the text": 1.0,
+    "code patterns": 1.0,
+    "documents by content": -1.0,
     "recently changed": 1.0,
     "often changed": 0.5,
-    "whole question in the text (S3)": 1.0,
-    "long chunk (S3)": -0.2,
+    "whole question in the text": 1.0,
+    "long chunk": -0.2,
     "share of the words in the text": 1.0,
     "words close together": 0.5,
     "names in its best eight chunks": 1.0,
@@ -172,7 +170,7 @@ TRIAL_WEIGHTS: Mapping[str, float] = {
 
 
 def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
-    """The signals, without weight, for one index; some read the text of a file's best chunk there."""
+    """Return the signals, without weight, for one index; some read the text of a file's best chunk there."""
 
     def of_text(value: Callable[[SignalInputs, FileCandidate, str], float]) -> Value:
         def values(inputs: SignalInputs) -> Floats:
@@ -193,16 +191,16 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
         return lambda inputs: inputs.each(lambda file: value(known.get(file.path, _Facts())))
 
     return (
-        Signal("shallow path (S5)", 0.0, Family.FILE, lambda inputs: inputs.each(_shallow)),
-        Signal("not tiny (S5)", 0.0, Family.FILE, of_facts(_not_tiny)),
-        Signal("words in the path (S5)", 0.0, Family.KEYWORD, _words_in_path),
-        Signal("words in the text (S5)", 0.0, Family.KEYWORD, of_text(_density)),
-        Signal("code patterns (S5)", 0.0, Family.FILE, of_text(_patterns)),
-        Signal("documents by content (S5)", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),
+        Signal("shallow path", 0.0, Family.FILE, lambda inputs: inputs.each(_shallow)),
+        Signal("not tiny", 0.0, Family.FILE, of_facts(_not_tiny)),
+        Signal("words in the path", 0.0, Family.KEYWORD, _words_in_path),
+        Signal("words in the text", 0.0, Family.KEYWORD, of_text(_density)),
+        Signal("code patterns", 0.0, Family.FILE, of_text(_patterns)),
+        Signal("documents by content", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),
         Signal("recently changed", 0.0, Family.FILE, of_facts(_recent)),
         Signal("often changed", 0.0, Family.FILE, of_facts(_often)),
-        Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, of_text(_whole_question)),
-        Signal("long chunk (S3)", 0.0, Family.FILE, of_text(_long), relative=False),
+        Signal("whole question in the text", 0.0, Family.KEYWORD, of_text(_whole_question)),
+        Signal("long chunk", 0.0, Family.FILE, of_text(_long), relative=False),
         Signal("share of the words in the text", 0.0, Family.KEYWORD, of_text(_coverage)),
         Signal("words close together", 0.0, Family.KEYWORD, of_text(_proximity)),
         Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed),

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Words that stand in one file only, asked for by themselves: does that file come first?
+"""Search for words that only one file contains, and measure whether that file comes first.
 
     python benchmarks/retrieval/words.py CHECKOUT ... [--words 30] [--data DIR] [--output FILE]
 
-The words are drawn from each kind of file, whatever else they are part of. Plain words count as they are
-written, though their stems may stand in many files: who asks for "Closes" may well want what closes
-something.
+The words are drawn from each kind of file. Plain words count as they are written, though their stems may
+occur in many files: the query "Closes" may well mean code that closes something.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
-    # A script finds modules beside itself; these are found from the folder above.
+    # A script's own folder is on the path; these modules are in its parent.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 from engine.index_file import opened
 from engine.place import kept_or_temporary
 from engine.ready import indexed
@@ -39,9 +38,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkouts", type=Path, nargs="+", metavar="CHECKOUT")
-    parser.add_argument("--words", type=int, default=30, help="of each kind of file in each checkout")
+    parser.add_argument(
+        "--words", type=int, default=30, help="number of words of each kind of file in each checkout"
+    )
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--data", type=Path, help="keep the indexes here for the next run")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     places: defaultdict[str, list[int]] = defaultdict(list)
@@ -53,15 +54,14 @@ def main() -> None:
             for kind, of_kind in found.items():
                 places[kind] += of_kind
     every = {kind: _shares(of_kind) for kind, of_kind in sorted(places.items())}
-    result = {"conditions": surroundings(), "all": every, "by_checkout": by_checkout}
+    result = {"conditions": run_conditions(), "all": every, "by_checkout": by_checkout}
     print(json.dumps(every, indent=2))
     if options.output:
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def places_of_words(checkout: Path, data: Path, count: int, seed: int) -> dict[str, list[int]]:
-    """By kind of file, the places of the files of `count` words, from 1; 0 where one is not among the first
-    ten."""
+    """Return, by kind of file, the ranks of the files of `count` words, from 1; 0 if beyond the tenth."""
     chance = random.Random(seed)
     with indexed(checkout, data) as (daemon, _):
         with opened(data) as index:
@@ -79,7 +79,7 @@ def places_of_words(checkout: Path, data: Path, count: int, seed: int) -> dict[s
 
 
 def _words_of_one_file(checkout: Path, kinds: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By kind of file, the words that stand in one file only, with its path."""
+    """Return, by kind of file, the words that only one file contains, with its path."""
     holding: defaultdict[str, list[str]] = defaultdict(list)
     for path in kinds:
         for word in set(_WORD.findall((checkout / path).read_text(encoding="utf-8", errors="ignore"))):
@@ -92,7 +92,7 @@ def _words_of_one_file(checkout: Path, kinds: Mapping[str, str]) -> dict[str, di
 
 
 def _shares(places: Sequence[int]) -> Figures:
-    """How many words there are, and the shares whose file is the first, and among the first ten."""
+    """Return the number of words, and the shares whose file is the first, and among the first ten."""
     count = len(places)
     first, found = sum(place == 1 for place in places), sum(place > 0 for place in places)
     return {"words": count, "first": round(first / count, 3), "among_ten": round(found / count, 3)}

@@ -1,1 +1,1 @@
-"""A real `cairn serve` process under clients of all kinds."""
+"""Runs a real `cairn serve` process under clients of all kinds."""

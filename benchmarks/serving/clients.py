@@ -1,4 +1,4 @@
-"""Clients of `cairn serve`, one for each front; each does what its kind does, one request after the other."""
+"""Clients of `cairn serve`, one for each front, which send one request after the other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Asker(Protocol):
     """One connection."""
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The JSON answer of the protocol's method (without `cairn/`). Raises AnswerError."""
+        """Return the JSON answer of the protocol's method (without `cairn/`). Raises AnswerError."""
 
     def close(self) -> None:
         """End the connection."""
@@ -84,7 +84,6 @@ class Lsp:
         return self._request(f"cairn/{method}", params)
 
     def notify(self, method: str, params: Any) -> None:
-        """Tell something."""
         self._send({"method": method, "params": params})
 
     def close(self) -> None:
@@ -121,7 +120,7 @@ class Lsp:
 
 
 class Mcp:
-    """One agent over streamable HTTP, or over stdio with a process of its own; with the SDK's own client."""
+    """One agent over streamable HTTP, or over stdio with its own process, with the SDK's client."""
 
     def __init__(self, server: Server | StdioServerParameters) -> None:
         self._loop = asyncio.new_event_loop()
@@ -134,7 +133,7 @@ class Mcp:
             raise TimeoutError(f"no MCP session within {TIMEOUT_SECONDS:g} s")
 
     async def _live(self, server: Server | StdioServerParameters) -> None:
-        """Enter and leave the client in one task, as anyio wants."""
+        """Enter and leave the client in one task, as anyio requires."""
         async with AsyncExitStack() as stack:
             if isinstance(server, StdioServerParameters):
                 client = Client(server)
@@ -151,8 +150,8 @@ class Mcp:
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         tool = "cairn_" + "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
         assert self._client is not None
-        asked = self._client.call_tool(tool, dict(params), meta={"cairn/structured": True})  # type: ignore[typeddict-unknown-key]
-        calling = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        call = self._client.call_tool(tool, dict(params), meta={"cairn/structured": True})  # type: ignore[typeddict-unknown-key]
+        calling = asyncio.run_coroutine_threadsafe(call, self._loop)
         result = calling.result(TIMEOUT_SECONDS)
         if result.is_error:
             raise AnswerError(f"{tool}: {result.content}")

@@ -1,4 +1,4 @@
-"""A real `cairn serve` process on one folder."""
+"""Runs a real `cairn serve` process on one folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import psutil
 from attrs import frozen
 
 _END_SECONDS = 120.0
-"""On a machine that is busy with other things; then it is killed."""
+"""A long limit for busy machines; afterwards the process is killed."""
 
 
 @frozen
 class Server:
-    """Where it listens, and its process."""
+    """The address of a server, and its process."""
 
     process: psutil.Popen
     url: str
@@ -32,19 +32,18 @@ class Server:
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The header that every request needs."""
+        """Return the header that every request needs."""
         return {"Authorization": f"Bearer {self.token}"}
 
 
 def environment_of(data: Path) -> dict[str, str]:
-    """The variables of a process that uses the data folder, and no settings of the user."""
+    """Return the variables of a process that uses the data folder, and no settings of the user."""
     return {**os.environ, "CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(data / "settings")}
 
 
 @contextmanager
 def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Start it on free ports; asked to end at the end, and waited for. `settings` are environment
-    variables."""
+    """Run a server on free ports until the end of the block. `settings` are environment variables."""
     environment = {**environment_of(data), **(settings or {})}
     command = (
         sys.executable,
@@ -60,9 +59,17 @@ def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None)
     )
     process = psutil.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
     try:
-        told: dict[str, Any] = json.loads(process.stdout.readline())
-        token = Path(told["tokenFile"]).read_text(encoding="utf-8").strip()
-        yield Server(process, told["url"], told["api"], told["mcp"], told["lspHost"], told["lspPort"], token)
+        address: dict[str, Any] = json.loads(process.stdout.readline())
+        token = Path(address["tokenFile"]).read_text(encoding="utf-8").strip()
+        yield Server(
+            process,
+            address["url"],
+            address["api"],
+            address["mcp"],
+            address["lspHost"],
+            address["lspPort"],
+            token,
+        )
     finally:
         process.terminate()
         try:

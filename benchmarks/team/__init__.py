@@ -1,1 +1,1 @@
-"""Measures the team store beside the index file."""
+"""Compares the team store with the index file."""

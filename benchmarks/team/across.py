@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whether a question to all repositories of a store at once finds the right one first.
+"""Measure whether a question to all repositories of a store at once finds the right one first.
 
     python benchmarks/team/across.py --store URL --sets SETS [--reader NAME] [--output FILE]
 
-Each question of the sets is about one repository, which the store has by that name; it is asked of all that
-the reader may see.
+Each question of the sets is about one repository, which the store has by that name; it is sent to all
+repositories that the reader may see.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def main() -> int:
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--reader", default="me")
     parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    engine = StoredEngine(Store([given.store]))
-    with engine.asked(given.reader, "") as every:
+    options = parser.parse_args()
+    engine = StoredEngine(Store([options.store]))
+    with engine.asked(options.reader, "") as every:
         present = {folder.label for folder in every.folders}
     first, among, ms, wrong = Counter[str](), Counter[str](), [], []
-    questions = [each for each in read_sets([given.sets], ()) if each.repository.name in present]
+    questions = [each for each in read_sets([options.sets], ()) if each.repository.name in present]
     for question in questions:
         began = time.perf_counter()
-        with engine.asked(given.reader, "") as asked:
+        with engine.asked(options.reader, "") as asked:
             found = answer(asked, "search", {"query": question.query, "limit": 10})
         ms.append(1000 * (time.perf_counter() - began))
         named = [each["folder"].rpartition("/")[2] for each in found["results"]]
@@ -62,8 +62,8 @@ def main() -> int:
     for right, query, named in wrong:
         print(f"  {right}: {query!r} found {named}")
     print(json.dumps(result, indent=2))
-    if given.output:
-        given.output.write_text(json.dumps(result, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(result, indent=2) + "\n")
     engine.stop()
     return 0
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether a team's store hands over what the index file hands over: the facts in the prompt, and the files of
-issues.
+"""Measure whether a team's store gives the same prompts as the index file, and the facts in them.
 
-python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME] [--output FILE]
+    python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME]
+      [--output FILE]
 
 Each repository of the sets is in the store under its name, indexed at the commit of its checkout
-CHECKOUTS/NAME, which is indexed here as well. Every question is asked of both.
+CHECKOUTS/NAME, which is indexed here as well. Both get every question.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def main() -> int:
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--reader", default="me")
     parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    stored = StoredEngine(Store([given.store]))
-    with stored.asked(given.reader, "") as every:
+    options = parser.parse_args()
+    stored = StoredEngine(Store([options.store]))
+    with stored.asked(options.reader, "") as every:
         present = {folder.label for folder in every.folders}
-    questions = [each for each in read_fact_sets([given.facts]) if each.repository.name in present]
+    questions = [each for each in read_fact_sets([options.facts]) if each.repository.name in present]
     rows = []
     for name in sorted({each.repository.name for each in questions}):
         here = Engine({"index": {"watch": False}})
-        here.add_folder(given.clones / name)
+        here.add_folder(options.clones / name)
         while not here.progress().complete:
             time.sleep(0.1)
         for question in (each for each in questions if each.repository.name == name):
-            with stored.asked(given.reader, name) as there:
+            with stored.asked(options.reader, name) as there:
                 rows.append(_compared(question, here, there))
             print(json.dumps(rows[-1]), flush=True)
         here.stop()
@@ -61,8 +61,8 @@ def main() -> int:
         "facts store": sum(row["store"] for row in with_facts) / sum(row["facts"] for row in with_facts),
     }
     print(json.dumps(result, indent=2))
-    if given.output:
-        given.output.write_text(json.dumps(result, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(result, indent=2) + "\n")
     return 0
 
 

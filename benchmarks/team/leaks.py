@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Whether a team's server tells anybody of what they may not see.
+"""Measure whether a team's server reveals anything to readers who may not see it.
 
-python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
+    python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7]
+      [--output FILE]
 
 Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of
-them. Two readers with overlapping grants ask one `cairn serve` at the same time for anything that it answers,
-by random words, names, paths, ids and hashes of what they see, of what is hidden from them and of what is
-nowhere, while a third repository is granted and taken away. Each answer is searched for what is hidden. Then
-the roles of the readers ask the database itself. FOLDER is made and deleted.
+them. Two readers with overlapping grants send all kinds of requests to one `cairn serve` at the same time,
+with random words, names, paths, ids and hashes: visible, hidden and missing ones. Meanwhile a third
+repository is granted and revoked. Each answer is searched for hidden data. Then the roles of the readers
+query the database itself. FOLDER is made and deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, percentile, run_conditions
 
 from cairn.index.postgres import access
 from cairn.index.postgres.roles import role_name
@@ -54,7 +55,7 @@ from cairn.team.local_server import LocalServer
 from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of
 
 REPOSITORIES = (
-    "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",
+    "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",  # noqa: E501
 )  # fmt: skip
 ALICE, BOB, CAROL = "alice", "bob", "carol"
 GRANTS: Mapping[str, tuple[str, ...]] = {
@@ -64,19 +65,19 @@ GRANTS: Mapping[str, tuple[str, ...]] = {
 """Alice sees both of one pool, and of the other the repository without the fork; Bob the other way round."""
 TOGGLED: Mapping[str, str] = {ALICE: "express", BOB: "oban"}
 _WORKERS = 3
-"""Requests of each reader that are answered at once."""
+"""The number of concurrent requests of each reader."""
 _PAIRS_EVERY = 12
-"""Of so many requests, one is a pair about a hidden name and one that is nowhere."""
+"""One request in this many is a pair about a hidden name and a missing one."""
 _TIMED = 600
 _CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
 
 
-# --- what is true -------------------------------------------------------------------------------------
+# --- the repositories -----------------------------------------------------------------------------
 
 
 @frozen(eq=False)
-class Known:
-    """What the owner of the store knows of a repository."""
+class RepositoryFacts:
+    """The owner's knowledge of a repository."""
 
     copy: Copy
     id: int
@@ -90,17 +91,17 @@ class Known:
     paths: tuple[str, ...]
     symbols: tuple[str, ...]
     collections: Mapping[str, tuple[int, int]]
-    """Files and chunks of each."""
+    """The number of files and chunks of each collection."""
 
     @property
     def uri(self) -> str:
         return f"cairn-team:///{quote(self.copy.name)}"
 
 
-def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
+def known(owner: psycopg.Connection[Any], copy: Copy) -> RepositoryFacts:
     row = owner.execute(
         """SELECT r.id, s.id, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
-           JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",
+           JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",  # noqa: E501
         (copy.name,),
     ).fetchone()
     assert row is not None
@@ -108,46 +109,56 @@ def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
     files = np.frombuffer(packed, np.int32).tolist()
     place = (shard, pool, files)
     chunks = owner.execute(
-        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s "
+        "AND file = ANY(%s)",
         place,
     ).fetchall()
     rows = owner.execute(
-        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) ORDER BY path",
+        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) "
+        "ORDER BY path",
         place,
     ).fetchall()
     collections: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, collection, count in rows:
         collections[collection][0] += 1
         collections[collection][1] += count
-    return Known(
-        copy, number, snapshot, pool, commit, frozenset(copy.words() | {commit}), frozenset(each[1] for each in chunks),
-        frozenset(each[0] for each in chunks), frozenset(files), tuple(each[0] for each in rows),
-        tuple(sorted({each[2] for each in chunks if each[2]})), {name: (a, b) for name, (a, b) in collections.items()},
-    )  # fmt: skip
+    return RepositoryFacts(
+        copy,
+        number,
+        snapshot,
+        pool,
+        commit,
+        frozenset(copy.words() | {commit}),
+        frozenset(each[1] for each in chunks),
+        frozenset(each[0] for each in chunks),
+        frozenset(files),
+        tuple(each[0] for each in rows),
+        tuple(sorted({each[2] for each in chunks if each[2]})),
+        {name: (a, b) for name, (a, b) in collections.items()},
+    )
 
 
 @define
-class Sight:
-    """What one reader may see, and when."""
+class ReaderView:
+    """The repositories and words that one reader may see, and when."""
 
     reader: str
-    always: Mapping[str, Known]
-    toggled: Known
-    every: Mapping[str, Known]
+    always: Mapping[str, RepositoryFacts]
+    toggled: RepositoryFacts
+    every: Mapping[str, RepositoryFacts]
     own_words: frozenset[str]
-    """Those that Cairn itself writes."""
+    """Words that Cairn itself writes."""
     projects: frozenset[str]
-    """Words of the project names of pools: a fork's files have that of the repository that was first in its
-    pool."""
+    """Words of the project names of pools: a fork's files have that of its pool's first repository."""
     spans: list[list[float]] = field(factory=list)
-    """When the grant of `toggled` began and was there, when taking it away began and was done."""
-    asked: set[str] = field(factory=set)
-    """Words that the reader's own requests had: context brings the latest questions back."""
+    """The times when the grant of `toggled` began and was done, and when its revocation did."""
+    request_words: set[str] = field(factory=set)
+    """Words of the reader's own requests, which the context returns with the latest questions."""
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
 
     def visible(self, began: float, ended: float) -> tuple[bool, bool]:
-        """Whether the toggled repository may have been visible from one time to the other, and whether it was
-        all the while."""
+        """Return whether the toggled repository may have been visible between two times, and whether it was
+        all the time."""
         may = any(span[0] <= ended and (len(span) < 4 or began <= span[3]) for span in list(self.spans))
         was = any(
             len(span) >= 2 and span[1] <= began and (len(span) < 3 or ended <= span[2])
@@ -155,11 +166,12 @@ class Sight:
         )
         return may, was
 
-    def repositories(self, with_toggled: bool) -> dict[str, Known]:
+    def repositories(self, with_toggled: bool) -> dict[str, RepositoryFacts]:
         return {**self.always, **({self.toggled.copy.name: self.toggled} if with_toggled else {})}
 
     def hidden(self, with_toggled: bool) -> frozenset[str]:
-        """Words, names, commits and hashes that only repositories have which the reader may not see."""
+        """Return the words, names, commits and hashes of only those repositories that the reader may not
+        see."""
         if with_toggled not in self._hidden:
             seen = self.repositories(with_toggled).values()
             there = set().union(*(each.words | each.hashes for each in self.every.values()))
@@ -169,11 +181,11 @@ class Sight:
         return self._hidden[with_toggled]
 
 
-# --- what is asked ------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 @frozen
-class Asked:
+class Request:
     """One request."""
 
     kind: str
@@ -181,8 +193,8 @@ class Asked:
     params: Any = None
     body: bytes | None = None
     method: str | None = None
-    snapshot: Known | None = None
-    """Of a read, whose it is."""
+    snapshot: RepositoryFacts | None = None
+    """The snapshot of a read."""
     read: str = ""
 
     @property
@@ -191,7 +203,7 @@ class Asked:
 
 
 _HOSTILE = (
-    "**", "../**", "!*", "/", "..", "*/../*", "%", "_", "'; SELECT name FROM cairn.repositories; --", "cairn-team:///", "\\", "[a-",
+    "**", "../**", "!*", "/", "..", "*/../*", "%", "_", "'; SELECT name FROM cairn.repositories; --", "cairn-team:///", "\\", "[a-",  # noqa: E501
     "' OR true --", "{a,b}", "\u202e", "a" * 3000, "$1", "%s", "\0",
 )  # fmt: skip
 _TYPES = ("code", "prose", "api", "config", "cmd")
@@ -199,25 +211,25 @@ _TYPES = ("code", "prose", "api", "config", "cmd")
 
 @define
 class Asker:
-    """Makes requests of one reader; the same for the same seed."""
+    """Makes requests of one reader, the same ones for the same seed."""
 
-    sight: Sight
+    view: ReaderView
     rng: random.Random
     kept: list[Any] = field(factory=list)
-    """Hits of searches, for stages that take them."""
+    """Hits of earlier searches, for stages that take hits."""
 
-    def next(self) -> Asked:
+    def next(self) -> Request:
         kinds = [
-            (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),
+            (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),  # noqa: E501
             (4, self._context), (9, self._page), (3, self._collections), (4, self._status), (11, self._stage),
-            (10, self._mcp), (5, self._locate), (2, self._catalogue), (18, self._read), (3, self._change), (2, self._other),
+            (10, self._mcp), (5, self._locate), (2, self._catalogue), (18, self._read), (3, self._change), (2, self._other),  # noqa: E501
         ]  # fmt: skip
         return self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]()
 
-    # parts
+    # The parts of requests.
 
-    def repository(self) -> Known:
-        return self.rng.choice(list(self.sight.every.values()))
+    def repository(self) -> RepositoryFacts:
+        return self.rng.choice(list(self.view.every.values()))
 
     def word(self) -> str:
         of = self.repository()
@@ -226,7 +238,7 @@ class Asker:
                 lambda: self.rng.choice(of.copy.markers),
                 lambda: self.rng.choice(of.symbols or ("main",)),
                 lambda: self.rng.choice(sorted(of.words)[:4000]),
-                lambda: nowhere(self.rng),
+                lambda: missing_word(self.rng),
                 lambda: self.rng.choice(("error", "config", "parse", "request", "the", "handler")),
             ]
         )()
@@ -251,36 +263,38 @@ class Asker:
             (
                 self.rng.choice(of.paths),
                 self.rng.choice(of.paths),
-                f"src/{nowhere(self.rng)}.py",
+                f"src/{missing_word(self.rng)}.py",
                 self.rng.choice(_HOSTILE),
             )
         )
 
     def place(self) -> str:
         of = self.repository()
-        inside = self.rng.choice((self.rng.choice(of.paths), f"{nowhere(self.rng)}.py"))
-        return f"{self.rng.choice((of.uri, of.uri, 'cairn-team:///' + nowhere(self.rng), 'file:///work'))}/{quote(inside)}"
+        inside = self.rng.choice((self.rng.choice(of.paths), f"{missing_word(self.rng)}.py"))
+        return f"{self.rng.choice((of.uri, of.uri, 'cairn-team:///' + missing_word(self.rng), 'file:///work'))}/{quote(inside)}"
 
     def collection(self) -> str:
         of = self.repository()
         return self.rng.choice(
-            (self.rng.choice(list(of.collections)), of.copy.name, nowhere(self.rng), *_HOSTILE[:4])
+            (self.rng.choice(list(of.collections)), of.copy.name, missing_word(self.rng), *_HOSTILE[:4])
         )
 
     def workspace(self) -> str:
         if self.rng.random() < 0.6:
             return ""
-        name = self.rng.choice((self.repository().copy.name, nowhere(self.rng), self.rng.choice(_HOSTILE)))
+        name = self.rng.choice(
+            (self.repository().copy.name, missing_word(self.rng), self.rng.choice(_HOSTILE))
+        )
         return "?workspace=" + quote(
             self.rng.choice((name, name, f"{name}@main", f"{name}@master", f"cairn-team:///{name}")), safe=""
         )
 
-    def ask(self, kind: str, params: Any, name: str = "") -> Asked:
-        return Asked(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
+    def ask(self, kind: str, params: Any, name: str = "") -> Request:
+        return Request(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
 
-    # kinds
+    # The kinds of requests.
 
-    def _search(self) -> Asked:
+    def _search(self) -> Request:
         more: dict[str, Any] = {}
         if self.rng.random() < 0.3:
             more = {"explain": True, "limit": self.rng.randint(1, 50), "wholeWord": self.rng.random() < 0.5}
@@ -291,16 +305,16 @@ class Asker:
             (
                 {"path": [self.path() for _ in range(self.rng.randint(1, 3))]},
                 {"collection": [self.collection() for _ in range(self.rng.randint(1, 3))]},
-                {"language": [self.rng.choice(("python", "go", "ruby", nowhere(self.rng)))]},
+                {"language": [self.rng.choice(("python", "go", "ruby", missing_word(self.rng)))]},
                 {"type": [self.rng.choice(_TYPES)], "path": [f"{self.repository().copy.name}/**"]},
                 {"path": [self.rng.choice(_HOSTILE)], "collection": [self.rng.choice(_HOSTILE)]},
             )
         )
 
-    def _filtered(self) -> Asked:
+    def _filtered(self) -> Request:
         return self.ask("filtered search", {"query": self.question(), "filter": self._filter()}, "search")
 
-    def _discover(self) -> Asked:
+    def _discover(self) -> Request:
         more = self.rng.choice(({}, {"include": [self.collection()]}, {"filter": {"path": [self.path()]}}))
         return self.ask("discover", {"query": self.question(), **more})
 
@@ -311,10 +325,10 @@ class Asker:
             "end": {"line": line + self.rng.randint(0, 20), "character": 0},
         }
 
-    def _related(self) -> Asked:
+    def _related(self) -> Request:
         return self.ask("related", {"textDocument": {"uri": self.place()}, "range": self._range()})
 
-    def _references(self) -> Asked:
+    def _references(self) -> Request:
         symbol = self.rng.choice(
             (self.word(), f"{self.word()}.{self.word()}", f"{self.path()}:{self.rng.randint(1, 50)}")
         )
@@ -323,7 +337,7 @@ class Asker:
             "references", {"symbol": symbol, "direction": direction, "depth": self.rng.randint(1, 2)}
         )
 
-    def _context(self) -> Asked:
+    def _context(self) -> Request:
         params: dict[str, Any] = {
             "textDocument": {"uri": self.place()},
             "range": self._range(),
@@ -333,17 +347,17 @@ class Asker:
             params["text"] = f"def f():\n    return {self.word()}({self.word()})\n"
         return self.ask("context", params)
 
-    def _page(self) -> Asked:
-        folder = self.rng.choice(("", "", self.repository().uri, f"cairn-team:///{nowhere(self.rng)}"))
+    def _page(self) -> Request:
+        folder = self.rng.choice(("", "", self.repository().uri, f"cairn-team:///{missing_word(self.rng)}"))
         return self.ask("fetch_page", {"path": self.path(), "folder": folder})
 
-    def _collections(self) -> Asked:
-        return Asked("collections", "/api/v1/collections")
+    def _collections(self) -> Request:
+        return Request("collections", "/api/v1/collections")
 
-    def _status(self) -> Asked:
-        return Asked("status", "/api/v1/status")
+    def _status(self) -> Request:
+        return Request("status", "/api/v1/status")
 
-    def _stage(self) -> Asked:
+    def _stage(self) -> Request:
         query = self.question()
         named = [{"name": self.collection()} for _ in range(2)]
         hits = self.rng.sample(self.kept, min(3, len(self.kept)))
@@ -364,7 +378,7 @@ class Asker:
         )
         return self.ask(f"stage {name}", params, name)
 
-    def _mcp(self) -> Asked:
+    def _mcp(self) -> Request:
         made = self.rng.choice(
             (
                 self._search,
@@ -379,30 +393,30 @@ class Asker:
         tool = "cairn_" + made.path.partition("?")[0].rpartition("/")[2]
         arguments = dict(made.params or {})
         if self.rng.random() < 0.4:
-            arguments["workspace"] = self.rng.choice((self.repository().copy.name, nowhere(self.rng)))
+            arguments["workspace"] = self.rng.choice((self.repository().copy.name, missing_word(self.rng)))
         method, params = self.rng.choice(
             (("tools/call", {"name": tool, "arguments": arguments}),) * 9
             + (("tools/list", {}), ("resources/list", {}), ("prompts/list", {}))
         )
-        return Asked("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return Request("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
-    def _locate(self) -> Asked:
+    def _locate(self) -> Request:
         commits = [
             self.rng.choice((self.repository().commit, f"{self.rng.getrandbits(160):040x}")) for _ in range(3)
         ]
-        return Asked("locate", "/team/v1/locate", {"commits": commits})
+        return Request("locate", "/team/v1/locate", {"commits": commits})
 
-    def _snapshot(self) -> tuple[int | str, Known | None]:
+    def _snapshot(self) -> tuple[int | str, RepositoryFacts | None]:
         if self.rng.random() < 0.7:
             of = self.repository()
             return of.snapshot, of
         return self.rng.choice((self.rng.randint(1, 60), 10**9, 0, "9" * 30, 2**63)), None
 
-    def _catalogue(self) -> Asked:
+    def _catalogue(self) -> Request:
         number, of = self._snapshot()
-        return Asked("catalogue", f"/team/v1/catalogue/{number}", snapshot=of)
+        return Request("catalogue", f"/team/v1/catalogue/{number}", snapshot=of)
 
-    def _read(self) -> Asked:
+    def _read(self) -> Request:
         number, of = self._snapshot()
         other = self.repository()
         near = self.rng.choice((of or other, other))
@@ -415,39 +429,39 @@ class Asker:
         only = self.rng.choice(
             (ChunkFilter(), ChunkFilter(paths=tuple(paths)), ChunkFilter(collections=(self.collection(),)))
         )
-        name, given = self.rng.choice(
+        name, options = self.rng.choice(
             (
-                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),
-                ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),
-                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),
-                ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),
-                ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),
-                ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),
-                ("members", [words[0], words, 10, only]), ("names_matching", [words[0][:3], f"%{words[0][:4]}%"]),
-                ("symbols_naming", [words, 10]), ("files_with_chunk", [self.rng.choice(sorted(other.hashes)[:500] or ["00"])]),
-                ("stems_starting", [words[0][:4], 2000.0]), ("keywords", [words, ColumnWeights(1.0, 2.0), 20, only]),
+                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),  # noqa: E501
+                ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),  # noqa: E501
+                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),  # noqa: E501
+                ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),  # noqa: E501
+                ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),  # noqa: E501
+                ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),  # noqa: E501
+                ("members", [words[0], words, 10, only]), ("names_matching", [words[0][:3], f"%{words[0][:4]}%"]),  # noqa: E501
+                ("symbols_naming", [words, 10]), ("files_with_chunk", [self.rng.choice(sorted(other.hashes)[:500] or ["00"])]),  # noqa: E501
+                ("stems_starting", [words[0][:4], 2000.0]), ("keywords", [words, ColumnWeights(1.0, 2.0), 20, only]),  # noqa: E501
                 ("leading_chunks", [paths, 2, only]), ("statistics", [words]), ("admitted", [only]),
                 ("dictionaries", []), ("select", ["SELECT * FROM files"]), (self.rng.choice(words), [1]),
             )
         )  # fmt: skip
         try:
-            body = dumps([name, given])
+            body = dumps([name, options])
         except (TypeError, ValueError):
             body = b"[]"
-        return Asked("read", f"/team/v1/read/{number}", body=body, snapshot=of, read=name)
+        return Request("read", f"/team/v1/read/{number}", body=body, snapshot=of, read=name)
 
-    def _change(self) -> Asked:
+    def _change(self) -> Request:
         name, params = self.rng.choice(
             (
                 ("reindex", {"path": self.path()}), ("pause", {}), ("resume", {}),
-                ("feedback", {"query": self.question(), "contentHash": self.rng.choice(sorted(self.repository().hashes)[:200]),
+                ("feedback", {"query": self.question(), "contentHash": self.rng.choice(sorted(self.repository().hashes)[:200]),  # noqa: E501
                               "action": "open", "path": self.path()}),
                 ("reset_feedback", {}),
             )
         )  # fmt: skip
         return self.ask(f"change {name}", params, name)
 
-    def _other(self) -> Asked:
+    def _other(self) -> Request:
         path = self.rng.choice(
             (
                 "/metrics",
@@ -458,58 +472,61 @@ class Asker:
                 f"/{self.word()}",
             )
         )
-        return Asked("other", path if path.isascii() else "/x")
+        return Request("other", path if path.isascii() else "/x")
 
 
-def nowhere(rng: random.Random) -> str:
-    """A word that no repository has, of the shape of the markers."""
+def missing_word(rng: random.Random) -> str:
+    """Return a word that no repository has, of the shape of the markers."""
     return f"zq{rng.getrandbits(40):010x}k"
 
 
-# --- what an answer may not have ------------------------------------------------------------------------
+# --- checks of an answer --------------------------------------------------------------------------
 
 
 @define
 class Findings:
-    """What was wrong."""
+    """The problems found."""
 
     leaks: list[str] = field(factory=list)
     wrong: list[str] = field(factory=list)
-    """Answers that are no leak, and should not be either."""
+    """Wrong answers that are not leaks."""
     statuses: Counter[str] = field(factory=Counter)
     unavailable: Counter[str] = field(factory=Counter)
-    """What answers with status 503 said."""
+    """The messages of answers with status 503."""
     kinds: Counter[str] = field(factory=Counter)
     checks: Counter[str] = field(factory=Counter)
     seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
     projects: int = 0
-    """Answers and tables that have the name of a fork's project, which is that of the first repository of its
-    pool."""
+    """Answers and tables with the project name of a fork's pool, that of the pool's first repository."""
     lock: threading.Lock = field(factory=threading.Lock)
 
-    def leak(self, reader: str, asked: Asked | str, what: str) -> None:
+    def leak(self, reader: str, request: Request | str, what: str) -> None:
         with self.lock:
-            self.leaks.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:600]} -> {what}")
+            self.leaks.append(
+                f"{reader}: {request if isinstance(request, str) else request.text[:600]} -> {what}"
+            )
             print("LEAK", self.leaks[-1][:1500], flush=True)
 
-    def odd(self, reader: str, asked: Asked | str, what: str) -> None:
+    def fault(self, reader: str, request: Request | str, what: str) -> None:
         with self.lock:
-            self.wrong.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:300]} -> {what}")
+            self.wrong.append(
+                f"{reader}: {request if isinstance(request, str) else request.text[:300]} -> {what}"
+            )
             if len(self.wrong) < 30:
                 print("ODD", self.wrong[-1][:900], flush=True)
 
 
-def text_of(asked: Asked, answer: Answer) -> str:
-    """All that an answer tells, as text."""
-    if asked.kind == "catalogue" and answer.status == 200:
+def text_of(request: Request, answer: Answer) -> str:
+    """Return all text of an answer."""
+    if request.kind == "catalogue" and answer.status == 200:
         return _texts_of_catalogue(answer.body)
     text = answer.body.decode("utf-8", "replace")
-    # JSON in JSON, as MCP has it, hides words behind `\n`.
+    # JSON in JSON, as in MCP, hides words behind `\n`.
     return text.replace("\\n", " ").replace("\\\\n", " ").replace("\\t", " ")
 
 
 def _texts_of_catalogue(packed: bytes) -> str:
-    """All texts of a catalogue's tables, and all words of its full-text indexes."""
+    """Return all texts of a catalogue's tables, and all words of its full-text indexes."""
     data = zlib.decompress(packed)
     head = 4 + int.from_bytes(data[:4], "little")
     db = apsw.Connection(":memory:")
@@ -517,11 +534,11 @@ def _texts_of_catalogue(packed: bytes) -> str:
     texts = [data[:head].decode("latin-1")]
     for name, made in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
         if "fts5" in str(made):
-            with contextlib.suppress(apsw.Error):  # a vocabulary of another one
+            with contextlib.suppress(apsw.Error):  # The vocabulary belongs to another table.
                 db.execute(
                     f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')"
                 )
-                # It also has words that the index joined of several, which are words of others by chance.
+                # Words that the index joins of several are words of other repositories by chance.
                 texts += [
                     str(term)
                     for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name} WHERE term LIKE 'zq%'")
@@ -538,88 +555,92 @@ def _texts_of_catalogue(packed: bytes) -> str:
     return "\n".join(texts)
 
 
-def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began: float, ended: float) -> None:
-    """Look for what the reader may not see."""
-    may, was = sight.visible(began, ended)
-    found = words_of(text_of(asked, answer)) & sight.hidden(may)
-    if found & sight.projects:
+def check(
+    view: ReaderView, findings: Findings, request: Request, answer: Answer, began: float, ended: float
+) -> None:
+    """Search an answer for data that the reader may not see."""
+    may, was = view.visible(began, ended)
+    found = words_of(text_of(request, answer)) & view.hidden(may)
+    if found & view.projects:
         findings.projects += 1
-        found -= sight.projects
+        found -= view.projects
     if found:
-        given = words_of(asked.text) | {word.lower() for word in re.findall(r"\w+", asked.text)}
-        if asked.kind == "context":
-            found -= sight.asked
-        told = {word for word in found if not any(word in each or each in word for each in given)}
-        if told:
+        given = words_of(request.text) | {word.lower() for word in re.findall(r"\w+", request.text)}
+        if request.kind == "context":
+            found -= view.request_words
+        exposed = {word for word in found if not any(word in each or each in word for each in given)}
+        if exposed:
             findings.leak(
-                sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}"
+                view.reader, request, f"words {sorted(exposed)[:8]} in {answer.status} {answer.body[:300]!r}"
             )
     findings.checks["answers searched for hidden words"] += 1
     if answer.status == 500:
-        findings.odd(sight.reader, asked, f"500 {answer.message}")
+        findings.fault(view.reader, request, f"500 {answer.message}")
     if answer.status == 200:
-        _check_counts(sight, findings, asked, answer, may, was)
-        _check_ids(sight, findings, asked, answer, may)
+        _check_counts(view, findings, request, answer, may, was)
+        _check_ids(view, findings, request, answer, may)
 
 
 def _check_counts(
-    sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool, was: bool
+    view: ReaderView, findings: Findings, request: Request, answer: Answer, may: bool, was: bool
 ) -> None:
-    if asked.kind not in ("status", "collections"):
+    if request.kind not in ("status", "collections"):
         return
-    told = answer.json["collections"] if asked.kind == "status" else answer.json
-    there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in told}
+    collections = answer.json["collections"] if request.kind == "status" else answer.json
+    there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in collections}
     possible = [True] if was else [False, True] if may else [False]
     right = [
         {
             (each.uri, name): counts
-            for each in sight.repositories(toggled).values()
+            for each in view.repositories(toggled).values()
             for name, counts in each.collections.items()
         }
         for toggled in possible
     ]
     findings.checks["counts of collections compared"] += 1
     if there not in right:
-        findings.leak(sight.reader, asked, f"counts {sorted(set(there.items()) ^ set(right[0].items()))[:4]}")
-    if asked.kind == "status":
+        findings.leak(
+            view.reader, request, f"counts {sorted(set(there.items()) ^ set(right[0].items()))[:4]}"
+        )
+    if request.kind == "status":
         chunks = {sum(c for _, c in each.values()) for each in right}
         files = {sum(f for f, _ in each.values()) for each in right}
         if answer.json["chunks"] not in chunks or answer.json["files"]["indexed"] not in files:
-            findings.leak(sight.reader, asked, f"totals {answer.json['chunks']} {answer.json['files']}")
+            findings.leak(view.reader, request, f"totals {answer.json['chunks']} {answer.json['files']}")
 
 
-def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool) -> None:
-    visible = sight.repositories(may)
-    if asked.kind == "locate" and (found := answer.json) is not None:
+def _check_ids(view: ReaderView, findings: Findings, request: Request, answer: Answer, may: bool) -> None:
+    visible = view.repositories(may)
+    if request.kind == "locate" and (found := answer.json) is not None:
         findings.checks["located commits checked"] += 1
         if found["repository"] not in visible or found["snapshot"] != visible[found["repository"]].snapshot:
-            findings.leak(sight.reader, asked, f"located {found}")
-    if asked.kind not in ("read", "catalogue"):
+            findings.leak(view.reader, request, f"located {found}")
+    if request.kind not in ("read", "catalogue"):
         return
     findings.checks["reads checked for ids"] += 1
-    of = asked.snapshot
+    of = request.snapshot
     if of is None:
-        # A number that was drawn may be that of a snapshot that the reader may see.
-        drawn = re.findall(r"\d+", asked.path)[-1]
+        # A drawn number may be that of a snapshot that the reader may see.
+        drawn = re.findall(r"\d+", request.path)[-1]
         of = next((each for each in visible.values() if str(each.snapshot) == drawn), None)
     if of is None or of.copy.name not in visible:
-        findings.leak(sight.reader, asked, "a hidden or missing snapshot answers")
+        findings.leak(view.reader, request, "a hidden or missing snapshot answers")
         return
-    if asked.kind == "catalogue":
+    if request.kind == "catalogue":
         data = zlib.decompress(answer.body)
         head = loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
         ids = set(np.flatnonzero(np.cumsum(head["files"])).tolist()) | set(
             np.flatnonzero(head["tokens"]).tolist()
         )
     else:
-        ids = set(ids_of(asked.read, loads(answer.body)))
-    allowed = of.files if asked.read in ("packed_tables", "symbols_naming") else of.chunks
+        ids = set(ids_of(request.read, loads(answer.body)))
+    allowed = of.files if request.read in ("packed_tables", "symbols_naming") else of.chunks
     if ids - allowed:
-        findings.leak(sight.reader, asked, f"ids of others {sorted(ids - allowed)[:5]}")
+        findings.leak(view.reader, request, f"foreign ids {sorted(ids - allowed)[:5]}")
 
 
 def ids_of(read: str, value: Any) -> Iterable[int]:
-    """The ids of chunks, or files, in what a read answers."""
+    """Return the ids of chunks or files in the answer of a read."""
     if read in ("chunks", "outlines", "places", "static_similarities", "packed_tables"):
         yield from value
     elif read in ("static_vectors", "admitted"):
@@ -641,17 +662,17 @@ def ids_of(read: str, value: Any) -> Iterable[int]:
         yield from (each.chunk_id for each in value if isinstance(each, Hit | TextHit))
 
 
-# --- pairs: what is hidden answers as what is nowhere ----------------------------------------------------
+# --- pairs of a hidden and a missing name ---------------------------------------------------------
 
 _VARYING = re.compile(
     r'"(?:timings|metrics|latency|stages|memory|queryTimeMs)":\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}|"memory":\s*\d+|"[a-zA-Z]*[mM]s":\s*[\d.]+'
 )
 
 
-def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str, str]:
-    """A request about a name, one name that is hidden for good, and one that is nowhere."""
+def pair(view: ReaderView, rng: random.Random) -> tuple[Callable[[str], Request], str, str]:
+    """Return a request about a name, a permanently hidden name, and a missing one."""
     hidden = [
-        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+        each for name, each in view.every.items() if name not in view.always and each is not view.toggled
     ]
     of = rng.choice(hidden)
     marker = rng.choice(of.copy.markers)
@@ -659,83 +680,93 @@ def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str,
     post = "/api/v1/"
     if kind == 0:
         return (
-            lambda name: Asked("pair", f"{post}status?workspace={name}"),
+            lambda name: Request("pair", f"{post}status?workspace={name}"),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
     if kind == 1:
         return (
-            lambda name: Asked("pair", f"{post}search?workspace={name}", {"query": "error"}),
+            lambda name: Request("pair", f"{post}search?workspace={name}", {"query": "error"}),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
     if kind == 2:
         return (
-            lambda word: Asked("pair", f"{post}search", {"query": word, "explain": True}),
+            lambda word: Request("pair", f"{post}search", {"query": word, "explain": True}),
             marker,
-            _like(marker, rng),
+            _same_shape(marker, rng),
         )
     if kind == 3:
         return (
-            lambda word: Asked("pair", f"{post}discover", {"query": f"how does {word} work"}),
+            lambda word: Request("pair", f"{post}discover", {"query": f"how does {word} work"}),
             marker,
-            _like(marker, rng),
+            _same_shape(marker, rng),
         )
     if kind == 4:
-        return lambda word: Asked("pair", f"{post}references", {"symbol": word}), marker, _like(marker, rng)
+        return (
+            lambda word: Request("pair", f"{post}references", {"symbol": word}),
+            marker,
+            _same_shape(marker, rng),
+        )
     if kind == 5:
         path = f"handbook/{of.copy.markers[0]}.md"
         return (
-            lambda name: Asked("pair", f"{post}fetch_page", {"path": name}),
+            lambda name: Request("pair", f"{post}fetch_page", {"path": name}),
             path,
-            f"handbook/{_like(of.copy.markers[0], rng)}.md",
+            f"handbook/{_same_shape(of.copy.markers[0], rng)}.md",
         )
     if kind == 6:
         path = f"tools/{of.copy.markers[1]}.py"
         return (
-            lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}),
+            lambda name: Request("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}),
             path,
-            f"tools/{_like(of.copy.markers[1], rng)}.py",
+            f"tools/{_same_shape(of.copy.markers[1], rng)}.py",
         )
     if kind == 7:
         return (
-            lambda name: Asked(
+            lambda name: Request(
                 "pair", f"{post}search", {"query": "handler", "filter": {"collection": [name]}}
             ),
             of.copy.name,
-            _like(of.copy.name, rng),
+            _same_shape(of.copy.name, rng),
         )
-    return lambda name: Asked("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip
+
+    def tool_call(name: str) -> Request:
+        arguments = {"query": "error", "workspace": name}
+        params = {"name": "cairn_search", "arguments": arguments}
+        return Request("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+    return tool_call, of.copy.name, _same_shape(of.copy.name, rng)
 
 
-def _like(text: str, rng: random.Random) -> str:
-    """The text with other hexadecimal digits and the same length."""
+def _same_shape(text: str, rng: random.Random) -> str:
+    """Return the text with other hexadecimal digits and the same length."""
     return re.sub(
         r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text
     )
 
 
-def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> bool:
-    """Whether both answers are alike but for the name that was asked about and times.
+def alike(request: Request, one: Answer, name: str, other: Answer, instead: str) -> bool:
+    """Return whether both answers are alike except for the name in the request and times.
 
-    Of questions that are a word it is compared how the word was taken: passages of like meaning differ from
-    word to word.
+    For questions that are a word, the interpretation of the word is compared: passages of like meaning differ
+    from word to word.
     """
     if (
-        asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")
-    ) or "discover" in asked.path:
+        request.params
+        and name in (request.params.get("query"), f"how does {request.params.get('query')} work")
+    ) or "discover" in request.path:
         return _word_of(one, name) == _word_of(other, instead)
 
     return one.status == other.status and _plain(one, name) == _plain(other, instead)
 
 
-def _plain(answer: Answer, asked: str) -> str:
-    text = text_of(Asked("pair", ""), answer)
+def _plain(answer: Answer, name: str) -> str:
+    text = text_of(Request("pair", ""), answer)
     while (shorter := _VARYING.sub("", text)) != text:
         text = shorter
-    text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
-    # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
+    text = text.replace(name, "NAME").replace(name.lower(), "NAME")
+    # The nearest names depend on the letters; another check makes sure that none is hidden.
     text = re.sub(r"(?:[dD]id you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace(
         "nearest?", "nearest"
     )
@@ -743,44 +774,49 @@ def _plain(answer: Answer, asked: str) -> str:
 
 
 def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
-    """Where two answers differ."""
+    """Return where two answers differ."""
     a, b = (
-        re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead))
+        re.split(r"(?<=[,{}])", _plain(answer, its_name))
+        for answer, its_name in ((one, name), (other, instead))
     )
     return f"{one.status} {other.status} " + " ".join(difflib.unified_diff(a, b, lineterm="", n=1))[:1200]
 
 
-# --- the database itself --------------------------------------------------------------------------------
+# --- the database itself --------------------------------------------------------------------------
 
 
 def _word_of(answer: Answer, word: str) -> Any:
-    """How a question about one unknown word was taken: whether the word counts as found, or as one that was
-    meant otherwise."""
+    """Return how a question about one unknown word was interpreted: as found, or as a corrected word."""
     if answer.status != 200:
         return answer.status
-    told = answer.json
-    results = told.get("results", told.get("chunks", ()))
-    matched = {*told["verdict"]["matchedTerms"], *(term for each in results for term in each["matchedTerms"])}
-    return told.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
+    body = answer.json
+    results = body.get("results", body.get("chunks", ()))
+    matched = {
+        *body["verdict"]["matchedTerms"],
+        *(term for each in results for term in each["matchedTerms"]),
+    }
+    return body.get("query", {}).get("corrections"), any(word.lower() in term.lower() for term in matched)
 
 
-def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
-    """Have each role read every table, partition and view, call every function, and see plans and errors."""
+def ask_database(url: str, owner_url: str, views: Sequence[ReaderView], findings: Findings) -> Figures:
+    """Let each role read every table, partition and view, call every function, and see plans and errors."""
     with psycopg.connect(owner_url, autocommit=True) as owner:
         relations = [
             name
             for (name,) in owner.execute(
-                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'cairn' AND c.relkind IN ('r','p','v','f','m','S') ORDER BY 1"
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
+                "n.nspname = 'cairn' AND c.relkind IN ('r','p','v','f','m','S') ORDER BY 1"
             )
         ]
         functions = owner.execute(
-            "SELECT p.proname, pg_get_function_identity_arguments(p.oid), p.pronargs FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
+            "SELECT p.proname, pg_get_function_identity_arguments(p.oid), p.pronargs FROM pg_proc p JOIN "
+            "pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
         ).fetchall()
     counts: Counter[str] = Counter()
-    for sight in sights:
-        visible = sight.repositories(False)
-        hidden = sight.hidden(False)
-        for role in (role_name(sight.reader), "none", "cairn_reader"):
+    for view in views:
+        visible = view.repositories(False)
+        hidden = view.hidden(False)
+        for role in (role_name(view.reader), "none", "cairn_reader"):
             with psycopg.connect(url, autocommit=True) as db:
                 try:
                     db.execute(
@@ -792,47 +828,53 @@ def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Fi
                     counts["roles refused"] += 1
                     continue
                 for relation in relations:
-                    _ask_relation(db, sight, role, relation, visible, hidden, findings, counts)
-                for name, _, given in functions:
+                    _ask_relation(db, view, role, relation, visible, hidden, findings, counts)
+                for name, _, options in functions:
                     call = sql.SQL("SELECT cairn.{}({})").format(
-                        sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * given)
+                        sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * options)
                     )
                     outcome = _tried(db, call)
                     counts[f"functions {'answered' if outcome is not None else 'refused'}"] += 1
                     if outcome and outcome[0][0] not in (None, ""):
-                        findings.leak(sight.reader, f"{role} {name}", str(outcome[:2]))
-                for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",
-                                  "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",
-                                  "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",
+                        findings.leak(view.reader, f"{role} {name}", str(outcome[:2]))
+                for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",  # noqa: E501
+                                  "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",  # noqa: E501
+                                  "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",  # noqa: E501
                                   "SET row_security = off; SELECT * FROM cairn.files"):  # fmt: skip
                     if _tried(db, sql.SQL(statement)) is not None:
-                        findings.leak(sight.reader, f"{role} {statement}", "was allowed")
+                        findings.leak(view.reader, f"{role} {statement}", "the statement was allowed")
                     counts["statements refused"] += 1
     return dict(counts) | {"relations": len(relations), "functions": len(functions)}
 
 
 def _ask_relation(
-    db: psycopg.Connection[Any], sight: Sight, role: str, relation: str, visible: Mapping[str, Known], hidden: frozenset[str],
-    findings: Findings, counts: Counter[str],
-) -> None:  # fmt: skip
+    db: psycopg.Connection[Any],
+    view: ReaderView,
+    role: str,
+    relation: str,
+    visible: Mapping[str, RepositoryFacts],
+    hidden: frozenset[str],
+    findings: Findings,
+    counts: Counter[str],
+) -> None:
     name = sql.Identifier("cairn", relation)
     rows = _tried(db, sql.SQL("SELECT * FROM {}").format(name))
     counts[f"tables {'answered' if rows is not None else 'refused'}"] += 1
     is_partition = bool(re.search(r"_\d+$", relation))
     if rows is not None and is_partition:
-        findings.leak(sight.reader, f"{role} {relation}", "a partition answers")
-    if rows and relation != "meta" and role != role_name(sight.reader):
-        findings.leak(sight.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
-    if rows is not None and role == role_name(sight.reader):
+        findings.leak(view.reader, f"{role} {relation}", "a partition answers")
+    if rows and relation != "meta" and role != role_name(view.reader):
+        findings.leak(view.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
+    if rows is not None and role == role_name(view.reader):
         counts["rows seen"] += len(rows)
-        told = (
+        exposed = (
             words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes)))
             & hidden
         )
         if (
             relation == "repository_words"
-        ):  # stems, and words joined of several, are words of others by chance
-            told = {word for word in told if word.startswith("zq")}
+        ):  # Stems, and words joined of several, are words of other repositories by chance.
+            exposed = {word for word in exposed if word.startswith("zq")}
         packed = set()
         if relation == "chunks":
             description = [
@@ -841,16 +883,16 @@ def _ask_relation(
             ]
             text, number = description.index("text"), description.index("content_hash")
             packed = {bytes(row[number]).hex() for row in rows} & hidden
-            told |= (
+            exposed |= (
                 words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows))
                 & hidden
             )
-        if told & sight.projects:
+        if exposed & view.projects:
             findings.projects += 1
-            told -= sight.projects
-        if told or packed:
+            exposed -= view.projects
+        if exposed or packed:
             findings.leak(
-                sight.reader, f"{role} {relation}", f"words {sorted(told)[:5]} hashes {sorted(packed)[:3]}"
+                view.reader, f"{role} {relation}", f"words {sorted(exposed)[:5]} hashes {sorted(packed)[:3]}"
             )
         ids = {each.id for each in visible.values()}
         columns = [
@@ -858,8 +900,8 @@ def _ask_relation(
             for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()
         ]
         if "repository" in columns and any(row[columns.index("repository")] not in ids for row in rows):
-            findings.leak(sight.reader, f"{role} {relation}", "rows of a hidden repository")
-    # Plans and errors tell values only of rows that the role sees.
+            findings.leak(view.reader, f"{role} {relation}", "rows of a hidden repository")
+    # Plans and errors may only contain values of rows that the role sees.
     tries = [
         sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name),
         sql.SQL("EXPLAIN SELECT * FROM {}").format(name),
@@ -874,16 +916,18 @@ def _ask_relation(
         )
     for each in tries:
         try:
-            told = words_of(str(db.execute(each).fetchall()))
+            exposed = words_of(str(db.execute(each).fetchall()))
         except psycopg.Error as error:
-            told = words_of(str(error)) - sight.projects
+            exposed = words_of(str(error)) - view.projects
         counts["plans and errors searched"] += 1
-        if told & hidden:
-            findings.leak(sight.reader, f"{role} {each.as_string(db)}", f"words {sorted(told & hidden)[:5]}")
+        if exposed & hidden:
+            findings.leak(
+                view.reader, f"{role} {each.as_string(db)}", f"words {sorted(exposed & hidden)[:5]}"
+            )
 
 
 def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] | None:
-    """The rows of a statement; None where it is refused."""
+    """Return the rows of a statement; None if it is refused."""
     try:
         cursor = db.execute(statement)
         return cursor.fetchall() if cursor.description else []
@@ -891,31 +935,30 @@ def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] 
         return None
 
 
-# --- times ----------------------------------------------------------------------------------------------
+# --- times ----------------------------------------------------------------------------------------
 
 
-def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
-    """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's
-    control."""
+def timed(client: Client, view: ReaderView, rng: random.Random) -> Figures:
+    """Time answers about hidden and missing names in turns, as each other's control."""
     hidden = [
-        each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled
+        each for name, each in view.every.items() if name not in view.always and each is not view.toggled
     ]
     small = "/api/v1/status?workspace={}"
     rows: Figures = {}
-    kinds: list[tuple[str, Callable[[str], Asked], Callable[[Known], str], Callable[[], str]]] = [
-        ("name of a repository", lambda name: Asked("timed", small.format(name)), lambda k: k.copy.name,
-         lambda: _like(rng.choice(hidden).copy.name, rng)),
-        ("name and ref", lambda name: Asked("timed", small.format(name)), lambda k: f"{k.copy.name}@master",
-         lambda: f"{_like(rng.choice(hidden).copy.name, rng)}@master"),
-        ("snapshot", lambda name: Asked("timed", f"/team/v1/catalogue/{name}"), lambda k: str(k.snapshot),
+    kinds: list[tuple[str, Callable[[str], Request], Callable[[RepositoryFacts], str], Callable[[], str]]] = [
+        ("name of a repository", lambda name: Request("timed", small.format(name)), lambda k: k.copy.name,
+         lambda: _same_shape(rng.choice(hidden).copy.name, rng)),
+        ("name and ref", lambda name: Request("timed", small.format(name)), lambda k: f"{k.copy.name}@master",
+         lambda: f"{_same_shape(rng.choice(hidden).copy.name, rng)}@master"),
+        ("snapshot", lambda name: Request("timed", f"/team/v1/catalogue/{name}"), lambda k: str(k.snapshot),
          lambda: str(rng.randint(10**6, 10**7))),
-        ("commit", lambda name: Asked("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
+        ("commit", lambda name: Request("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
          lambda: f"{rng.getrandbits(160):040x}"),
-        ("word", lambda word: Asked("timed", "/api/v1/search", {"query": word}), lambda k: rng.choice(k.copy.markers[4:]),
-         lambda: nowhere(rng)),
+        ("word", lambda word: Request("timed", "/api/v1/search", {"query": word}),
+         lambda k: rng.choice(k.copy.markers[4:]), lambda: missing_word(rng)),
     ]  # fmt: skip
     for label, make, of_hidden, none in kinds:
-        # As many of each: what was asked before is answered from memory.
+        # Both have the same number of questions, since repeated ones come from the cache.
         every_hidden = list(dict.fromkeys(of_hidden(rng.choice(hidden)) for _ in range(200)))
         lists = {
             which: every_hidden if which == "hidden" else [none() for _ in every_hidden]
@@ -926,9 +969,9 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
             order = list(lists)
             rng.shuffle(order)
             for which in order:
-                asked = make(rng.choice(lists[which]))
+                request = make(rng.choice(lists[which]))
                 began = time.perf_counter()
-                client.ask(asked.path, asked.params)
+                client.ask(request.path, request.params)
                 if number > 10:
                     samples[which].append(time.perf_counter() - began)
         median = {which: statistics.median(each) * 1000 for which, each in samples.items()}
@@ -948,8 +991,7 @@ def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Standard error of a difference of medians in ms, by halves that are drawn from samples of the same
-    kind."""
+    """Return the standard error of a difference of medians in ms, from random halves of such samples."""
     rng = random.Random(1)
     many, drawn = len(values) // 2, []
     for _ in range(300):
@@ -958,15 +1000,15 @@ def _noise(values: Sequence[float]) -> float:
     return statistics.stdev(drawn)
 
 
-# --- the whole ------------------------------------------------------------------------------------------
+# --- the run --------------------------------------------------------------------------------------
 
 
 @define
 class Toggler:
-    """Grants and takes away the toggled repositories until it is told to end."""
+    """Grants and revokes the toggled repositories until it is stopped."""
 
     owner_url: str
-    sights: Sequence[Sight]
+    views: Sequence[ReaderView]
     ends: threading.Event = field(factory=threading.Event)
     times: int = 0
 
@@ -974,67 +1016,67 @@ class Toggler:
         rng = random.Random(3)
         with psycopg.connect(self.owner_url, autocommit=True) as owner:
             while not self.ends.is_set():
-                for sight in self.sights:
+                for view in self.views:
                     span = [time.monotonic()]
-                    sight.spans.append(span)
-                    access.grant(owner, sight.reader, [sight.toggled.id])
+                    view.spans.append(span)
+                    access.grant(owner, view.reader, [view.toggled.id])
                     span.append(time.monotonic())
                     self.ends.wait(rng.uniform(0.02, 0.6))
                     span.append(time.monotonic())
-                    access.revoke(owner, sight.reader, [sight.toggled.id])
+                    access.revoke(owner, view.reader, [view.toggled.id])
                     span.append(time.monotonic())
                     self.times += 1
                 self.ends.wait(rng.uniform(0.02, 0.6))
 
 
-def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: int, seed: int) -> None:
-    """One worker of a reader."""
+def ask_all(port: int, token: str, view: ReaderView, findings: Findings, requests: int, seed: int) -> None:
+    """Run one worker of a reader."""
     rng = random.Random(seed)
-    asker, client = Asker(sight, rng), Client(port, token)
+    asker, client = Asker(view, rng), Client(port, token)
     for number in range(requests):
         if number % _PAIRS_EVERY == 0:
-            make, name, instead = pair(sight, rng)
-            sight.asked |= {name.lower(), instead.lower()}
+            make, name, instead = pair(view, rng)
+            view.request_words |= {name.lower(), instead.lower()}
             before = time.monotonic()
             one, other = (
                 client.ask(make(name).path, make(name).params),
                 client.ask(make(instead).path, make(instead).params),
             )
-            may, was = sight.visible(before, time.monotonic())
+            may, was = view.visible(before, time.monotonic())
             with findings.lock:
                 findings.kinds["pair"] += 2
                 findings.statuses[str(one.status)] += 2
                 findings.checks["pairs of hidden and missing names compared"] += 1
             # A repository that comes or goes between both changes either.
-            if may == was and not same(make(name), one, name, other, instead):
+            if may == was and not alike(make(name), one, name, other, instead):
                 findings.leak(
-                    sight.reader,
+                    view.reader,
                     make(name),
-                    f"answers otherwise than {instead}: {difference(one, name, other, instead)}",
+                    f"answers differ from those about {instead}: {difference(one, name, other, instead)}",
                 )
             after = time.monotonic()
-            check(sight, findings, make(name), one, before, after)
-            check(sight, findings, make(instead), other, before, after)
+            check(view, findings, make(name), one, before, after)
+            check(view, findings, make(instead), other, before, after)
             continue
-        asked = asker.next()
-        sight.asked |= words_of(asked.text)
+        request = asker.next()
+        view.request_words |= words_of(request.text)
         began = time.monotonic()
-        answer = client.ask(asked.path, asked.params, body=asked.body, method=asked.method)
+        answer = client.ask(request.path, request.params, body=request.body, method=request.method)
         ended = time.monotonic()
         with findings.lock:
             findings.statuses[str(answer.status)] += 1
             if answer.status == 503:
                 findings.unavailable[answer.message[:120]] += 1
-            findings.kinds[asked.kind.partition(" ")[0]] += 1
-            findings.seconds[asked.kind.partition(" ")[0]].append(ended - began)
-        check(sight, findings, asked, answer, began, ended)
-        if answer.status == 200 and asked.kind == "stage broad_discovery":
+            findings.kinds[request.kind.partition(" ")[0]] += 1
+            findings.seconds[request.kind.partition(" ")[0]].append(ended - began)
+        check(view, findings, request, answer, began, ended)
+        if answer.status == 200 and request.kind == "stage broad_discovery":
             asker.kept = (asker.kept + answer.json["chunks"])[-50:]
     client.close()
 
 
 def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
-    """What a reader of everything is answered, without times and scores' last digits."""
+    """Return the answers to a reader of everything, without times and scores' last digits."""
     client = Client(port, token)
     found = []
     for question in questions:
@@ -1050,27 +1092,29 @@ def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
 
 
 def main() -> int:
-    given = _arguments()
-    shutil.rmtree(given.folder, ignore_errors=True)
-    given.folder.mkdir(parents=True)
-    os.environ["CAIRN_DATA_DIR"] = str(given.folder / "data")
-    server = LocalServer(given.folder / "server", settings=QUICK)
+    options = _arguments()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir(parents=True)
+    os.environ["CAIRN_DATA_DIR"] = str(options.folder / "data")
+    server = LocalServer(options.folder / "server", settings=QUICK)
     try:
-        return _run(given, server)
+        return _run(options, server)
     finally:
         server.stop()
-        shutil.rmtree(given.folder, ignore_errors=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
 
 
-def _run(given: argparse.Namespace, server: LocalServer) -> int:
-    rng = random.Random(given.seed)
+def _run(options: argparse.Namespace, server: LocalServer) -> int:
+    rng = random.Random(options.seed)
     server.start()
     owner_url, url = make_database(server)
     copies = {}
     for name in REPOSITORIES:
-        source = given.checkouts / name.removesuffix("-fork")
-        unlike = f"{name}-{nowhere(rng)}"
-        copies[name] = copy_of(source, unlike, given.folder / "clones", [nowhere(rng) for _ in range(8)])
+        source = options.checkouts / name.removesuffix("-fork")
+        unlike = f"{name}-{missing_word(rng)}"
+        copies[name] = copy_of(
+            source, unlike, options.folder / "clones", [missing_word(rng) for _ in range(8)]
+        )
     began = time.monotonic()
     for name in sorted(copies, key=lambda each: each.endswith("-fork")):
         done = index_repository(owner_url, str(copies[name].folder), name=copies[name].name)
@@ -1090,8 +1134,8 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
             words_of(" ".join(name for (name,) in owner.execute("SELECT project FROM cairn.repositories")))
         )
     own = frozenset(words_of(" ".join(path.read_text("utf-8") for path in _CAIRN.rglob("*.py"))))
-    sights = [
-        Sight(
+    views = [
+        ReaderView(
             reader,
             {every[name].copy.name: every[name] for name in names},
             every[TOGGLED[reader]],
@@ -1106,37 +1150,37 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         " ".join(rng.choice(each.symbols) for _ in range(2)) for each in every.values() for _ in range(8)
     ]
     figures: Figures = {
-        "conditions": surroundings(),
+        "conditions": run_conditions(),
         "repositories": len(every),
         "pools with forks": 2,
         "chunks": sum(len(each.chunks) for each in every.values()),
         "indexing, s": round(indexing, 1),
-        "hidden words looked for, about": {sight.reader: len(sight.hidden(False)) for sight in sights},
+        "hidden words looked for, about": {view.reader: len(view.hidden(False)) for view in views},
     }
     print(json.dumps(figures), flush=True)
-    with serving([url], given.folder / "serving") as served:
+    with serving([url], options.folder / "serving") as served:
         described = served.client(tokens[CAROL]).ask("/openapi.json").body.decode()
-        for sight in sights:
-            sight.own_words |= words_of(described)
-            sight._hidden.clear()
-        toggler = Toggler(owner_url, sights)
+        for view in views:
+            view.own_words |= words_of(described)
+            view._hidden.clear()
+        toggler = Toggler(owner_url, views)
         toggling = threading.Thread(target=toggler.run)
         toggling.start()
         began = time.monotonic()
         with ThreadPoolExecutor(2 * _WORKERS) as pool:
-            # Of each pair one counts as a request; both are asked.
-            share = given.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
+            # Each pair counts as one request, with two questions.
+            share = options.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
             working = [
                 pool.submit(
                     ask_all,
                     served.port,
-                    tokens[sight.reader],
-                    sight,
+                    tokens[view.reader],
+                    view,
                     findings,
                     share,
-                    100 * given.seed + 10 * number + worker,
+                    100 * options.seed + 10 * number + worker,
                 )
-                for number, sight in enumerate(sights)
+                for number, view in enumerate(views)
                 for worker in range(_WORKERS)
             ]
             for each in working:
@@ -1146,17 +1190,17 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         toggling.join()
         mine = fixed_answers(served.port, tokens[CAROL], questions)
         phase = _one_switches_off_for_others(served.port, tokens, findings)
-        figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), sights[0], rng)
+        figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), views[0], rng)
         log = served.log.read_text()
-        if told := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
-            findings.odd("-", "the log of cairn serve", f"has {sorted(told)[:6]}")
+        if exposed := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
+            findings.fault("-", "the log of cairn serve", f"has {sorted(exposed)[:6]}")
         if any(token in log for token in tokens.values()):
             findings.leak("-", "the log of cairn serve", "has a token")
-    with serving([url], given.folder / "serving-fresh") as fresh:
+    with serving([url], options.folder / "serving-fresh") as fresh:
         theirs = fixed_answers(fresh.port, tokens[CAROL], questions)
     changed = [question for question, one, other in zip(questions, mine, theirs, strict=True) if one != other]
     for question in changed[:5]:
-        findings.odd(CAROL, question, "answers otherwise than a fresh server")
+        findings.fault(CAROL, question, "answers differ from those of a fresh server")
     figures |= {
         "requests": sum(findings.statuses.values()),
         "requests a second": round(sum(findings.statuses.values()) / seconds, 1),
@@ -1165,23 +1209,25 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "by status": dict(findings.statuses.most_common()),
         "what 503 said": dict(findings.unavailable.most_common(5)),
         "checks": dict(findings.checks),
-        "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",
+        "answers of a reader of everything that differ from a fresh server's": (
+            f"{len(changed)} of {len(questions)}"
+        ),
         "phase that one reader sets reaches others": phase,
         "answers and tables with the project name of a fork's pool": 0,
-        "database": ask_database(url, owner_url, sights, findings),
+        "database": ask_database(url, owner_url, views, findings),
         "errors that should not be": len(findings.wrong),
         "leaks": len(findings.leaks),
         "examples": [*findings.leaks[:10], *findings.wrong[:10]],
     }
     figures["answers and tables with the project name of a fork's pool"] = findings.projects
     print(json.dumps(figures, indent=2))
-    if given.output:
-        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(figures, indent=2) + "\n")
     return 1 if findings.leaks else 0
 
 
 def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings: Findings) -> bool:
-    """Whether what one reader sets by hand changes another one's answers."""
+    """Check whether the settings of one reader change another one's answers."""
     client, other = Client(port, tokens[ALICE]), Client(port, tokens[BOB])
     before = other.ask("/api/v1/search", {"query": "error"}).json
     done = client.ask("/api/v1/set_phase", {"phase": 0})
@@ -1191,7 +1237,7 @@ def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings:
     reaches = [len(each.get("results", ())) for each in (before, after)]
     print("set_phase", done.status, done.body[:300], flush=True)
     if reaches[0] != reaches[1]:
-        findings.odd(
+        findings.fault(
             ALICE,
             f"set_phase {done.status} {done.body[:200]!r}",
             f"Bob has {reaches[1]} results instead of {reaches[0]}",

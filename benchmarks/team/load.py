@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""How long questions take over a team's database, and how many it answers a second, beside the index file
-that it was made from.
+"""Measure latency and throughput of questions over a team's database, compared with the index file that it
+was made from.
 
-python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8]
-  [--processes 2]
-        [--rounds 2] [--seconds 30] [--output FILE]
+    python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8]
+            [--processes 2] [--rounds 2] [--seconds 30] [--output FILE]
 
 DATA is the CAIRN_DATA_DIR that a folder was indexed into; FILE is a JSON list of objects with a `query` each.
-The index is published into the database at URL (its owner's), unless it is there. Clients are threads, spread
-over the serving processes, and each asks one question after the other, all of them in an order of its own.
-File and database are asked in turns.
+A missing index is published into the database at URL (its owner's). Clients are threads, spread over the
+serving processes, and each sends one question after the other, all of them in an order of its own. File and
+database take turns.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from attrs import define, field, frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, milliseconds, surroundings
+from engine.figures import Figures, milliseconds, run_conditions
 from engine.index_file import index_path
 
 from cairn.embedding.packaged import load_packaged
@@ -50,13 +49,12 @@ from team.publication import READER, published
 
 _RESULTS = 10
 _WARM_UP = 20
-"""Questions that each process asks before it counts: the first one over a large snapshot reads the
-vectors."""
+"""The number of warm-up questions of each process; the first over a large snapshot reads the vectors."""
 
 
 @frozen
 class Place:
-    """What is asked: the index file in `folder`, or a snapshot in the database at `store`."""
+    """The index file in `folder`, or a snapshot in the database at `store`."""
 
     folder: Path
     store: str | None = None
@@ -65,7 +63,7 @@ class Place:
 
 @frozen
 class Work:
-    """What one serving process is to do."""
+    """The work of one serving process."""
 
     place: Place
     queries: Sequence[str]
@@ -76,7 +74,7 @@ class Work:
 
 @define
 class Serving:
-    """What a serving process has open."""
+    """The open connections of a serving process."""
 
     place: Place
     meaning: StaticMeaning = field(factory=lambda: StaticMeaning(load_packaged()))
@@ -96,7 +94,7 @@ class Serving:
 
     @contextmanager
     def reader(self) -> Iterator[IndexReader]:
-        """A reader for one question."""
+        """Return a reader for one question."""
         if self.store is None or self.memory is None:
             assert self.file is not None
             yield self.file
@@ -105,7 +103,7 @@ class Serving:
             yield PostgresReader.within(session, self.memory)
 
     def ask(self, text: str) -> float:
-        """The seconds that a question takes."""
+        """Return the seconds that a question takes."""
         began = time.perf_counter()
         with self.reader() as reader:
             query = understand(text, None, IndexVocabulary([reader]), self.settings)
@@ -115,7 +113,7 @@ class Serving:
 
 
 def serve(work: Work, channel: Connection) -> None:
-    """Ask for a while, once the channel says so, and send what was measured."""
+    """Answer questions for some time, once the channel says so, and send the measurements."""
     began = time.perf_counter()
     serving = Serving(work.place)
     serving.open()
@@ -148,7 +146,7 @@ def serve(work: Work, channel: Connection) -> None:
 
 
 def measured(place: Place, queries: Sequence[str], clients: int, processes: int, seconds: float) -> Figures:
-    """Times of all clients' questions, with what the serving processes need."""
+    """Return the times of all clients' questions, with the resources of the serving processes."""
     context = multiprocessing.get_context("spawn")
     processes = min(processes, clients)
     serving = []
@@ -181,15 +179,15 @@ def measured(place: Place, queries: Sequence[str], clients: int, processes: int,
 
 
 def main() -> int:
-    given = _arguments()
-    name, _, data = given.index.partition("=")
+    options = _arguments()
+    name, _, data = options.index.partition("=")
     folder = index_path(Path(data)).parent
     queries = list(
-        dict.fromkeys(each["query"] for file in given.questions for each in json.loads(file.read_text()))
+        dict.fromkeys(each["query"] for file in options.questions for each in json.loads(file.read_text()))
     )
-    publication = published(given.store, name, folder)
+    publication = published(options.store, name, folder)
     figures: Figures = {
-        "conditions": surroundings(),
+        "conditions": run_conditions(),
         "index": name,
         "chunks": publication.all_chunks,
         "queries": len(queries),
@@ -197,16 +195,16 @@ def main() -> int:
         "rounds": [],
     }
     print(json.dumps(figures), flush=True)
-    places = {"file": Place(folder), "database": Place(folder, given.store, publication.key)}
-    for _ in range(given.rounds):
-        for clients in given.clients:
+    places = {"file": Place(folder), "database": Place(folder, options.store, publication.key)}
+    for _ in range(options.rounds):
+        for clients in options.clients:
             row: dict[str, Any] = {"clients": clients}
             for kind, place in places.items():
-                row[kind] = measured(place, queries, clients, given.processes, given.seconds)
+                row[kind] = measured(place, queries, clients, options.processes, options.seconds)
             figures["rounds"].append(row)
             print(json.dumps(row), flush=True)
-    if given.output:
-        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    if options.output:
+        options.output.write_text(json.dumps(figures, indent=2) + "\n")
     return 0
 
 

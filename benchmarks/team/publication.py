@@ -17,7 +17,7 @@ from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.segment import Segment
 
 READER = "benchmark"
-"""Who asks: a reader that may see this repository and those published before."""
+"""A reader that may see this repository and those published before."""
 
 
 @frozen
@@ -27,17 +27,17 @@ class Publication:
     key: SnapshotKey
     seconds: float
     chunks: int
-    """Chunks that were not there before."""
+    """The number of chunks that were not there before."""
     all_chunks: int
 
     @property
     def pace(self) -> float | None:
-        """Chunks a second; None where all were there."""
+        """Return the chunks per second; None if all were there."""
         return round(self.chunks / self.seconds, 1) if self.chunks else None
 
 
 def published(url: str, repository: str, folder: Path) -> Publication:
-    """The index file in `folder` as a repository of the database at `url`, published unless it is there."""
+    """Publish the index file in `folder` as a repository of the database at `url`, unless it is there."""
     prepare(url)
     with psycopg.connect(url, autocommit=True) as connection:
         home: Home = find_home(connection, repository, "")

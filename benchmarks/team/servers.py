@@ -1,5 +1,4 @@
-"""Servers, clients and repositories for the benchmarks of a team's store: all on this machine, in folders
-that are thrown away."""
+"""Runs local servers, clients and repositories for the benchmarks of a team's store, in temporary folders."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ from cairn.index.postgres.schema import prepare
 from cairn.team.local_server import HOST, LocalServer
 
 QUICK: Mapping[str, str] = {"fsync": "off", "shared_buffers": "64MB", "max_wal_size": "512MB"}
-"""Settings of servers that nobody kills."""
+"""The settings of servers that are not killed."""
 LOGIN = "cairn_serve"
 PASSWORD = "harbour-pilot-4711"
 WORD = re.compile(r"[A-Za-z0-9_]{8,}")
-"""Words that are looked for in answers: shorter ones are in most texts."""
+"""The words to search for in answers; shorter ones are in most texts."""
 _ENDED = 20.0
 
 
 def make_database(server: LocalServer, name: str = "store") -> tuple[str, str]:
-    """A database with the store's schema, and a login for servers: the owner's URL and that of the login."""
+    """Make a database with the store's schema and a login for servers; return the URLs of owner and login."""
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (LOGIN,)).fetchone():
@@ -50,19 +49,19 @@ def make_database(server: LocalServer, name: str = "store") -> tuple[str, str]:
 
 
 def login_url(server: LocalServer, name: str = "store") -> str:
-    """The URL by which `cairn serve` reaches a database of the server."""
+    """Return the URL by which `cairn serve` reaches a database of the server."""
     return f"postgresql://{LOGIN}:{PASSWORD}@{HOST}:{server.port}/{name}"
 
 
-# --- repositories -------------------------------------------------------------------------------------
+# --- repositories ---------------------------------------------------------------------------------
 
 
 @frozen
 class Copy:
-    """A clone of a repository with files of its own, whose words are nowhere else."""
+    """A clone of a repository with files of its own, whose words no other repository has."""
 
     name: str
-    """In the store."""
+    """The name in the store."""
     folder: Path
     markers: tuple[str, ...]
     """Words that only files of this clone have: two of paths, one of a function, and others."""
@@ -72,7 +71,7 @@ class Copy:
         return git(self.folder, "rev-parse", "HEAD")
 
     def words(self) -> set[str]:
-        """All words of its texts, paths and commits, in lower case."""
+        """Return all words of its texts, paths and commits, in lower case."""
         texts = [git(self.folder, "log", "--format=%H %s %an"), git(self.folder, "ls-files")]
         for path in texts[1].split("\n"):
             place = self.folder / path
@@ -82,20 +81,19 @@ class Copy:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text that are long enough to be told apart, in lower case."""
+    """Return the words of a text that are long enough to be specific, in lower case."""
     return {word.lower() for word in WORD.findall(text)}
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What a git command writes."""
+    """Return the output of a git command."""
     settings = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0")
     done = subprocess.run(("git", *settings, *arguments), cwd=folder, capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace").strip()
 
 
 def copy_of(source: Path, name: str, folder: Path, secrets: Sequence[str]) -> Copy:
-    """A clone of `source` as the repository `name`, with files that have the `secrets`, eight words,
-    committed."""
+    """Clone `source` as the repository `name`, and commit files with the eight `secrets`."""
     place = folder / name
     place.parent.mkdir(parents=True, exist_ok=True)
     # Hard links take no room. A fork is known by its first commits, so it is a clone of the whole history.
@@ -104,9 +102,9 @@ def copy_of(source: Path, name: str, folder: Path, secrets: Sequence[str]) -> Co
     write(
         place,
         {
-            f"handbook/{document}.md": f"# The {others[0]} of {owner}\n\nWhoever opens the {others[1]} needs the {others[2]}, "
+            f"handbook/{document}.md": f"# The {others[0]} of {owner}\n\nWhoever opens the {others[1]} needs the {others[2]}, "  # noqa: E501
             f"and closes it with the {others[3]}.\nSee `{function}`.\n",
-            f"tools/{module}.py": f'"""Opens the {others[1]}."""\n\n\nclass {owner.title()}:\n    """Keeps the {others[2]}."""\n\n'
+            f"tools/{module}.py": f'"""Opens the {others[1]}."""\n\n\nclass {owner.title()}:\n    """Keeps the {others[2]}."""\n\n'  # noqa: E501
             f"    def {function}(self, {others[3]}):\n        return {others[3]} + 1\n\n\n"
             f"def open_{function}():\n    return {owner.title()}().{function}(2)\n",
         },
@@ -123,18 +121,18 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def commit(folder: Path, subject: str) -> str:
-    """Commit all that is there; the commit."""
+    """Commit all files, and return the commit."""
     git(folder, "add", "--all", "--force")
     git(folder, "commit", "--quiet", "--allow-empty", "-m", subject)
     return git(folder, "rev-parse", "HEAD")
 
 
-# --- `cairn serve` ------------------------------------------------------------------------------------
+# --- `cairn serve` --------------------------------------------------------------------------------
 
 
 @frozen
 class Answer:
-    """What came back."""
+    """An answer of the server."""
 
     status: int
     body: bytes
@@ -145,7 +143,7 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """What an error says; "" for an answer."""
+        """Return the message of an error; "" for an answer."""
         if self.status == 200:
             return ""
         try:
@@ -156,7 +154,7 @@ class Answer:
 
 @define
 class Client:
-    """One client, with a connection that it keeps. Each thread has its own."""
+    """One client with a persistent connection. Each thread has its own."""
 
     port: int
     token: str
@@ -166,7 +164,7 @@ class Client:
     def ask(
         self, path: str, params: Any = None, *, method: str | None = None, body: bytes | None = None
     ) -> Answer:
-        """The answer; a connection that broke is made again once."""
+        """Return the answer; a broken connection is made again once."""
         data = body if params is None else json.dumps(params).encode()
         headers = {"Authorization": f"Bearer {self.token}"}
         if path.startswith("/mcp"):
@@ -190,7 +188,7 @@ class Client:
         raise AssertionError
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -210,14 +208,14 @@ class Serving:
 
 @contextmanager
 def serving(urls: Sequence[str], folder: Path) -> Iterator[Serving]:
-    """A `cairn serve` over the store at these URLs, with data and settings of its own in `folder`."""
+    """Run `cairn serve` over the store at these URLs, with its own data and settings in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "serve.log"
     environment = {
         **os.environ,
         "CAIRN_DATA_DIR": str(folder / "data"),
         "CAIRN_CONFIG_DIR": str(folder / "config"),
-        # On a busy machine legs that are cut off would find otherwise each time.
+        # On a busy machine, legs that are cut off would give other results each time.
         "CAIRN_SEARCH__LEG_DEADLINE_MS": "60000",
     }
     command = [sys.executable, "-m", "cairn", "serve", "--json", "--no-lsp", "--port", "0"]
@@ -247,12 +245,12 @@ def serving(urls: Sequence[str], folder: Path) -> Iterator[Serving]:
         process.stdout.close()
 
 
-def stopped_by(event: threading.Event, work: Any, *given: Any) -> threading.Thread:
-    """A thread that does `work(*given)` again and again until the event is set."""
+def stopped_by(event: threading.Event, work: Any, *positional: Any) -> threading.Thread:
+    """Return a thread that calls `work(*given)` repeatedly until the event is set."""
 
     def run() -> None:
         while not event.is_set():
-            work(*given)
+            work(*positional)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

@@ -1,5 +1,4 @@
-"""Whether all that refs of a store name is there, and nothing half: counts, lists and orphans, straight from
-the tables."""
+"""Checks, straight from the tables, that everything that refs of a store name is complete."""
 
 from __future__ import annotations
 
@@ -27,38 +26,38 @@ _ALL = 1_000_000
 _PARTS = {"imports", "copies", "history", "subjects", "commits"}
 _ORPHANS = {
     "chunks without a file": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.files f
-        WHERE f.shard = c.shard AND f.pool = c.pool AND f.id = c.file)""",
+        WHERE f.shard = c.shard AND f.pool = c.pool AND f.id = c.file)""",  # noqa: E501
     "vectors without a chunk": """SELECT count(*) FROM cairn.vectors v WHERE NOT EXISTS (SELECT FROM cairn.chunks c
-        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",  # noqa: E501
     "chunks without a vector": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.vectors v
-        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",  # noqa: E501
     "definitions without a chunk": """SELECT count(*) FROM cairn.definitions d WHERE NOT EXISTS (SELECT FROM cairn.chunks c
-        WHERE c.shard = d.shard AND c.pool = d.pool AND c.id = d.chunk)""",
+        WHERE c.shard = d.shard AND c.pool = d.pool AND c.id = d.chunk)""",  # noqa: E501
     "terms of no segment": """SELECT count(*) FROM cairn.terms t WHERE NOT EXISTS (SELECT FROM cairn.segments s
         WHERE s.shard = t.shard AND s.repository = t.repository AND s.id = t.segment) AND NOT EXISTS (SELECT FROM
-        cairn.retired_lists r WHERE r.shard = t.shard AND r.repository = t.repository AND r.segment = t.segment)""",
+        cairn.retired_lists r WHERE r.shard = t.shard AND r.repository = t.repository AND r.segment = t.segment)""",  # noqa: E501
     "files of no repository": """SELECT count(*) FROM cairn.files f WHERE NOT EXISTS (SELECT FROM cairn.holdings h
-        WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",
+        WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",  # noqa: E501
     "parts of no snapshot": """SELECT count(*) FROM cairn.snapshot_parts p WHERE NOT EXISTS (SELECT FROM cairn.snapshots s
-        WHERE s.id = p.snapshot)""",
+        WHERE s.id = p.snapshot)""",  # noqa: E501
     "chunks that their file does not count": """SELECT count(*) FROM cairn.files f WHERE f.chunks <> (SELECT count(*)
-        FROM cairn.chunks c WHERE c.shard = f.shard AND c.pool = f.pool AND c.file = f.id)""",
+        FROM cairn.chunks c WHERE c.shard = f.shard AND c.pool = f.pool AND c.file = f.id)""",  # noqa: E501
     "shards whose chunks are miscounted": """SELECT count(*) FROM cairn.shards s WHERE s.chunks <> (SELECT count(*)
-        FROM cairn.chunks c WHERE c.shard = s.id)""",
+        FROM cairn.chunks c WHERE c.shard = s.id)""",  # noqa: E501
 }
 
 
 @frozen
 class Whole:
-    """What was found of a store."""
+    """The findings about a store."""
 
     problems: tuple[str, ...]
     answers: dict[str, Any]
-    """By repository, ref and commit: what a reader of the snapshot answers."""
+    """A reader's answers from the snapshot, by repository, ref and commit."""
 
 
 def look(url: str, words: Iterable[str]) -> Whole:
-    """Look at all that refs name. `url` is that of the store's owner."""
+    """Check everything that refs name. `url` is that of the store's owner."""
     problems: list[str] = []
     answers: dict[str, Any] = {}
     with psycopg.connect(url, autocommit=True) as owner:
@@ -66,7 +65,7 @@ def look(url: str, words: Iterable[str]) -> Whole:
         owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         refs = owner.execute(
             """SELECT r.name, f.ref, s.commit, s.id, s.repository, s.pool, s.shard, s.files FROM cairn.refs f
-               JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = s.repository ORDER BY 1, 2"""
+               JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = s.repository ORDER BY 1, 2"""  # noqa: E501
         ).fetchall()
         for name, ref, commit, *key, packed in refs:
             files = np.frombuffer(packed, np.int32).tolist()
@@ -79,7 +78,7 @@ def look(url: str, words: Iterable[str]) -> Whole:
     store = Store([url], connections=2)
     try:
         for name, ref, commit, *key, _ in refs:
-            answers[f"{name} {ref} {commit}"] = answered(store, SnapshotKey(*key), words)
+            answers[f"{name} {ref} {commit}"] = reader_answers(store, SnapshotKey(*key), words)
     finally:
         store.close()
     return Whole(tuple(problems), answers)
@@ -107,12 +106,13 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
         found.append(f"{len(chunks)} of {sum(count for _, count in rows)} chunks are there")
     if counts["vectors"] != (len(chunks),):
         found.append(f"{counts['vectors']} vectors of {len(chunks)} chunks")
-    held = owner.execute(
-        "SELECT count(*) FROM cairn.holdings WHERE shard = %s AND pool = %s AND file = ANY(%s) AND repository = %s",
+    counted = owner.execute(
+        "SELECT count(*) FROM cairn.holdings WHERE shard = %s AND pool = %s AND file = ANY(%s) AND "
+        "repository = %s",
         (*place, key.repository),
     ).fetchone()
-    if held != (len(files),):
-        found.append(f"{held} of {len(files)} files are held")
+    if counted != (len(files),):
+        found.append(f"{counted} of {len(files)} files are counted")
     parts = {
         name
         for (name,) in owner.execute("SELECT name FROM cairn.snapshot_parts WHERE snapshot = %s", (key.id,))
@@ -125,8 +125,7 @@ def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: 
 def _list_problems(
     owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]
 ) -> list[str]:
-    """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their
-    segments."""
+    """Return whether the inverted lists have all chunks of the snapshot, each once, and no others."""
     listed: Counter[int] = Counter()
     found = []
     for number, packed in owner.execute(
@@ -138,13 +137,14 @@ def _list_problems(
         listed.update(columns.ids[np.isin(columns.files, np.array(sorted(files), np.int32))].tolist())
         standing: set[int] = set()
         for kind, dictionary, lists in owner.execute(
-            "SELECT kind, dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = %s",
+            "SELECT kind, dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND "
+            "segment = %s",
             (key.shard, key.repository, number),
         ):
             for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
                 here = set(each.postings.ids.tolist())
                 if here - (of_files if kind == NAMES else ids):
-                    found.append(f"segment {number} lists what it has not")
+                    found.append(f"segment {number} lists missing chunks")
                 if kind in (WORDS, OPERATORS):
                     standing |= here
         worded = set(columns.ids[columns.tokens > 0].tolist())
@@ -155,8 +155,8 @@ def _list_problems(
     return list(dict.fromkeys(found))
 
 
-def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
-    """What a reader of a snapshot answers, without the ids that differ between two stores."""
+def reader_answers(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
+    """Return a reader's answers from a snapshot, without the ids that differ between two stores."""
     memory = store.read(READER, lambda db: read_snapshot(db, key))
     assert memory is not None
     reader = PostgresReader.of(store, READER, memory)
@@ -169,20 +169,31 @@ def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, 
 
     every = sorted(place)
     ids, vectors = reader.static_vectors(every)
-    asked = list(words)
+    texts = list(words)
     return {
-        "pages": {path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page] for path, page in pages.items()},
-        "postings": {
-            word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))
-            for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
+        "pages": {
+            path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page]
+            for path, page in pages.items()
         },
-        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))),
-        "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),
-        "defining": sorted(hits(reader.defining(asked, _ALL, ChunkFilter()))),
+        "postings": {
+            word: sorted(
+                (place[number], int(count))
+                for number, count in zip(found.ids.tolist(), found.counts, strict=True)
+            )
+            for word, found in reader.postings(dict.fromkeys(texts, 0), lambda: False).items()
+        },
+        "keywords": sorted(
+            hits(reader.keywords(texts, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))
+        ),
+        "vectors": sorted(
+            (place[number], vector.tobytes().hex()[:32])
+            for number, vector in zip(ids.tolist(), vectors, strict=True)
+        ),
+        "defining": sorted(hits(reader.defining(texts, _ALL, ChunkFilter()))),
         "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
         "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),
-    }  # fmt: skip
+    }
 
 
 AN_AGE = datetime.timedelta(0)
-"""Garbage collection of everything that nothing names, at once."""
+"""The age for garbage collection that removes everything unreferenced at once."""

@@ -47,9 +47,9 @@ export interface SearchFilter {
   /** Names or usual abbreviations of languages: `typescript`, `ts`. */
   readonly language?: readonly string[];
   /**
-   * Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the
-   * question is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute;
-   * if several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
+   * Folders, files or gitignore-style globs to search in; nothing else is searched. Give this if the question
+   * is about one part of the workspace. A path is relative to the workspace (`net/ipv4`) or absolute; if
+   * several folders are open, it may begin with a folder's name. A glob with `!` excludes: `docs/*.md`,
    * `!*.lock`. A path that does not exist is an error, whose message names the most similar path.
    */
   readonly path?: readonly string[];
@@ -60,8 +60,8 @@ export interface SearchParams {
   readonly query: string;
   readonly limit?: number;
   /**
-   * The balance of keywords and vectors: 0 ranks by keywords only, 1 by vectors only. If absent, the type
-   * of the query decides.
+   * The balance of keywords and vectors: 0 ranks by keywords only, 1 by vectors only. If absent, the type of
+   * the query decides.
    */
   readonly alpha?: number;
   readonly filter?: SearchFilter;
@@ -103,8 +103,8 @@ export interface SearchResult {
   readonly uri: string;
   readonly range: Range;
   /**
-   * The line to go to: the one that names `symbol`, or else the first line. For a related passage, the
-   * lines that show the relation: a call, a mention, a definition, or the lines nearest in meaning.
+   * The line to go to: the one that names `symbol`, or else the first line. For a related passage, the lines
+   * that show the relation: a call, a mention, a definition, or the lines nearest in meaning.
    */
   readonly selectionRange: Range;
   readonly collection: string;
@@ -118,8 +118,7 @@ export interface SearchResult {
   /** The score, from 0 to 1, comparable within one answer. */
   readonly score: number;
   /**
-   * The kind of search that found the result: `exact`, `keyword`, `embedding`, or `hybrid` for the last
-   * two.
+   * The kind of search that found the result: `exact`, `keyword`, `embedding`, or `hybrid` for the last two.
    */
   readonly source: string;
   readonly matchedTerms: readonly string[];
@@ -153,8 +152,8 @@ export interface Verdict {
   readonly message: string;
   readonly candidates: readonly Candidate[];
   /**
-   * The difference between the score of the first result and the mean score of the next three, as a share
-   * of the first score, from 0 to 1.
+   * The difference between the score of the first result and the mean score of the next three, as a share of
+   * the first score, from 0 to 1.
    */
   readonly confidence: number;
   readonly matchedTerms: readonly string[];
@@ -164,8 +163,8 @@ export interface Verdict {
    */
   readonly coverage: number;
   /**
-   * How the query was understood, if the user should know: for example that its language is not supported,
-   * or that only its beginning was used.
+   * How the query was understood, if the user should know: for example that its language is not supported, or
+   * that only its beginning was used.
    */
   readonly note: string;
 }
@@ -215,8 +214,8 @@ export interface AnsweredIn {
   /** The phase that the settings or `cairn phase` ask for; at most 2 if no model can be used. */
   readonly wanted: number;
   /**
-   * What answered if the phase failed: `keywords`, `names`, `cache` (an earlier answer) or `generic` (only
-   * a message); "" if the phase did not fail.
+   * What answered if the phase failed: `keywords`, `names`, `cache` (an earlier answer) or `generic` (only a
+   * message); "" if the phase did not fail.
    */
   readonly fallback: string;
   /** Why the phase is lower than wanted, or why a fallback answered. */
@@ -273,8 +272,8 @@ export interface RelatedParams {
 
 export interface RelatedAnswer {
   /**
-   * The related passages. `matchExplain` says how each is related. `source` is `relation` if only its file
-   * is related.
+   * The related passages. `matchExplain` says how each is related. `source` is `relation` if only its file is
+   * related.
    */
   readonly results: readonly SearchResult[];
   readonly index: IndexState;
@@ -312,8 +311,8 @@ export interface ReferencesParams {
   /** How many levels to follow: with 2, the callers of the callers, too. Each function is followed once. */
   readonly depth?: number;
   /**
-   * How many references to return at most; those of the first level come first. With 0, only the
-   * definitions are returned.
+   * How many references to return at most; those of the first level come first. With 0, only the definitions
+   * are returned.
    */
   readonly limit?: number;
 }
@@ -368,8 +367,8 @@ export interface FoundReference {
    */
   readonly symbol: string;
   /**
-   * The called definition if the direction is `callees`; null if the workspace does not define it. For
-   * other directions it is null.
+   * The called definition if the direction is `callees`; null if the workspace does not define it. For other
+   * directions it is null.
    */
   readonly target: SymbolPlace | null;
   /** `call`, `import`, `inherit`, `read` or `write`. */
@@ -600,8 +599,8 @@ export interface DiscoverAnswer {
 }
 
 /**
- * A partial answer, sent after each of the nine stages of `cairn/discover`: over LSP as `$/progress` for
- * the `partialResultToken`, over REST as a server-sent event. A cached answer has no progress.
+ * A partial answer, sent after each of the nine stages of `cairn/discover`: over LSP as `$/progress` for the
+ * `partialResultToken`, over REST as a server-sent event. A cached answer has no progress.
  *
  * A part of the answer that the stage did not change is absent. A part that is present replaces the former
  * one. The final answer is complete, so a client may ignore all partial ones.
@@ -628,8 +627,7 @@ export interface ModelInfo {
   readonly dimension: number;
   readonly id: string;
   /**
-   * Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower
-   * one.
+   * Whether this is the code model that comes with Cairn. `cairn model install` adds a larger, slower one.
    */
   readonly packaged: boolean;
 }
@@ -646,8 +644,7 @@ export interface CollectionInfo {
 }
 
 /**
- * Percentiles, in milliseconds, over the latest searches without cache hits; null before the first
- * search.
+ * Percentiles, in milliseconds, over the latest searches without cache hits; null before the first search.
  */
 export interface Latency {
   readonly p50: number | null;
@@ -694,8 +691,7 @@ export interface LoggedPhaseChange {
   readonly after: number;
   readonly reason: string;
   /**
-   * Seconds from now until the next higher phase is tried; 0 if that has passed; null if none will be
-   * tried.
+   * Seconds from now until the next higher phase is tried; 0 if that has passed; null if none will be tried.
    */
   readonly nextTrySeconds: number | null;
   readonly pid: number;

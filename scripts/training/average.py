@@ -1,8 +1,9 @@
-"""Averages models that were trained from the same start, with other seeds or pairs: better than each of them.
+"""Averages models that were trained from the same start, with other seeds or pairs; the mean is better than
+each.
 
     average.py DEST MODEL MODEL ...
 
-A piece's vector is the mean of theirs, with the weights that it has in texts; its weight in questions the
+A piece's vector is the mean of theirs, with the weights that it has in texts; its weight in questions is the
 geometric mean.
 """
 
@@ -41,8 +42,8 @@ def main() -> int:
 
 
 def _weighted(model: Path) -> tuple[Floats, Floats]:
-    """The vectors as they count in texts, of length 1 on average; and what counts in questions beside that,
-    as logarithms."""
+    """Return the vectors times their weight in texts, of length 1 on average, and the logarithms of the
+    additional weight in questions."""
     with np.load(model / "model.npz") as trained:
         text, query = trained["text_weights"], trained["query_weights"]
         vectors = trained["vectors"] * np.exp(text)[:, None]

@@ -1,10 +1,10 @@
-"""Collects pairs from public repositories: one JSON-lines file each, and what each repository gave.
+"""Collects pairs from public repositories: one JSON-lines file each, and a summary of each repository.
 
     collect.py LIST CLONES DEST [--processes 2]
 
 LIST has a line for each repository: language, owner/name, separated by a tab. Clones are bare, with history,
-in CLONES/owner+name/repo or CLONES/owner+name. A repository whose licence is not permissive is left out, and
-one that DEST has already is not read again.
+in CLONES/owner+name/repo or CLONES/owner+name. Repositories without a permissive licence are left out, and
+those already in DEST are not read again.
 """
 
 from __future__ import annotations

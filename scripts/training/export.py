@@ -2,8 +2,8 @@
 
     export.py MODEL DEST
 
-MODEL is what `train.py` wrote; DEST gets `vectors.npy` and `vocabulary.txt`, which `scripts/package_model.py`
-puts in place. A piece's scales are what its int8 vector is multiplied by in a text and in a question.
+`train.py` wrote MODEL; DEST gets `vectors.npy` and `vocabulary.txt`, which `scripts/package_model.py` puts in
+place. A piece's scales are the factors of its int8 vector in a text and in a question.
 """
 
 from __future__ import annotations

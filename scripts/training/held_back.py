@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Question sets with weak labels from repositories that no model is trained on: commits to come, and doc
-comments.
+"""Make question sets with weak labels from repositories that no model is trained on: from later commits, and
+from doc comments.
 
     python scripts/training/held_back.py --sources DIR --checkouts DIR --sets DIR [--only NAME ...]
 
-`held_back.tsv` pins the repositories. Each is taken from `--sources`, or cloned into it. In
-`--checkouts/NAME` it is put back to before its latest commits, with the comments that ask taken out in a
-commit on top; `--sets` gets the questions and a `repos.tsv` that pins those commits, as
-`benchmarks/retrieval` reads them. Equal input gives equal questions and equal commits.
+`held_back.tsv` pins the repositories. Each is taken from `--sources`, or cloned into it. `--checkouts/NAME`
+is reset to a state before its latest commits, and a further commit removes the comments that became
+questions. `--sets` gets the questions and a `repos.tsv` that pins those commits, as `benchmarks/retrieval`
+reads them. Equal input gives equal questions and equal commits.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from cairn.workspace.scan import ScanReport, read_text, scan
 PINNED = Path(__file__).with_name("held_back.tsv")
 COMMIT, COMMENT = "commit", "comment"
 _WANTED = {COMMIT: 90, COMMENT: 75}
-"""Questions of each kind and repository, where there are so many."""
+"""The number of questions of each kind and repository, if there are enough."""
 _LEAST_LINES = 15
-"""A file of less only hands on what is elsewhere."""
+"""Files with fewer lines only re-export other files."""
 _SPARE = 1.25
-"""Questions from commits to look for, since some files are not indexed or lie outside the folder."""
+"""The number of commits to try, since some files are not indexed or lie outside the folder."""
 _Q = TypeVar("_Q", CommitQuestion, CommentQuestion)
 _SUBJECT = "State of the question set"
 _WHO = {
@@ -72,13 +72,13 @@ def main() -> None:
 
 
 def read_repositories(file: Path) -> list[Repository]:
-    """The repositories of a file with the columns of `repos.tsv`."""
+    """Return the repositories of a file with the columns of `repos.tsv`."""
     with file.open(encoding="utf-8", newline="") as lines:
         return [Repository(*row) for row in csv.reader(lines, delimiter="\t") if row]
 
 
 def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Repository, list[dict[str, Any]]]:
-    """The repository pinned to the commit that was made in `checkouts/NAME`, and the questions."""
+    """Return the repository pinned to the commit made in `checkouts/NAME`, and the questions."""
     source = checkout(repository, sources)
     base, commits = commit_questions(source, repository.folder, int(_WANTED[COMMIT] * _SPARE))
     place = checkouts.resolve() / repository.name
@@ -87,15 +87,15 @@ def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Reposi
     place.parent.mkdir(parents=True, exist_ok=True)
     git(place.parent, "clone", "--quiet", "--no-checkout", str(source), str(place))
     if git(source, "config", "--default", "false", "--get", "core.sparseCheckout").strip() == "true":
-        # Large files may be out of reach where the source is.
+        # Large files may be unavailable at the source.
         patterns = git(source, "sparse-checkout", "list").splitlines()
         git(place, "sparse-checkout", "set", "--no-cone", *patterns)
     git(place, "checkout", "--quiet", "--detach", base)
     indexed = _indexed(place / repository.folder)
-    asked = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
-    comments = _take_comments_out(place, repository.folder, indexed)
+    sampled = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
+    comments = _remove_comments(place, repository.folder, indexed)
     revision = _commit(place, base)
-    items = [_item(question.query, list(question.paths), COMMIT) for question in asked]
+    items = [_item(question.query, list(question.paths), COMMIT) for question in sampled]
     items += [
         _item(
             question.query,
@@ -109,7 +109,7 @@ def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Reposi
 
 
 def _indexed(folder: Path) -> dict[str, str]:
-    """The texts that Cairn indexes, by their path relative to the folder."""
+    """Return the texts that Cairn indexes, by their path relative to the folder."""
     rules = FileRules(folder, IndexSettings())
     texts = {}
     for entry in scan(folder, rules, ScanReport()):
@@ -122,7 +122,7 @@ def _indexed(folder: Path) -> dict[str, str]:
 def _usable(
     questions: Iterable[CommitQuestion], folder: str, indexed: dict[str, str]
 ) -> list[CommitQuestion]:
-    """The questions whose files all are indexed, with paths relative to the folder."""
+    """Return the questions all of whose files are indexed, with paths relative to the folder."""
     prefix = "" if folder == "." else f"{folder}/"
     usable = []
     for question in questions:
@@ -135,15 +135,14 @@ def _usable(
 
 
 def _is_plain(path: str, indexed: Iterable[str]) -> bool:
-    """Whether no other path ends with this one, or the other way round: the metrics would take one for the
-    other."""
+    """Return whether no other path ends with this one, or this with it, which the metrics would confuse."""
     return not any(
         other != path and (other.endswith(f"/{path}") or path.endswith(f"/{other}")) for other in indexed
     )
 
 
-def _take_comments_out(place: Path, folder: str, indexed: dict[str, str]) -> list[CommentQuestion]:
-    """Write the files without the comments of the questions that are returned."""
+def _remove_comments(place: Path, folder: str, indexed: dict[str, str]) -> list[CommentQuestion]:
+    """Remove the comments of the returned questions from the files."""
     words = Words(indexed.values())
     candidates: dict[str, list[CommentQuestion]] = {}
     for path, text in sorted(indexed.items()):
@@ -164,13 +163,13 @@ def _take_comments_out(place: Path, folder: str, indexed: dict[str, str]) -> lis
 
 
 def _sampled(questions: list[_Q], kind: str) -> list[_Q]:
-    """At most as many as are wanted, by a hash."""
+    """Return at most the wanted number, chosen by a hash."""
     ranked = sorted(questions, key=lambda question: hashlib.sha256(question.query.encode()).digest())
     return ranked[: _WANTED[kind]]
 
 
 def _commit(place: Path, base: str) -> str:
-    """Commit what changed; the commit.
+    """Commit the changes, and return the commit.
 
     It has two parents: a ranking by history leaves merges out, so the commit says nothing about the files it
     touched.
@@ -184,7 +183,7 @@ def _commit(place: Path, base: str) -> str:
         env=environment, check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     git(place, "reset", "--quiet", "--hard", revision)
-    # Later commits would be within reach of whoever looks at all references.
+    # Otherwise a search of all references would reach later commits.
     git(place, "remote", "remove", "origin")
     return revision
 
@@ -209,10 +208,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sources", type=Path, required=True, help="where the repositories are, or go")
-    parser.add_argument("--checkouts", type=Path, required=True, help="where the checkouts are made anew")
-    parser.add_argument("--sets", type=Path, required=True, help="where the questions go")
-    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--sources",
+        type=Path,
+        required=True,
+        help="folder of the repositories; missing ones are cloned into it",
+    )
+    parser.add_argument(
+        "--checkouts", type=Path, required=True, help="folder in which the checkouts are made"
+    )
+    parser.add_argument("--sets", type=Path, required=True, help="output folder of the questions")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these repositories")
     return parser.parse_args()
 
 

@@ -1,5 +1,4 @@
-"""Questions from doc comments that are taken out of the code: the first sentence asks, the definition
-answers."""
+"""Makes questions from removed doc comments: the first sentence asks, the definition answers."""
 
 from __future__ import annotations
 
@@ -21,21 +20,21 @@ from cairn.text.words import is_stopword
 
 _WORDS = range(5, 31)
 _NEW_WORDS = 3
-"""Words of a sentence, apart from function words, that the definition's name does not hold."""
+"""The number of words of a sentence, apart from function words, that must not be in the definition's name."""
 _SHARE = 4
-"""One in so many documented definitions of a file loses its comment: the others stay as people wrote them."""
+"""One in this many documented definitions of a file loses its comment."""
 _KINDS = (CALLABLE | CONTAINERS) - {"impl", "extension", "module"}
 _COMMENT_LINES = 80
 _PROSE = 0.7
-"""Share of a sentence's characters that words must have."""
+"""The share of a sentence's characters that words must have."""
 _SAME = 200
-"""Characters of a comment that tell it: what is longer is cut off in a chunk."""
+"""The number of characters that identify a comment, since a chunk cuts off long ones."""
 
 _NO_QUESTION = re.compile(
     r"""^(?:[@:\[\-*<\\=] | \{@ | (?:todo|fixme|xxx|hack|note|nb|warning|deprecated|internal|private|see|same\s+as|like|
         overrid\w+|inherit\w*|ditto|cf|copyright|generated|param\w*|args?|returns?:|usage|examples?|e\.g|i\.e|eslint|istanbul|
         this\s+is\s+(?:a\s+)?(?:hack|ugly)|constructs?\s+(?:a\s+)?new|initiali[sz]es\s+a\s+new\s+instance|
-        creates?\s+a\s+new\s+instance|default\s+constructor|used\s+(?:for|in|by)\s+tests?|alias|(?:this\s+)?tests?|(?:un)?comment)\b)""",
+        creates?\s+a\s+new\s+instance|default\s+constructor|used\s+(?:for|in|by)\s+tests?|alias|(?:this\s+)?tests?|(?:un)?comment)\b)""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
 _MARKUP = (
@@ -58,8 +57,7 @@ _PLAIN = re.compile(r"[a-z0-9]+")
 
 @frozen
 class CommentQuestion:
-    """A sentence, and the lines of the definition it was about, from 1 and inclusive, once all comments are
-    out."""
+    """A sentence, and the lines of its definition, from 1 and inclusive, after all comments are removed."""
 
     query: str
     path: str
@@ -69,67 +67,67 @@ class CommentQuestion:
 
 @frozen
 class _Found:
-    """A comment that can go."""
+    """A comment that can be removed."""
 
     chunk: Chunk
-    """What it is about."""
+    """The chunk of its definition."""
     sentence: str
-    """As it stands in the comment."""
+    """The sentence as it is in the comment."""
     question: str
     lines: tuple[int, int]
-    """Those of the file, `[start, end)`, that hold it."""
+    """The lines of the file, `[start, end)`, with the comment."""
 
 
 class Words:
-    """All texts of a repository as words, to tell whether a sentence stands in them a second time."""
+    """All texts of a repository as words, to find out whether they repeat a sentence."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._all = "\n".join(map(_plain, texts))
 
-    def hold_once(self, sentence: str) -> bool:
-        """Whether the sentence stands in exactly one place."""
+    def occurs_once(self, sentence: str) -> bool:
+        """Return whether the sentence is in exactly one place."""
         return self._all.count(_plain(sentence)) == 1
 
 
 def comment_questions(
     path: str, text: str, words: Words, only: Collection[str] | None = None
 ) -> tuple[list[CommentQuestion], str]:
-    """Questions about one file (or those of them that are in `only`), and its text without their comments.
+    """Return questions about one file (or those of them that are in `only`), and its text without their
+    comments.
 
-    None, and the text as it was, where no comment can go.
+    Returns None and the unchanged text if no comment can go.
     """
     lines = Lines(text).lines
     chunks = chunk_text(path, text)
     documented = [chunk for chunk in chunks if chunk.comment and chunk.symbol_kind in _KINDS]
     found: list[_Found] = []
-    # By words and not by place, so that the first definitions of files are no likelier than others.
+    # The choice by words and not by place makes the first definitions of files no likelier than others.
     for chunk in sorted(documented, key=lambda chunk: chunk.content_hash):
         if len(found) >= _allowed(path, len(documented)):
             break
         region = comment_lines(chunk, lines)
         raw = raw_sentence(comment_text("".join(lines[slice(*region)]))) if region else ""
         question = question_of(raw, chunk)
-        if region and question and (only is None or question in only) and words.hold_once(raw):
+        if region and question and (only is None or question in only) and words.occurs_once(raw):
             found.append(_Found(chunk, raw, question, region))
     return _without(path, lines, chunks, found) if found else ([], text)
 
 
 def _allowed(path: str, documented: int) -> int:
-    """How many comments of a file may go: one in _SHARE, with the remainder left to a throw by the file's
-    path."""
+    """Return how many comments of a file may go: one in _SHARE, with a random choice for the remainder."""
     whole, rest = divmod(documented, _SHARE)
     return whole + (hashlib.sha256(path.encode()).digest()[0] % _SHARE < rest)
 
 
 def raw_sentence(comment: str) -> str:
-    """The first sentence of a comment as it stands there, without what tags say."""
+    """Return the first sentence of a comment, without the text of tags."""
     paragraph = " ".join(_TAG.split(comment.partition("\n\n")[0], maxsplit=1)[0].split())
     spans = split_sentences(paragraph)
     return paragraph[slice(*spans[0])] if spans else ""
 
 
 def question_of(sentence: str, chunk: Chunk) -> str:
-    """The first sentence of the chunk's comment without markup; "" where that is no question."""
+    """Return the first sentence of the chunk's comment without markup; "" if that cannot be a question."""
     text = sentence
     if _NO_QUESTION.match(text) or not text.isascii():
         return ""
@@ -142,8 +140,8 @@ def question_of(sentence: str, chunk: Chunk) -> str:
         return ""
     words = _WORD.findall(text)
     named = {word for name in (chunk.symbol, chunk.parent) for word in identifier_words(name)}
-    telling = {word.lower() for word in words if not is_stopword(word.lower())}
-    new = {word for word in telling if not any(_alike(word, other) for other in named)}
+    content_words = {word.lower() for word in words if not is_stopword(word.lower())}
+    new = {word for word in content_words if not any(_alike(word, other) for other in named)}
     is_prose = len("".join(words)) > _PROSE * len(text.replace(" ", ""))
     if len(words) not in _WORDS or len(new) < _NEW_WORDS or not is_prose:
         return ""
@@ -151,8 +149,7 @@ def question_of(sentence: str, chunk: Chunk) -> str:
 
 
 def comment_lines(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The lines `[start, end)` of the file that hold the chunk's comment and nothing else; None if none
-    do."""
+    """Return the lines `[start, end)` of the file with only the chunk's comment; None if there are none."""
     first = chunk.comment.partition("\n")[0]
     wanted = " ".join(chunk.comment.split())[:_SAME]
     # A long comment is in a chunk of its own, before the definition's; the nearest counts.
@@ -161,7 +158,7 @@ def comment_lines(chunk: Chunk, lines: Sequence[str]) -> tuple[int, int] | None:
         if first not in lines[number]:
             continue
         region = _line_comment(number, lines) or _block_comment(number, lines)
-        # Text that is not the whole comment would leave half a comment behind, or take something else along.
+        # Text other than the whole comment would leave half a comment behind, or remove other text.
         if region and " ".join(comment_text("".join(lines[slice(*region)])).split())[:_SAME] == wanted:
             return region
     return None
@@ -207,7 +204,7 @@ def _without(
     chunks: Sequence[Chunk],
     found: Sequence[_Found],
 ) -> tuple[list[CommentQuestion], str]:
-    """The questions, and the text without their comments, where it defines what it defined before."""
+    """Return the questions, and the text without their comments, if it has the same definitions as before."""
     gone = {line for each in found for line in range(*each.lines)}
     text = "".join(line for number, line in enumerate(lines) if number not in gone)
     after = chunk_text(path, text)
@@ -231,7 +228,7 @@ def _without(
 
 
 def _whole_end(chunk: Chunk, chunks: Sequence[Chunk], end: int) -> int:
-    """Where the definition ends that a chunk begins: a long one goes on in those that follow."""
+    """Return the end of the definition that a chunk begins, since a long one has several chunks."""
     for other in chunks[chunk.position + 1 :]:
         if other.header_path != chunk.header_path or other.signature:
             break
@@ -240,7 +237,7 @@ def _whole_end(chunk: Chunk, chunks: Sequence[Chunk], end: int) -> int:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether the words are forms of one, roughly: `parses` and `parse`."""
+    """Return whether the words are roughly forms of one: `parses` and `parse`."""
     return word == other or (min(len(word), len(other)) >= 3 and word[:4] == other[:4])
 
 

@@ -1,5 +1,4 @@
-"""Questions from commits that a checkout has not seen yet: the subject asks, the code files it changed
-answer."""
+"""Makes questions from commits after a checkout: the subject asks, the changed code files answer."""
 
 from __future__ import annotations
 
@@ -17,20 +16,19 @@ from cairn.text.words import is_stopword
 from cairn.workspace.collections import FileKind, file_kind
 
 _STEP = 50
-"""Commits by which the checkout is moved back until there are enough questions."""
+"""The number of commits by which the checkout is moved back until there are enough questions."""
 _MOST_STEPS = 60
 _OLDEST_SHARE = 0.5
-"""Of the main line, at most, lies after the checkout: a young repository must have a history left to rank
-by."""
+"""The largest share of the main line after the checkout, so that a young repository keeps a history."""
 _TARGETS = 3
 _CHANGED_FILES = 12
-"""A commit that touches more files, of any kind, is about none of them."""
+"""A commit that touches more files of any kind is about none of them."""
 _WORDS = range(4, 25)
-_TELLING_WORDS = 3
+_FEWEST_WORDS = 3
 _QUESTIONS_A_FILE = 5
-"""A file that most commits touch would be a good answer to anything."""
+"""The limit per file: a file that most commits touch would be a good answer to any question."""
 _CALLED_SHARE = 1 / 3
-"""Most questions that may say a target's file name: those are found by the name."""
+"""The largest share of questions with a target's file name, since the name alone finds those."""
 
 _ROUTINE = re.compile(
     r"""^(?:\[?(?:docs?|documentation|chore|ci|tests?|testing|build|style|release|deps(?:-dev)?|meta|infra|bench(?:marks?)?|
@@ -48,11 +46,10 @@ _ROUTINE = re.compile(
         release|snapshot|nightly|gemfile|gemspec|podspec|dockerfile|package\.json|cargo\.toml|go\.mod|
         version\s+(?:bump|number)|deprecations?|warnings?|code\s+style|cosmetic|tidy|tidying|clean-?ups?|cleaned|
         cherry|merge[sd]?|from\s+upstream|openbsd|revert(?:s|ed|ing)?|review|feedback|todos?|feature\s+branch|
-        \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
+        \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
-"""What keeps a project in order rather than changing what it does: no question anyone would ask of the
-code."""
+"""Subjects of maintenance, which does not change what the code does."""
 _PREFIX = re.compile(
     r"""^(?:\s*\[[^\]]{1,30}\]\s* |
         (?:feat(?:ure)?|fix(?:es|ed)?|perf|refactor(?:ing)?|bug(?:fix)?|hotfix|improv(?:e|ement)|enhancement|change|add|new)
@@ -69,12 +66,13 @@ _REFERENCE = re.compile(
 _WORD = re.compile(r"[A-Za-z][\w'-]*")
 _NAMES = re.compile(r"\w+")
 _GENERIC = frozenset(
-    "add adds added adding remove removes removed removing fix fixes fixed fixing update updates updated updating use uses"
-    " used using make makes made change changes changed changing improve improves improved allow allows allowed support"
-    " supports supported refactor refactors refactored refactoring move moves moved rename renames renamed handle handles"
-    " simplify simplified simplifies implement implements implemented introduce introduces avoid avoids ensure ensures"
-    " minor small some more new old better issue issues bug bugs error code class classes method methods function"
-    " functions file files set get don't doesn't not instead when only also now unused missing correct correctly".split()
+    "add adds added adding remove removes removed removing fix fixes fixed fixing update updates updated "
+    "updating use uses used using make makes made change changes changed changing improve improves improved "
+    "allow allows allowed support supports supported refactor refactors refactored refactoring move moves "
+    "moved rename renames renamed handle handles simplify simplified simplifies implement implements "
+    "implemented introduce introduces avoid avoids ensure ensures minor small some more new old better issue "
+    "issues bug bugs error code class classes method methods function functions file files set get don't "
+    "doesn't not instead when only also now unused missing correct correctly".split()
 )
 _BOT = re.compile(r"\[bot\]|\bbot\b|dependabot|renovate", re.IGNORECASE)
 _FIELD, _RECORD = "\x1f", "\x1e"
@@ -93,18 +91,19 @@ class _Commit:
     hash: str
     author: str
     query: str
-    """The subject as a question, "" where it is none."""
+    """The subject as a question, "" if it cannot be one."""
     paths: tuple[str, ...]
-    """Of all files that it changed, made or removed, of those that it renamed both."""
+    """The paths of all changed, added or removed files, with both paths of renamed ones."""
 
 
 def is_source(path: str) -> bool:
-    """Whether the path is one of code that is no test and no example."""
+    """Return whether the path is that of code, and not of a test or an example."""
     return category(detect_language(path)) is Category.CODE and file_kind(path) is FileKind.SOURCE
 
 
 def commit_questions(source: Path, folder: str, wanted: int) -> tuple[str, list[CommitQuestion]]:
-    """A commit of the main line of `source`, and questions about files in `folder` from the commits after it.
+    """Return a commit of the main line of `source`, and questions about files in `folder` from the commits
+    after it.
 
     The commit is the newest after which there are `wanted` questions, or the one with the most of them.
     """
@@ -121,7 +120,7 @@ def commit_questions(source: Path, folder: str, wanted: int) -> tuple[str, list[
 
 
 def _commits(source: Path) -> Iterator[_Commit]:
-    """All commits but merges, newest first."""
+    """Return all commits but merges, newest first."""
     said = git(
         source, "-c", "core.quotePath=false", "log", "--no-merges", "--name-only", "--no-renames",
         f"--format={_RECORD}%H{_FIELD}%an{_FIELD}%s",
@@ -133,14 +132,14 @@ def _commits(source: Path) -> Iterator[_Commit]:
 
 
 def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> list[CommitQuestion]:
-    """The questions from the commits that `base` does not reach."""
+    """Return the questions from the commits that `base` does not reach."""
     listed = git(source, "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", base).split("\n")
     there = frozenset(path for path in listed if is_source(path) and _is_within(path, folder))
     later = set(git(source, "rev-list", f"{base}..HEAD").split())
-    # What was ported from one branch to another has been seen.
+    # The checkout already has a change that was ported between branches.
     earlier = {commit.query for commit in commits if commit.hash not in later}
     questions: dict[str, CommitQuestion] = {}
-    asked = Counter[str]()
+    uses = Counter[str]()
     called = Counter[bool]()
     for commit in commits:
         query = commit.query
@@ -150,7 +149,7 @@ def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> 
         targets = tuple(sorted(path for path in paths if path in there))
         if not targets or len(paths) > _TARGETS or len(commit.paths) > _CHANGED_FILES:
             continue
-        if _BOT.search(commit.author) or any(asked[path] >= _QUESTIONS_A_FILE for path in targets):
+        if _BOT.search(commit.author) or any(uses[path] >= _QUESTIONS_A_FILE for path in targets):
             continue
         if not all(_is_within(path, folder) for path in paths):
             continue
@@ -158,7 +157,7 @@ def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> 
         if is_called and called[True] + 1 > _CALLED_SHARE * (called.total() + 1):
             continue
         called[is_called] += 1
-        asked.update(targets)
+        uses.update(targets)
         questions[query] = CommitQuestion(query, targets)
     return list(questions.values())
 
@@ -168,7 +167,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def question_of(subject: str) -> str:
-    """The subject as a question, "" where it would be none."""
+    """Return the subject as a question, "" if it cannot be one."""
     if _ROUTINE.search(subject):
         return ""
     text = _REFERENCE.sub(" ", subject)
@@ -176,14 +175,14 @@ def question_of(subject: str) -> str:
     if _ROUTINE.search(text):
         return ""
     words = _WORD.findall(text)
-    telling = {word.lower() for word in words if not is_stopword(word.lower())} - _GENERIC
-    if len(words) not in _WORDS or len(telling) < _TELLING_WORDS or not text.isascii():
+    content_words = {word.lower() for word in words if not is_stopword(word.lower())} - _GENERIC
+    if len(words) not in _WORDS or len(content_words) < _FEWEST_WORDS or not text.isascii():
         return ""
     return text
 
 
 def says_name(query: str, paths: Collection[str]) -> bool:
-    """Whether a word of the question is the name of one of the files, or their words in one."""
+    """Return whether a word of the question is the name of one of the files, or contains all words of one."""
     said = {word.lower() for word in _NAMES.findall(query)}
     stems = [PurePosixPath(path).stem for path in paths]
     joined = " ".join(word.lower() for word in _NAMES.findall(query))

@@ -1,4 +1,4 @@
-"""Which licence a repository is under: the texts of its licence files decide, not what a host says of it."""
+"""Finds the licence of a repository from the texts of its licence files, not from its host's metadata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 LICENCE_FILE = re.compile(
     r"(?:[\w-]+[-_.])?(?:licen[cs]e|copying|copyright|unlicense)(?:[-_.].*)?", re.IGNORECASE
 )
-"""Names of files that hold a licence."""
+"""Names of files that contain a licence."""
 
 _PERMISSIVE = {
     "MIT": "permission is hereby granted, free of charge, to any person obtaining",
@@ -22,7 +22,7 @@ _PERMISSIVE = {
     ),
     "Unlicense": "this is free and unencumbered software released into the public domain",
 }
-"""A phrase of each licence that allows use and change without conditions on what is made of it."""
+"""A phrase of each licence that allows use and change without conditions on derived works."""
 
 _OTHER = (
     "gnu general public license",
@@ -39,18 +39,18 @@ _OTHER = (
     "functional source license",
     "creative commons",
 )
-"""What a text must not name to count as permissive, be it for a part of the repository alone."""
+"""Names that a text must not have to count as permissive, even for a part of the repository alone."""
 
 
 _LINE_END = re.compile(r"[\W_]*\n[\W_]*")
-"""With the signs of a comment or a frame that the text may stand in."""
+"""A line end with the comment or frame characters around a text."""
 _QUOTE = re.compile(r"[“”‘’`\"]")
 
 
 def licence_of(texts: Iterable[str]) -> str | None:
-    """The permissive licences that `texts`, all licence files of a repository, hold, joined by " AND ".
+    """Return the permissive licences in `texts`, all licence files of a repository, joined by " AND ".
 
-    None where there is none, or where any text names a licence of another kind.
+    Returns None if there is none, or if any text names a licence of another kind.
     """
     found: dict[str, None] = {}
     for text in texts:
@@ -62,7 +62,7 @@ def licence_of(texts: Iterable[str]) -> str | None:
 
 
 def names_other(text: str) -> bool:
-    """Whether a licence file names a licence that is not permissive."""
+    """Return whether a licence file names a licence that is not permissive."""
     words = _words(text)
     return any(name in words for name in _OTHER)
 

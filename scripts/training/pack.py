@@ -2,7 +2,7 @@
 
     pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
 
-PAIRS is what `collect.py` wrote. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
+`collect.py` wrote PAIRS. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ def main() -> int:
     parser.add_argument("dest", type=Path)
     parser.add_argument("--pieces", type=int, default=40_000)
     parser.add_argument("--per-repository", type=int, default=12_000)
-    parser.add_argument("--leave-out", type=Path, help="a list as of held_back.py: what is not packed")
-    parser.add_argument("--vocabulary", type=Path, help="one that is there already")
+    parser.add_argument(
+        "--leave-out", type=Path, help="a list like held_back.tsv of repositories to leave out"
+    )
+    parser.add_argument("--vocabulary", type=Path, help="an existing vocabulary")
     options = parser.parse_args()
     options.dest.mkdir(parents=True, exist_ok=True)
-    left_out = _held_back(options.leave_out) if options.leave_out else set()
+    left_out = _excluded(options.leave_out) if options.leave_out else set()
     repositories = [p for p in sorted(options.pairs.glob("*.jsonl")) if p.stem.lower() not in left_out]
     if options.vocabulary:
         vocabulary = read_pieces(options.vocabulary)
@@ -73,15 +75,18 @@ def main() -> int:
     places: list[int] = []
     for number, path in enumerate(repositories):
         for source, query, text, body, _, place in _rows(path, options.per_repository):
-            asked = pieces.ids(query, _MESSAGE_TOKENS if Source[source] is Source.MESSAGE else _QUERY_TOKENS)
+            query_pieces = pieces.ids(
+                query, _MESSAGE_TOKENS if Source[source] is Source.MESSAGE else _QUERY_TOKENS
+            )
             ids = pieces.ids(text, _TEXT_TOKENS)
-            if len(asked) < 2 or len(ids) < 4:
+            if len(query_pieces) < 2 or len(ids) < 4:
                 continue
-            queries.add(asked)
+            queries.add(query_pieces)
             texts.add(ids)
             bodies.add(pieces.ids(body, BODY_TOKENS))
             origins.append((number, _SOURCES.index(Source[source])))
-            # Of one repository, for no others meet. What has no place has one of its own.
+            # Places are numbered within a repository, since other repositories never meet it in a block. A
+            # pair without a place gets its own number.
             places.append(zlib.crc32((place or str(len(places))).encode("utf-8", "replace")))
         print(path.stem, len(origins), flush=True)
     packed = _packed(queries, texts, bodies, origins, places)
@@ -98,15 +103,16 @@ def main() -> int:
     return 0
 
 
-def _held_back(path: Path) -> set[str]:
-    """The repositories whose addresses are a list's third column, named as files of pairs, in lower case."""
+def _excluded(path: Path) -> set[str]:
+    """Return the repositories of a list's third column (addresses), named like files of pairs, in lower
+    case."""
     lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
     addresses = (line.split("\t")[2].removesuffix(".git") for line in lines)
     return {"+".join(address.split("/")[-2:]).lower() for address in addresses}
 
 
 def _rows(path: Path, most: int) -> list[list[str]]:
-    """At most `most` pairs of a repository, chosen by chance but always the same."""
+    """Return at most `most` pairs of a repository, chosen at random but always the same."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     if len(lines) > most:
         lines = random.Random(path.stem).sample(lines, most)
@@ -123,53 +129,55 @@ def _texts(rows: Iterable[list[str]]) -> Iterator[str]:
 def _packed(
     queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int, int]], places: list[int]
 ) -> dict[str, Any]:
-    """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's.
+    """Return the arrays of all pairs whose question and answer are not near-copies of an earlier pair's.
 
-    `origins` are the numbers of each pair's repository and source, `places` those of what it was found at.
+    `origins` are the numbers of each pair's repository and source, `places` those of its definition or
+    section.
     """
-    asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
+    query_lengths, text_lengths, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
     query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
     where = np.array(origins, np.int32)
-    query_sketch, sketch = _sketches(query_ids, asked), _sketches(ids, told)
+    query_sketch, sketch = _sketches(query_ids, query_lengths), _sketches(ids, text_lengths)
     first_of_text: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
-    kept = np.zeros(len(where), bool)
+    is_kept = np.zeros(len(where), bool)
     rows = zip(query_sketch.tolist(), sketch.tolist(), where[:, 0].tolist(), strict=True)
     for row, (one, two, repository) in enumerate(rows):
-        # The same text in another repository is a copy of somebody's code.
+        # The same text in another repository is a copied file.
         if first_of_text.setdefault(two, repository) == repository and (one, two) not in seen:
             seen.add((one, two))
-            kept[row] = True
+            is_kept[row] = True
     return {
-        "query_ids": _only(query_ids, asked, kept),
-        "query_lengths": asked[kept].astype(np.uint8),
-        "ids": _only(ids, told, kept),
-        "lengths": told[kept].astype(np.uint8),
-        "body_ids": _only(body_ids, below, kept),
-        "body_lengths": below[kept].astype(np.uint8),
-        "query_sketch": query_sketch[kept],
-        "sketch": sketch[kept],
-        "place": np.array(places, np.uint32)[kept],
-        "repository": where[kept, 0].astype(np.int16),
-        "source": where[kept, 1].astype(np.uint8),
+        "query_ids": _only(query_ids, query_lengths, is_kept),
+        "query_lengths": query_lengths[is_kept].astype(np.uint8),
+        "ids": _only(ids, text_lengths, is_kept),
+        "lengths": text_lengths[is_kept].astype(np.uint8),
+        "body_ids": _only(body_ids, below, is_kept),
+        "body_lengths": below[is_kept].astype(np.uint8),
+        "query_sketch": query_sketch[is_kept],
+        "sketch": sketch[is_kept],
+        "place": np.array(places, np.uint32)[is_kept],
+        "repository": where[is_kept, 0].astype(np.int16),
+        "source": where[is_kept, 1].astype(np.uint8),
     }
 
 
 def _only(
-    values: NDArray[np.uint16], lengths: NDArray[np.int_], kept: NDArray[np.bool_]
+    values: NDArray[np.uint16], lengths: NDArray[np.int_], is_kept: NDArray[np.bool_]
 ) -> NDArray[np.uint16]:
-    """The ids of the kept rows."""
-    return values[np.repeat(kept, lengths)]
+    """Return the ids of the kept rows."""
+    return values[np.repeat(is_kept, lengths)]
 
 
 def _sketches(ids: NDArray[np.uint16], lengths: NDArray[np.int_]) -> NDArray[np.uint64]:
-    """uint64[texts], equal where nearly all runs of three tokens are: three minima of hashes, combined."""
+    """Return uint64[texts], equal for texts with nearly the same runs of three tokens: three combined minima
+    of hashes."""
     wide = ids.astype(np.uint64)
     runs = wide.copy()
     runs[:-1] |= wide[1:] << np.uint64(16)
     runs[:-2] |= wide[2:] << np.uint64(32)
     starts = np.cumsum(lengths) - lengths
-    # Runs that reach into the next text end with its beginning; cut to what is the text's own.
+    # Runs that reach into the next text would include its beginning, so they are cut off.
     for back, mask in ((1, 0xFFFF), (2, 0xFFFFFFFF)):
         ends = starts + lengths - back
         runs[ends[lengths >= back]] &= np.uint64(mask)

@@ -1,4 +1,4 @@
-"""Packed pairs, and batches of them."""
+"""Reads packed pairs, and draws batches of them."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ class Rows:
         return np.cumsum(self.lengths) - self.lengths
 
     def dropped(self, random: np.random.Generator, share: float) -> Rows:
-        """Without a random share of the tokens; each text that has any keeps one."""
-        kept = random.random(len(self.ids)) >= share
+        """Return the rows without a random share of the tokens; each text that has any keeps one."""
+        chosen = random.random(len(self.ids)) >= share
         filled = self.lengths > 0
-        kept[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
-        counts = np.concatenate([[0], np.cumsum(kept)])
-        return Rows(self.ids[kept], counts[self.starts + self.lengths] - counts[self.starts])
+        chosen[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
+        counts = np.concatenate([[0], np.cumsum(chosen)])
+        return Rows(self.ids[chosen], counts[self.starts + self.lengths] - counts[self.starts])
 
 
 @frozen(eq=False)
 class Side:
-    """All texts of one kind, to draw from."""
+    """All texts of one kind."""
 
     rows: Rows
     starts: NDArray[np.int64]
 
     @classmethod
     def of(cls, ids: NDArray[np.uint16], lengths: NDArray[np.integer], most: int = 255) -> Side:
-        """Of each text, the first `most` tokens."""
+        """Return the first `most` tokens of each text."""
         whole = Rows(ids, lengths.astype(np.int64))
         return cls(Rows(ids, np.minimum(whole.lengths, most)), whole.starts)
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """The texts with these numbers."""
+        """Return the texts with these numbers."""
         lengths = self.rows.lengths[rows]
         ends = np.cumsum(lengths)
         at = np.repeat(self.starts[rows] - (ends - lengths), lengths) + np.arange(ends[-1])
@@ -67,29 +67,29 @@ class Packed:
     texts: Side
     bodies: Side
     right: NDArray[np.int64]
-    """int64[pairs, 3]: a pair's question, text and place. What shares one of them with another is no wrong
-    answer there."""
+    """The question, text and place of each pair, int64[pairs, 3]. A pair that shares one of them with another
+    is not a wrong answer to it."""
     order: NDArray[np.int64]
-    """Pairs by repository…"""
+    """The pairs, ordered by repository."""
     bounds: NDArray[np.int64]
-    """…and where each repository begins in that order, with the end."""
+    """The start of each repository in `order`, and the end of the last."""
     shares: NDArray[np.float64]
-    """How often each repository is drawn."""
+    """The share of draws of each repository."""
     questions: tuple[tuple[int, ...], ...]
     pieces: int
 
     @classmethod
     def read(cls, folder: Path, text_tokens: int, without: str = "", repeat: str = "") -> Packed:
-        """Without the sources named, separated by commas; `NAME=3`, and more after commas, draws a source
-        thrice as often."""
+        """Read pairs without the sources in `without`, separated by commas; `repeat`, as in `NAME=3,OTHER=2`,
+        draws a source more often."""
         with np.load(folder / "pairs.npz") as file:
             data = {name: file[name] for name in file.files}
         pieces = read_pieces(folder / "vocabulary.txt")
         words = WordPieces(pieces)
         out = [list(Source).index(Source[name]) for name in without.split(",") if name]
-        kept = np.flatnonzero(~np.isin(data["source"], out))
-        order = kept[np.argsort(data["repository"][kept], kind="stable")]
-        counts = np.bincount(data["repository"][kept])
+        chosen = np.flatnonzero(~np.isin(data["source"], out))
+        order = chosen[np.argsort(data["repository"][chosen], kind="stable")]
+        counts = np.bincount(data["repository"][chosen])
         shares = counts**0.75 * (counts > 64)
         times = np.ones(len(Source), np.int64)
         for name, often in (part.split("=") for part in repeat.split(",") if part):
@@ -108,15 +108,15 @@ class Packed:
         )
 
     def batch(self, random: np.random.Generator, blocks: int, size: int) -> NDArray[np.int64]:
-        """int64[blocks × size]: pairs, each block of one repository."""
+        """Return int64[blocks × size]: pairs, each block of one repository."""
         rows = []
         for repository in random.choice(len(self.shares), blocks, p=self.shares):
             own = self.order[self.bounds[repository] : self.bounds[repository + 1]]
             rows.append(random.choice(own, size, replace=len(own) < size))
         return np.concatenate(rows)
 
-    def asked(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
-        """The queries, a share of them with words of a question before them."""
+    def with_question_words(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
+        """Return the queries, a share of them after words of a question."""
         lengths = queries.lengths.copy()
         at: list[int] = []
         what: list[int] = []

@@ -1,8 +1,10 @@
-"""Weakly labelled pairs from a repository: a text as people ask, and the code or prose that it is about.
+"""Makes weakly labelled pairs from a repository: a question-like text, and the code or prose that it is
+about.
 
-Nobody labelled them: a commit's subject is about the definitions that the commit changed, a doc comment about
-the definition below it, a test's title about what it tests, a heading about its section. What is found is
-shaped as Cairn embeds it (`cairn.chunking.composite`), less the words that the question was taken from.
+There are no human labels: a commit's subject is about the definitions that the commit changed, a doc comment
+about the definition below it, a test's title about its subject, a heading about its section. The text to be
+found has the shape that Cairn embeds (`cairn.chunking.composite`), without the words that the question was
+taken from.
 """
 
 from __future__ import annotations
@@ -25,29 +27,29 @@ from cairn.text.languages import Category, category, detect_language
 from cairn.workspace.collections import FileKind, file_kind
 
 _CHUNKS = 20_000
-"""Most chunks of one repository: large ones shall not drown the others."""
+"""The limit of chunks for one repository, so that large ones do not dominate."""
 _TEXT = 700
 _BODY = 1_000
 _QUERY = 200
 _MESSAGE = 1_200
 _MESSAGE_WORDS = 12
-"""Shorter ones say no more than the subject, or refer to something."""
+"""Shorter messages say no more than the subject, or are references."""
 _LINES = 400
 
 
 @frozen
 class Pair:
-    """`query` is answered by `text`."""
+    """A pair in which `text` answers `query`."""
 
     source: Source
     query: str
     text: str
     path: str
-    """Of the file that the text is from."""
+    """The path of the text's file."""
     body: str = ""
-    """The code that `text` is the skeleton of."""
+    """The code of which `text` is the skeleton."""
     place: str = ""
-    """The same for all pairs that are found at one definition or section."""
+    """The same for all pairs at one definition or section."""
 
 
 @frozen
@@ -62,20 +64,20 @@ class _File:
 
 @frozen
 class _Sources:
-    """What was read of a repository."""
+    """The parsed files of a repository."""
 
     name: str
     files: dict[str, _File] = field(factory=dict)
     by_stem: dict[str, list[tuple[str, Chunk]]] = field(factory=lambda: defaultdict(list))
-    """The named chunks of code files that are no tests, by the file's name in lower case."""
+    """The named chunks of code files other than tests, by the file's name in lower case."""
 
     def skeleton(self, path: str, chunk: Chunk, **changes: Any) -> str:
-        """What is embedded for the chunk with some fields changed."""
+        """Return the embedded text of the chunk, with some fields changed."""
         return composite_text(path, self.name, evolve(chunk, **changes))
 
 
 def pairs_of(repository: Repository) -> Iterator[Pair]:
-    """All pairs of a repository, in an order of its own that never changes."""
+    """Yield all pairs of a repository, in a fixed order."""
     sources = _read(repository)
     for file in sources.files.values():
         if not file.is_code:
@@ -104,7 +106,7 @@ def _read(repository: Repository) -> _Sources:
     return sources
 
 
-# --- code ----------------------------------------------------------------------------------------
+# --- code -----------------------------------------------------------------------------------------
 
 
 def _code_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
@@ -134,7 +136,7 @@ _COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|%+)\s+(\S.*)$")
 
 
 def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
-    """Comments inside a definition, and the lines that follow each."""
+    """Yield comments inside a definition, with the lines that follow each."""
     lines = chunk.text.splitlines()
     comment: list[str] = []
     for number, line in enumerate(lines):
@@ -151,7 +153,7 @@ def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
         comment = []
 
 
-# --- tests ---------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------------------
 
 _TITLE = re.compile(
     r"""\b(?:it|test|describe|specify|context|scenario|should|testWidgets|bench|TEST_CASE|SECTION)
@@ -167,7 +169,7 @@ _TEST_FILE = re.compile(
 
 
 def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
-    """Titles of tests with the test, and with what is tested where a source file is called like the test."""
+    """Yield titles of tests with the test, and with the tested code if a source file has the test's name."""
     tested = sources.by_stem.get(_TEST_FILE.sub("", _stem(file.path)).lower(), ())
     for chunk in file.chunks:
         titles = [next(filter(None, found)) for found in _TITLE.findall(chunk.text)]
@@ -186,7 +188,7 @@ def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
 
 
 def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str, Chunk] | None:
-    """The candidate most of whose defined names' words are in the text."""
+    """Return the candidate whose defined names have the most words in the text."""
     if not candidates:
         return None
     words = set(identifier_words(text))
@@ -198,12 +200,12 @@ def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str
     return max(candidates[:200], key=shared)
 
 
-# --- prose ---------------------------------------------------------------------------------------
+# --- prose ----------------------------------------------------------------------------------------
 
 _CODE_SPAN = re.compile(r"`+([A-Za-z_][\w.:#]*(?:\(\))?)`+")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _MARKUP = re.compile(r"\s*(?:#|[=\-~^\"*+]{3,}|\.\. |:\w+:)")
-"""How lines begin that are headings, rules or directives."""
+"""The beginnings of lines that are headings, rules or directives."""
 
 
 def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
@@ -225,18 +227,18 @@ def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
 
 
 def _prose(text: str) -> str:
-    """A section without its heading and code."""
+    """Return a section without its heading and code."""
     lines = _FENCE.sub("", text).splitlines()
     return " ".join(" ".join(line for line in lines if not _MARKUP.match(line)).split())
 
 
 def _mentions(sources: _Sources) -> Iterator[Pair]:
-    """Sentences of documentation that name a definition, without the name, and what they name."""
+    """Yield sentences of documentation that name a definition, without the name, and the definition."""
     definitions: dict[str, dict[tuple[str, str], Chunk]] = defaultdict(dict)
     for file in sources.files.values():
         if file.is_code and file_kind(file.path) not in (FileKind.TESTS, FileKind.EXAMPLES):
             for chunk in file.chunks:
-                if chunk.symbol:  # a long definition has several chunks, the first of which begins it
+                if chunk.symbol:  # A long definition has several chunks, of which the first is its beginning.
                     definitions[chunk.symbol].setdefault((file.path, chunk.parent), chunk)
     for file in sources.files.values():
         if file.is_code:
@@ -244,12 +246,12 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
         for chunk in file.chunks:
             heading = chunk.header_path.split(" > ")[-1]
             for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", _FENCE.sub("", chunk.text)):
-                asked: dict[str, str] = {}
+                queries: dict[str, str] = {}
                 for sentence in _SENTENCE_END.split(paragraph):
                     query = first_sentence(" ".join(_CODE_SPAN.sub(" ", sentence).split()))
                     for span in _CODE_SPAN.findall(sentence) if query else ():
-                        asked.setdefault(re.split(r"[.:#]+", span.rstrip("()"))[-1], query)
-                for name, said in asked.items():
+                        queries.setdefault(re.split(r"[.:#]+", span.rstrip("()"))[-1], query)
+                for name, said in queries.items():
                     query = said if name in heading else f"{heading} {said}"
                     known = definitions.get(name, {})
                     if len(name) > 3 and 0 < len(known) <= 2:
@@ -258,7 +260,7 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
                         yield Pair(Source.MENTION, query[:_QUERY], text, path, body, _place(path, found))
 
 
-# --- history -------------------------------------------------------------------------------------
+# --- history --------------------------------------------------------------------------------------
 
 _PREFIX = re.compile(
     r"^(?:\[[^\]]{1,40}\]\s*|"
@@ -270,15 +272,17 @@ _REFERENCE = re.compile(
     r"\s*\(?(?:#|gh-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE
 )
 _EMPTY_SUBJECT = re.compile(
-    r"^(?:merge (?:branch|pull|remote|tag|commit|upstream|master|main|from|into|pr|the|')|revert|bump|upgrade|"
-    r"release\W*(?:$|v?\d|note|version|candidate|for|prep)|releas(?:ed|ing) |prepare (?:for |the |next |v?\d|rel)|"
-    r"update (?:dependenc|changelog|version|readme|to)|v?\d+\.\d+|version (?:bump|v?\d|up)|wip\b|typos?|"
-    r"fix(?:ed)? typos?|format(?:ted|ting)?(?:$|\W+(?:code|file|source|with|all|the))|lint|clean ?up|changelog|"
-    r"initial (?:commit|import|version|revision|release|check)|import (?:from|sort|order|clean)|more (?:fix|clean|test|doc)|"
-    r"auto(?:$|\W*(?:format|generated|update|merge|commit|bump|fix))|"
+    r"^(?:merge (?:branch|pull|remote|tag|commit|upstream|master|main|from|into|pr|the|')|revert|bump|"
+    r"upgrade|release\W*(?:$|v?\d|note|version|candidate|for|prep)|releas(?:ed|ing) |"
+    r"prepare (?:for |the |next |v?\d|rel)|update (?:dependenc|changelog|version|readme|to)|v?\d+\.\d+|"
+    r"version (?:bump|v?\d|up)|wip\b|typos?|fix(?:ed)? typos?|"
+    r"format(?:ted|ting)?(?:$|\W+(?:code|file|source|with|all|the))|lint|clean ?up|changelog|"
+    r"initial (?:commit|import|version|revision|release|check)|import (?:from|sort|order|clean)|"
+    r"more (?:fix|clean|test|doc)|auto(?:$|\W*(?:format|generated|update|merge|commit|bump|fix))|"
     r"apply (?:suggest|review|patch|change|fix|lint|format|clang|rustfmt|prettier|black|ruff|clippy)|"
-    r"address(?:e[ds]|ing)? (?:review|comment|feedback|pr |nit|clippy|lint|warning)|code review|review|minor|oops|fixup|"
-    r"squash|remove unused|whitespace|copyright|spelling|start (?:version|work|next|develop|v?\d))",
+    r"address(?:e[ds]|ing)? (?:review|comment|feedback|pr |nit|clippy|lint|warning)|code review|review|minor|"
+    r"oops|fixup|squash|remove unused|whitespace|copyright|spelling|"
+    r"start (?:version|work|next|develop|v?\d))",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^@@ -\S+ \+\S+ @@ ?(.*)$")
@@ -287,7 +291,7 @@ _MOST_OF_A_FILE = 2
 
 
 def clean_subject(subject: str) -> str:
-    """A commit's subject without prefixes and references; "" for one that says nothing about code."""
+    """Return a commit's subject without prefixes and references; "" for one that says nothing about code."""
     text = _REFERENCE.sub("", subject).strip()
     if _EMPTY_SUBJECT.match(text):
         return ""
@@ -306,34 +310,34 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def clean_body(below: str) -> str:
-    """What a commit's message says below its subject, in one line; "" where that is little."""
+    """Return the text of a commit's message below its subject, in one line; "" if it is short."""
     text = _REFERENCE.sub("", _ADDRESS.sub("", _TRAILER.sub("", below.partition("\x03")[0])))
     text = " ".join(text.split())[:_MESSAGE]
     return text if len(identifier_words(text)) >= _MESSAGE_WORDS else ""
 
 
 def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
-    """Each subject of a commit of few files, alone and with the text below it, and the definitions that the
-    commit changed."""
+    """Yield the subject of each commit of few files, alone and with the text below it, with the definitions
+    that the commit changed."""
     for subject, below, changes in _commits(log):
         query = clean_subject(subject)
         message = f"{query}. {below}" if (below := clean_body(below)) else ""
         if not query or not 0 < len(changes) <= _MOST_FILES:
             continue
         for path, (new, hunks) in changes.items():
-            file = sources.files.get(path)  # none where it may not be learnt from
+            file = sources.files.get(path)  # There are none if the file may not be used.
             if file is None or not file.is_code or file_kind(path) == FileKind.TESTS:
                 continue
-            given: dict[int, Chunk] = {}
+            chunks_by_line: dict[int, Chunk] = {}
             if new:
                 best = _most_alike(query, [(path, chunk) for chunk in file.chunks if chunk.symbol])
                 if best is not None:
-                    given[best[1].position] = best[1]
+                    chunks_by_line[best[1].position] = best[1]
             for context, added in () if new else hunks[:4]:
                 chunk = _definition(file, context, added)
-                if chunk is not None and len(given) < _MOST_OF_A_FILE:
-                    given.setdefault(chunk.position, chunk)
-            for chunk in given.values():
+                if chunk is not None and len(chunks_by_line) < _MOST_OF_A_FILE:
+                    chunks_by_line.setdefault(chunk.position, chunk)
+            for chunk in chunks_by_line.values():
                 text, body = sources.skeleton(path, chunk), chunk.text[:_BODY]
                 yield Pair(Source.COMMIT, query, text, path, body, _place(path, chunk))
                 if message:
@@ -341,13 +345,13 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
 
 
 _Hunk = tuple[str, str]
-"""What git says the changed lines are in, and the lines as they were written."""
+"""Git's context of the changed lines, and the lines as they were written."""
 _Change = tuple[bool, list[_Hunk]]
-"""Of a file: whether the commit added it, and what was changed."""
+"""The change of one file: whether the commit added it, and the hunks."""
 
 
 def _commits(log: Iterable[str]) -> Iterator[tuple[str, str, dict[str, _Change]]]:
-    """The subject, what is said below it, and the files of each commit."""
+    """Yield the subject, the text below it, and the files of each commit."""
     subject, below, in_message, path, new = "", "", False, "", False
     changes: dict[str, _Change] = {}
     for line in log:
@@ -379,8 +383,9 @@ def _commits(log: Iterable[str]) -> Iterator[tuple[str, str, dict[str, _Change]]
 
 
 def _definition(file: _File, context: str, added: str) -> Chunk | None:
-    """The chunk that still holds a hunk's longest line, or else one that defines a name in its context."""
-    # git knows the innermost definition of few languages, so the line goes first.
+    """Return the chunk that still has a hunk's longest line, or else one that defines a name in its
+    context."""
+    # The line has priority, since git knows the innermost definition in few languages.
     longest = max((line.strip() for line in added.splitlines()), key=len, default="")
     if len(longest) >= 25:
         for chunk in file.chunks:
@@ -390,14 +395,14 @@ def _definition(file: _File, context: str, added: str) -> Chunk | None:
     return next((c for c in file.chunks if c.symbol and c.symbol.split(".")[-1] in names), None)
 
 
-# --- words ---------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n|\n\s*[@:\\-]")
 _LICENCE = re.compile(r"(?i)licen[cs]e|copyright|todo|fixme|noqa|eslint|all rights")
 
 
 def first_sentence(text: str, least: int = 4) -> str:
-    """The first sentence; "" where it has fewer than `least` words, or is not about what it stands at."""
+    """Return the first sentence; "" if it has fewer than `least` words, or is not about its place."""
     said = " ".join(_SENTENCE_END.split(text.strip(), maxsplit=1)[0].split())[:_QUERY]
     words = identifier_words(said)
     if len(words) < least or _LICENCE.search(said) or sum(map(len, words)) < 0.55 * len(said):
@@ -406,7 +411,7 @@ def first_sentence(text: str, least: int = 4) -> str:
 
 
 def _without(text: str, comment: str) -> str:
-    """`text` without the lines that are in `comment`."""
+    """Return `text` without the lines that are in `comment`."""
     said = {line.strip() for line in comment.splitlines()}
     return "\n".join(
         line for line in text.splitlines() if not any(part and part in line for part in said if len(part) > 8)
@@ -414,7 +419,7 @@ def _without(text: str, comment: str) -> str:
 
 
 def _without_name(text: str, name: str) -> str:
-    """`text` without the name that its definition has, without what qualifies that name too."""
+    """Return `text` without the name of its definition, also without qualifiers of that name."""
     return re.sub(rf"(?<!\w){re.escape(re.split(r'[.:#]+', name)[-1])}(?!\w)", "", text) if name else text
 
 

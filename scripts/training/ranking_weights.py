@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What weights of the ranking signals many kinds of questions would choose together, judged on repositories
-left out.
+"""Fit the weights of the ranking signals to many kinds of questions together, and evaluate them on
+repositories left out.
 
     python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
-python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
-  [--output FILE]
+        python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N]
+            [--output FILE]
 
-The repositories of all sets are dealt into five parts; weights are fitted on four of them and judged on the
-fifth, each set counting as much as any other. With `--issues` the weights for reports are fitted so, by
+The repositories of all sets are dealt into five parts; weights are fitted on four of them and evaluated on
+the fifth, each set with the same weight. With `--issues` the weights for reports are fitted this way, by
 project. A file's score is a sum of signals times weights; the fit minimises the listwise softmax loss of the
-files that answer among all candidates, keeps every sign, and holds on to the present weights where the
-questions say nothing. Nothing is written to `signals.py`.
+files that answer among all candidates, keeps every sign, and stays near the present weights where the
+questions give no evidence. It does not change `signals.py`.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ FOR_REPORTS: Floats = np.array(
     [signal.weight if signal.in_reports is None else signal.in_reports for signal in SIGNALS]
 )
 _HOLD = (0.003, 0.03, 0.3)
-"""How strongly present weights are held on to; each is tried and reported."""
+"""The strengths of the pull towards the present weights; each is tried and reported."""
 _PARTS = 5
 _ISSUES = "issues"
 _STEPS = 150
-"""Of descent."""
+"""The steps of gradient descent."""
 
 
 @frozen(eq=False)
 class Candidate:
-    """The files that were found for one question."""
+    """The files found for one question."""
 
     set: str
     question: Question
     values: Floats
-    """float64[files, signals], of `NAMES`."""
+    """The values of `NAMES`, float64[files, signals]."""
     shown: tuple[Span, ...]
     """The passage of each file that would be shown."""
     answers: NDArray[np.bool_]
-    """bool[files]: whether that passage covers a target."""
+    """Whether that passage covers a target, bool[files]."""
 
 
 def main() -> None:
@@ -97,47 +97,47 @@ def main() -> None:
     }
     print(_markdown(report, present))
     if options.output:
-        kept = {"present": dict(zip(NAMES, present.tolist(), strict=True)), "by_hold": report}
-        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        data_folder = {"present": dict(zip(NAMES, present.tolist(), strict=True)), "by_hold": report}
+        options.output.write_text(json.dumps(data_folder, indent=2) + "\n", encoding="utf-8")
 
 
-# --- candidates -------------------------------------------------------------------------------------
+# --- candidates -----------------------------------------------------------------------------------
 
 
 def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candidate]:
-    """What the engine finds for every question of a set, with the table's vectors."""
+    """Return the engine's candidates for every question of a set, with the table's vectors."""
     questions = [question for question in read_sets([each.questions]) if question.answerable]
-    for repository, asked in by_repository(questions):
-        print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
-        kept = models.index_of(each, repository, data, with_model=False)
+    for repository, set_questions in by_repository(questions):
+        print(f"{each.name}, {repository.name}: {len(set_questions)} questions", file=sys.stderr, flush=True)
+        data_folder = models.index_of(each, repository, data, with_model=False)
         with tempfile.TemporaryDirectory(prefix="cairn-weights-") as temporary:
-            folder = copied_index(kept, Path(temporary))
+            folder = copied_index(data_folder, Path(temporary))
             use_table(folder, table)
             reader = SqliteReader(folder)
-            for question in asked:
+            for question in set_questions:
                 yield _found(reader, each.name, question, StaticMeaning(table))
 
 
 def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Candidate]:
-    """What the engine finds for the text of every issue, files that are no code and tests left out."""
+    """Return the engine's candidates for the text of every issue: code files without tests."""
     issues = read_issues(options.issues, every=options.every)
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
-    for issue in indexes.made(issues):
+    for issue in indexes.make_all(issues):
         reader = SqliteReader(indexes.folder(issue))
-        found = _found(reader, _ISSUES, _asked(issue), StaticMeaning(table))
+        found = _found(reader, _ISSUES, _query_of(issue), StaticMeaning(table))
         code = np.array([is_code(span.path) for span in found.shown], np.bool_)
         shown = tuple(span for span in found.shown if is_code(span.path))
         yield Candidate(_ISSUES, found.question, found.values[code], shown, found.answers[code])
 
 
-def _asked(issue: Issue) -> Question:
+def _query_of(issue: Issue) -> Question:
     owner = Repository(issue.repository, "", "", issue.revision, ".")
     changed = tuple(Span(path) for path in sorted(issue.changed) if is_code(path))
     return Question(owner, issue.text, changed, (), "")
 
 
 def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMeaning) -> Candidate:
-    """The candidates of a search with the values of the signals."""
+    """Return the candidates of a search with the values of the signals."""
     settings = SearchSettings(leg_deadline_ms=60_000.0)
     query = understand(question.query, None, IndexVocabulary([reader]), settings)
     ranking = rank([reader], [query], meaning, settings)
@@ -147,7 +147,7 @@ def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMe
         for reason in scores.reasons(file):
             if reason.signal in NAMES:
                 values[file, NAMES.index(reason.signal)] = reason.value
-    # In the order of files and, within one, of what chunks are worth: the first of each is shown.
+    # The order is by file and, within one, by score of chunks: the first of each is shown.
     ordered = candidates.ordered(ranking.values[0])
     best = ordered[candidates.places() == 0]
     first = {int(candidates.file_of[chunk]): candidates.outlines[chunk].id for chunk in best}
@@ -163,17 +163,18 @@ def _span(stored: object) -> Span:
     return Span(stored.path, chunk.start_line + 1, chunk.end_line)  # type: ignore[attr-defined]
 
 
-# --- fit --------------------------------------------------------------------------------------------
+# --- fit ------------------------------------------------------------------------------------------
 
 
 def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats:
-    """Weights with the signs of `present`: the least loss, plus `hold` times their squared relative change.
+    """Return weights with the signs of `present`: the least loss, plus `hold` times their squared relative
+    change.
 
-    Projected gradient descent with momentum over sizes relative to the present weights, none below 0; shown
-    on the scale of the present ones, for a ranking has no scale.
+    This is projected gradient descent with momentum over sizes relative to the present weights, none below 0.
+    The result has the scale of the present ones, since a ranking has no scale.
     """
-    told = [each for each in candidates if each.answers.any() and not each.answers.all()]
-    loss = _Loss(told, present, hold)
+    informative = [each for each in candidates if each.answers.any() and not each.answers.all()]
+    loss = _Loss(informative, present, hold)
     sizes = ahead = np.ones(len(present))
     step, momentum = 1.0, 1.0
     for _ in range(_STEPS):
@@ -192,43 +193,43 @@ def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats
 
 
 class _Loss:
-    """The mean of −log of the share, by softmax, that the files that answer have; and what holds. Each set
-    counts the same."""
+    """The mean of −log of the softmax share of the files that answer, plus the pull towards the present
+    weights. Each set counts the same."""
 
-    def __init__(self, told: Sequence[Candidate], present: Floats, hold: float) -> None:
-        self._values = np.concatenate([each.values * present for each in told])
-        self._answers = np.concatenate([each.answers for each in told])
-        self._lengths = np.array([len(each.answers) for each in told])
+    def __init__(self, informative: Sequence[Candidate], present: Floats, hold: float) -> None:
+        self._values = np.concatenate([each.values * present for each in informative])
+        self._answers = np.concatenate([each.answers for each in informative])
+        self._lengths = np.array([len(each.answers) for each in informative])
         self._starts = np.cumsum(self._lengths) - self._lengths
-        sets = [each.set for each in told]
+        sets = [each.set for each in informative]
         counts = np.array([1 / sets.count(name) for name in sets])
         self._counts = counts / counts.sum()
         self._hold = hold
 
     def at(self, sizes: Floats) -> tuple[float, Floats]:
-        """The loss with these sizes and its gradient, float64[signals]."""
+        """Return the loss with these sizes and its gradient, float64[signals]."""
         sums = self._values @ sizes
         among, log_among = self._softmax(sums)
         right, log_right = self._softmax(np.where(self._answers, sums, -np.inf))
-        change = sizes - sizes.mean()  # the whole may grow
+        change = sizes - sizes.mean()  # The overall scale may grow freely.
         value = float((log_among - log_right) @ self._counts) + self._hold * float(change @ change)
         counts = np.repeat(self._counts, self._lengths)
         gradient = ((among - right) * counts) @ self._values + 2 * self._hold * change
         return value, np.asarray(gradient)
 
     def _softmax(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Of each question: the shares of its files, and the logarithm of the sum that they are shares of."""
+        """Return the shares of each question's files, and the logarithm of their sum before the division."""
         highest = np.maximum.reduceat(sums, self._starts)
         powers = np.exp(sums - np.repeat(highest, self._lengths))
         whole = np.add.reduceat(powers, self._starts)
         return powers / np.repeat(whole, self._lengths), highest + np.log(whole)
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[str, dict[str, float]]:
-    """By set: the present weights beside those fitted without the repositories that are judged."""
+    """Compare by set the present weights with those fitted without the evaluated repositories."""
     before, after = np.zeros((len(found), 2)), np.zeros((len(found), 2))
     parts = [_part(each.question.repository) for each in found]
     for part in sorted(set(parts)):
@@ -253,22 +254,22 @@ def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[s
 
 
 def _part(repository: Repository) -> str:
-    """Which part a repository is dealt to; a project of the issues is one of its own."""
+    """Return the part of a repository; a project of the issues is a part of its own."""
     if "/" in repository.name:
         return repository.name
     return str(hashlib.sha256(repository.name.encode()).digest()[1] % _PARTS)
 
 
 def reached(candidate: Candidate, weights: Floats) -> tuple[float, float]:
-    """NDCG@10 with one result a file, before near-duplicates make room for others; and whether all that
-    answer come first."""
+    """Return NDCG@10 with one result a file, before near-duplicates make room for others, and whether all
+    answers come first."""
     best = np.argsort(-(candidate.values @ weights), kind="stable")[:DEPTH]
     shown = [candidate.shown[file] for file in best.tolist()]
     question = candidate.question
     targets = question.relevant
     first = all(any(covers(span, target) for span in shown[: len(targets)]) for target in targets)
     if len(targets) > 1 and candidate.set == _ISSUES:
-        first = False  # all among the first one, as `benchmarks/issues` counts
+        first = False  # All must be among the first, as `benchmarks/issues` counts.
     return score(shown, targets, question.secondary).ndcg_at_10, float(first)
 
 
@@ -279,7 +280,8 @@ def _markdown(report: dict[str, dict[str, dict[str, object]]], present: Floats) 
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
     lines += [
         "",
-        "| held by | set | questions | present | fitted without its repository | difference | all first, present | fitted |",
+        "| held by | set | questions | present | fitted without its repository | difference | all first, "
+        "present | fitted |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for hold, each in report.items():
@@ -300,12 +302,14 @@ def _arguments() -> argparse.Namespace:
         "--set", dest="sets", type=models.question_set, action="append", default=[],
         metavar="NAME=SETS,CHECKOUTS,MODE",
     )  # fmt: skip
-    parser.add_argument("--issues", type=Path, help="a set of issues instead")
+    parser.add_argument("--issues", type=Path, help="a set of issues, instead of --set")
     parser.add_argument("--clones", type=Path, help="a folder with a clone of each of their repositories")
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+        "--every", type=int, default=1, metavar="N", help="only every Nth issue of each repository"
     )
-    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the indexes; missing ones are made"
+    )
     parser.add_argument("--table", type=Path, help="a static table instead of the one that comes with Cairn")
     parser.add_argument("--output", type=Path, help="write JSON here")
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""A public repository as training reads it, from a bare clone: files at a revision, and the history to it."""
+"""Reads a public repository for training from a bare clone: files at a revision, and the history to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cairn.text.languages import Category, category, detect_language
 from cairn.workspace.builtin_rules import decide_content
 
 _FILE_BYTES = 150_000
-"""Larger files are data, bundles or machine-written more often than not."""
+"""The size limit of files; larger ones are mostly data, bundles or generated."""
 _LOG_COMMITS = 4000
 _LOG_BYTES = 60_000_000
 
@@ -25,7 +25,7 @@ _OTHERS_CODE = frozenset(
     fixtures __snapshots__ snapshots locales locale i18n translations assets static public
     """.split()
 )
-"""Folders that usually hold what others or machines wrote."""
+"""Folders that usually contain vendored or generated code."""
 
 _BENCHMARK = frozenset(
     """
@@ -39,34 +39,34 @@ _BENCHMARK = frozenset(
     astropy django matplotlib seaborn xarray pylint pytest scikit-learn sklearn sphinx sympy
     """.split()
 )
-"""Projects on whose questions ranking is measured; a folder or file called so may be a copy of one."""
+"""Projects on whose questions ranking is measured; a folder or file of such a name may be a copy of one."""
 
 _NO_TOPIC = re.compile(
     r"change|license|licence|copying|authors|contributors|news\b|history\b|releases?\b|release[-_]?notes"
 )
-"""Files about everything that was ever done, and by whom."""
+"""Files about all changes, and about people."""
 
 _NO_LANGUAGE = frozenset({"html", "css", "scss", "less", "svg", "sql", "jupyter", "latex"})
-"""Markup and data say little in words."""
+"""Markup and data, which have few words."""
 
 
 @frozen
 class Repository:
-    """A bare clone and the revision that is read."""
+    """A bare clone and the revision to read."""
 
     name: str
-    """`owner/name`."""
+    """The name as `owner/name`."""
     folder: Path
     revision: str
 
     def licence(self) -> str | None:
-        """The permissive licence that the repository's own files state; None for any other."""
+        """Return the permissive licence that the repository's own files state; None for any other."""
         names = self._git("ls-tree", "--name-only", self.revision).splitlines()
-        held = filter(LICENCE_FILE.fullmatch, names)
-        return licence_of(self._git("show", f"{self.revision}:{name}") for name in held)
+        licence_files = filter(LICENCE_FILE.fullmatch, names)
+        return licence_of(self._git("show", f"{self.revision}:{name}") for name in licence_files)
 
     def files(self) -> dict[str, int]:
-        """Paths and sizes, in bytes, of the files that may be learnt from."""
+        """Return paths and sizes, in bytes, of the files that may be used."""
         listed = self._git("ls-tree", "-r", "-l", "-z", self.revision)
         found = {}
         others = []
@@ -87,7 +87,7 @@ class Repository:
         return {path: size for path, size in found.items() if not path.startswith(tuple(others))}
 
     def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:
-        """The text of each file that is neither binary nor written by a machine."""
+        """Yield the text of each file that is neither binary nor generated."""
         with subprocess.Popen(
             self._command("cat-file", "--batch"),
             stdin=subprocess.PIPE,
@@ -103,7 +103,7 @@ class Repository:
                 process.stdin.flush()
                 header = process.stdout.readline().split()
                 if len(header) != 3 or header[1] != b"blob":
-                    continue  # listed, but not in the clone
+                    continue  # The file is listed, but not in the clone.
                 content = process.stdout.read(int(header[2]) + 1)[:-1]
                 text = content.decode("utf-8", "replace")
                 if "\0" not in text and decide_content(path, text).indexed:
@@ -111,8 +111,7 @@ class Repository:
             process.stdin.close()
 
     def log(self) -> Iterator[str]:
-        """Lines of the newest commits with what they added: as many bytes as take some seconds, not
-        minutes."""
+        """Yield lines of the newest commits with their added text, up to a limit of bytes."""
         command = self._command(
             *("log", "--no-merges", f"--max-count={_LOG_COMMITS}", "--format=%x01%s%x02%b%x03"),
             *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=AM", self.revision),
@@ -128,7 +127,7 @@ class Repository:
                     return
 
     def _blob(self, name: str) -> str | None:
-        """Its text, None where the clone lacks it."""
+        """Return the text of a blob, None if the clone lacks it."""
         done = subprocess.run(self._command("cat-file", "-p", name), capture_output=True)
         return None if done.returncode else done.stdout.decode("utf-8", "replace")
 
@@ -141,14 +140,14 @@ class Repository:
 
 
 def open_repository(name: str, folder: Path, revision: str = "HEAD") -> Repository:
-    """The bare clone in `folder` at the commit `revision`. Raises CalledProcessError if there is none."""
+    """Open the bare clone in `folder` at the commit `revision`. Raises CalledProcessError without one."""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", f"{revision}^{{commit}}"]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     return Repository(name, folder, done.stdout.strip())
 
 
 def is_own_source(path: str) -> bool:
-    """Whether the file at `path` is code or prose in a known language, and by its place the project's own."""
+    """Return whether the file at `path` is code or prose in a known language, and the project's own."""
     *folders, name = path.lower().split("/")
     if not _OTHERS_CODE.isdisjoint(folders) or not _BENCHMARK.isdisjoint([*folders, name.partition(".")[0]]):
         return False

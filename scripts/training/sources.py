@@ -1,4 +1,4 @@
-"""What vouches for a pair."""
+"""Lists the sources of pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Source(enum.StrEnum):
-    """Where a pair was found; packed files number them in this order."""
+    """The kind of place where a pair was found; packed files number them in this order."""
 
     COMMIT = "commit subject, changed definition"
     COMMENT = "doc comment, definition"

@@ -1,9 +1,9 @@
-"""The vectors that training starts with: what the installed model makes of each piece alone.
+"""Makes the initial vectors of the training: the installed model's vector of each piece alone.
 
     start.py PACKED
 
-PACKED/words.npy gets float16[pieces, dimension of the model]. From random vectors training learns less about
-rare words: over repositories that were never trained on, NDCG@10 by vectors alone was 0.405 instead of 0.422.
+PACKED/words.npy gets float16[pieces, dimension of the model]. From random vectors, training learns less about
+rare words: on repositories that were never trained on, NDCG@10 by vectors alone was 0.405 instead of 0.422.
 """
 
 from __future__ import annotations

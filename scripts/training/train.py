@@ -1,11 +1,11 @@
-"""Trains the static model: a vector and two weights for each word piece, from pairs by contrast.
+"""Trains the static model from pairs by contrast: a vector and two weights for each word piece.
 
     train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 60]
 
-PACKED is what `pack.py` wrote. A question's vector is the weighted sum of its pieces' vectors, a text's that
-of its own; both of unit length. Training pulls a question towards its text and away from the other texts of
-its block, which are of the same repository: to tell repositories apart is no merit. DEST gets `model.npz`,
-which `export.py` turns into the table.
+`pack.py` wrote PACKED. The vector of a question or a text is the weighted sum of its pieces' vectors, at unit
+length. Training pulls a question towards its text and away from the other texts of its block, all from the
+same repository, so that the model does not learn to tell repositories apart. DEST gets `model.npz`, which
+`export.py` turns into the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEMPERATURE = 0.05
 
 
 class StaticModel(torch.nn.Module):  # type: ignore[misc] # where torch is missing
-    """The vectors, and the logarithms of what a piece counts in a text and in a question."""
+    """The vectors, and the logarithms of a piece's weights in a text and in a question."""
 
     def __init__(self, pieces: int, dimension: int, frequencies: torch.Tensor) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class StaticModel(torch.nn.Module):  # type: ignore[misc] # where torch is missi
 
 
 def _sums(table: torch.Tensor, rows: Rows) -> torch.Tensor:
-    """float32[rows, dimension]: the sum of the vectors of each row's pieces."""
+    """Return float32[rows, dimension]: the sum of the vectors of each row's pieces."""
     ids = torch.from_numpy(rows.ids.astype(np.int64))
     return torch.nn.functional.embedding_bag(ids, table, torch.from_numpy(rows.starts), mode="sum")
 
@@ -56,11 +56,11 @@ def _sums(table: torch.Tensor, rows: Rows) -> torch.Tensor:
 def block_loss(
     queries: torch.Tensor, texts: torch.Tensor, right: torch.Tensor, size: int, temperature: float
 ) -> torch.Tensor:
-    """The mean loss of both directions over blocks of `size` rows; of two that share a number in `right`,
-    int64[rows, n], neither is a wrong answer to the other."""
+    """Return the mean loss of both directions over blocks of `size` rows. Two rows that share a number in
+    `right`, int64[rows, n], are not wrong answers to each other."""
     blocks = len(queries) // size
-    asked, told = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
-    products = torch.bmm(asked, told.transpose(1, 2)) / temperature
+    query_blocks, text_blocks = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
+    products = torch.bmm(query_blocks, text_blocks.transpose(1, 2)) / temperature
     numbers = right.view(blocks, size, -1)
     alike = (numbers[:, :, None] == numbers[:, None, :]).any(-1) & ~torch.eye(size, dtype=torch.bool)
     products = products.masked_fill(alike, -1e4)
@@ -88,10 +88,10 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
     for step in range(options.steps):
         rows = packed.batch(random, options.blocks, options.block)
         queries = packed.queries.take(rows).dropped(random, options.dropout)
-        queries = packed.asked(queries, random, options.asked)
+        queries = packed.with_question_words(queries, random, options.asked)
         texts = packed.texts.take(rows).dropped(random, options.dropout)
         bodies = packed.bodies.take(rows).dropped(random, options.body_dropout)
-        # Fewer tokens of a body are drawn, to save time, and each counts for those that are not.
+        # Fewer tokens of a body are drawn, to save time, with a higher weight each.
         body_weight = options.body_weight * (1 - options.dropout) / (1 - options.body_dropout)
         found = model.texts(texts, bodies, body_weight)
         right = torch.from_numpy(packed.right[rows])
@@ -112,7 +112,8 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
 
 
 def _start(words: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Another model's vectors of the pieces in fewer dimensions, of mean length 1, as random ones are."""
+    """Return another model's vectors of the pieces in fewer dimensions, with the mean length 1 of random
+    ones."""
     centred = words - words.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     reduced = centred @ directions[:, ::-1][:, :dimension]
@@ -138,7 +139,7 @@ def main() -> int:
     parser.add_argument("--temperature", type=float, default=_TEMPERATURE)
     parser.add_argument("--text-tokens", type=int, default=96)
     parser.add_argument("--without", default="", help="sources, separated by commas")
-    parser.add_argument("--repeat", default="", help="sources that are drawn more often, as MESSAGE=3")
+    parser.add_argument("--repeat", default="", help="sources to draw more often, as MESSAGE=3")
     parser.add_argument("--start", type=Path, help="another model's vectors of the pieces, float[pieces, n]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

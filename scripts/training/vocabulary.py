@@ -1,4 +1,4 @@
-"""The vocabulary: whole words where they are frequent, pieces for the others."""
+"""Makes the vocabulary: whole words if they are frequent, pieces for the others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from cairn.embedding.word_pieces import words_of
 
 _ALPHABET = 300
-"""Most characters that are pieces by themselves; the rest of Unicode is rare in code."""
+"""The limit of single characters as pieces; the rest of Unicode is rare in code."""
 _SELDOM = 10
-"""A word less frequent than this is cut into pieces."""
+"""The frequency below which a word is cut into pieces."""
 
 
 def train_pieces(texts: Iterable[str], size: int) -> list[str]:
-    """A vocabulary of `size` word pieces of the texts, the most frequent first."""
+    """Return a vocabulary of `size` word pieces of the texts, the most frequent first."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -28,5 +28,5 @@ def train_pieces(texts: Iterable[str], size: int) -> list[str]:
 
 
 def read_pieces(path: Path) -> list[str]:
-    """The pieces in a file with one a line."""
+    """Return the pieces in a file with one a line."""
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

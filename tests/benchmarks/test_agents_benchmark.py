@@ -1,4 +1,4 @@
-"""The benchmark of agents: traces, words, windows, places in answers, figures, tables and plot."""
+"""Tests of the agents benchmark: traces, words, windows, places in answers, figures, tables and plot."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from agents import plot, report
 from agents.__main__ import results
 from agents.figures import compared, cost, summary
-from agents.grep import Tree, Tuned, Usual
+from agents.grep import Tree, TunedGrep, WholeFileGrep
 from agents.indexed import cursor_in, places_in, without_numbers
 from agents.loops import CALL_CAP, TOKEN_CAP, Step, Trace, follow, half
-from agents.measurement import Followed, Measured
+from agents.measurement import LoopRuns, Measured
 from agents.words import Term, terms_of
 from answers.facts import Fact, FactQuestion
 from retrieval.sets import Repository
@@ -23,7 +23,7 @@ QUAY = Repository("quay", "python", "https://example.org/quay", "abc", ".")
 LENGTH = Fact(("MAX_LENGTH = 30", "at most 30 m"), "berth.py:3", "the limit", vital=True)
 CALLER = Fact(("moor(ship)",), "port.py:9", "who calls it", vital=False)
 QUESTION = FactQuestion("quay-01", "own", QUAY, "constant", "How long?!?!", (LENGTH, CALLER))
-"""Its text is three tokens long."""
+"""The text is three tokens long."""
 
 needs_ripgrep = pytest.mark.skipif(shutil.which("rg") is None, reason="needs rg")
 
@@ -32,15 +32,15 @@ def step(answer: str, call: str = "call") -> Step:
     return Step(call, answer)
 
 
-# --- loops --------------------------------------------------------------------------------------------
+# --- loops ----------------------------------------------------------------------------------------
 
 
 def test_trace_counts_question_calls_and_answers() -> None:
     trace = follow(QUESTION, [step("x" * 40), step("MAX_LENGTH = 30\nmoor(ship)"), step("never asked")])
     assert trace.spent == (14.0, 14.0 + 1 + 26 / 4)
     assert trace.have == ((False, False), (True, True))
-    assert trace.tokens_until(0.8, 100.0) == pytest.approx(121.5)
-    assert trace.calls_until(0.8, 100.0) == 2
+    assert trace.tokens_to(0.8, 100.0) == pytest.approx(121.5)
+    assert trace.calls_to(0.8, 100.0) == 2
     assert trace.share_within(121.0, 100.0) == 0.0
     assert trace.share_within(121.5, 100.0) == 1.0
 
@@ -48,8 +48,8 @@ def test_trace_counts_question_calls_and_answers() -> None:
 def test_facts_add_up_over_answers() -> None:
     trace = follow(QUESTION, [step("at most 30 m"), step("moor(ship)")])
     assert [trace.share(each) for each in range(2)] == [0.5, 1.0]
-    assert trace.calls_until(0.5, 0.0) == 1
-    assert trace.calls_until(0.8, 0.0) == 2
+    assert trace.calls_to(0.5, 0.0) == 1
+    assert trace.calls_to(0.8, 0.0) == 2
 
 
 def test_loop_ends_at_its_caps() -> None:
@@ -63,16 +63,16 @@ def test_loop_ends_at_its_caps() -> None:
 
 def test_facts_beyond_the_cap_do_not_count() -> None:
     trace = Trace(QUESTION, (TOKEN_CAP - 10.0,), ((True, True),))
-    assert trace.tokens_until(0.8, 5.0) == TOKEN_CAP - 5
-    assert trace.tokens_until(0.8, 50.0) is None
+    assert trace.tokens_to(0.8, 5.0) == TOKEN_CAP - 5
+    assert trace.tokens_to(0.8, 50.0) is None
 
 
-def test_facts_are_found_in_what_json_says() -> None:
+def test_facts_are_found_in_unescaped_json() -> None:
     trace = follow(QUESTION, [Step("call", '"MAX_LENGTH =\\n30"', "MAX_LENGTH =\n30")])
     assert trace.have == ((True, False),)
 
 
-# --- words and grep -----------------------------------------------------------------------------------
+# --- words and grep -------------------------------------------------------------------------------
 
 
 def test_terms_are_names_and_words_without_inflection() -> None:
@@ -104,29 +104,29 @@ def test_tree_finds_lines_and_rarity(tree: Tree) -> None:
 
 @needs_ripgrep
 def test_tuned_grep_shows_windows_of_the_best_file_first(tree: Tree) -> None:
-    (first, *_) = Tuned(around=2, page=1).steps(tree, "What is the longest mooring?")
+    (first, *_) = TunedGrep(around=2, page=1).steps(tree, "What is the longest mooring?")
     assert first.answer.startswith("berth.py:40-44\n")
     assert "MAX_LENGTH = 30" in first.answer
-    (of_tests, *_) = Tuned(around=2, page=1).steps(tree, "Which test checks the longest mooring?")
+    (of_tests, *_) = TunedGrep(around=2, page=1).steps(tree, "Which test checks the longest mooring?")
     assert of_tests.answer.startswith("test_port.py:1-")
 
 
 @needs_ripgrep
 def test_tuned_grep_shows_no_line_twice(tree: Tree) -> None:
-    shown = "\n".join(each.answer for each in Tuned(around=1, wider=8).steps(tree, "longest mooring"))
+    shown = "\n".join(each.answer for each in TunedGrep(around=1, wider=8).steps(tree, "longest mooring"))
     assert shown.count("MAX_LENGTH = 30") == 1
 
 
 @needs_ripgrep
 def test_usual_grep_is_followed_by_whole_files(tree: Tree) -> None:
-    first, second, *_ = Usual(words=1).steps(tree, "What is the longest mooring?")
+    first, second, *_ = WholeFileGrep(words=1).steps(tree, "What is the longest mooring?")
     assert '"Grep"' in first.call
     assert first.answer.startswith("berth.py:42:MAX_LENGTH")
     assert '"Read"' in second.call
     assert len(second.answer.splitlines()) > 40
 
 
-# --- answers of the servers ---------------------------------------------------------------------------
+# --- answers of the servers -----------------------------------------------------------------------
 
 SEARCHED = """\
 src/sse.py:110-145  Event (class) — has event
@@ -155,23 +155,23 @@ def test_line_numbers_are_taken_off() -> None:
     assert without_numbers("9:if a:\n10:    b") == "if a:\n    b"
 
 
-# --- figures ------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def traces(*spent: float | None) -> list[Trace]:
-    """A trace with all facts after so many tokens for each; None for one without any."""
+    """Return traces that have all facts after these numbers of tokens; None for one without any."""
     return [
         Trace(QUESTION, (100.0 if each is None else each,), (((each is not None),) * 2,)) for each in spent
     ]
 
 
-def test_summary_has_curve_and_tokens_until_shares() -> None:
+def test_summary_has_curve_and_tokens_to_shares() -> None:
     figures = summary(traces(900.0, 2_900.0, None), 100.0)
     assert figures["facts_within"]["1000"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["facts_within"]["60000"] == pytest.approx(2 / 3, abs=1e-4)
-    until = figures["until"]["80%"]
-    assert (until["reached"], until["tokens"]) == (2, {"mean": 2_000, "median": 2_000})
-    assert until["tokens_with_cap"]["median"] == 3_000
+    costs = figures["until"]["80%"]
+    assert (costs["reached"], costs["tokens"]) == (2, {"mean": 2_000, "median": 2_000})
+    assert costs["tokens_with_cap"]["median"] == 3_000
 
 
 def test_systems_are_compared_where_both_reach_and_with_the_cap() -> None:
@@ -187,20 +187,20 @@ def test_cost_is_a_geometric_mean() -> None:
     assert cost(traces(900.0, 8_900.0), 100.0) == pytest.approx(3_000.0)
 
 
-def followed(**loops: Sequence[Trace]) -> Followed:
-    return Followed({name: list(each) for name, each in loops.items()}, dict.fromkeys(loops, 100.0))
+def runs(**loops: Sequence[Trace]) -> LoopRuns:
+    return LoopRuns({name: list(each) for name, each in loops.items()}, dict.fromkeys(loops, 100.0))
 
 
 def test_cheapest_loop_is_chosen() -> None:
-    assert followed(dear=traces(5_000.0), cheap=traces(900.0)).chosen([QUESTION]) == "cheap"
+    assert runs(dear=traces(5_000.0), cheap=traces(900.0)).chosen([QUESTION]) == "cheap"
 
 
 def test_results_become_tables_and_a_plot() -> None:
-    measured = Measured({"cairn": followed(own=traces(900.0)), "tuned grep": followed(other=traces(1_900.0))})
-    kept = results(measured, Measured(), {"cairn": "own", "tuned grep": "other"}, [QUESTION], [])
-    assert set(kept["groups"]) == {"all", "chosen on" if half(QUESTION) == "a" else "checked on"}
-    assert kept["groups"]["all"]["compared"]["tuned grep"]["both"]["ratio_of_means"] == 0.5
-    assert "| tuned grep | both reach: 1 | 1,000 · 2,000 | 0.50 |" in report.markdown(kept)
-    curves = {name: each["facts_within"] for name, each in kept["groups"]["all"]["systems"].items()}
+    measured = Measured({"cairn": runs(own=traces(900.0)), "tuned grep": runs(other=traces(1_900.0))})
+    record = results(measured, Measured(), {"cairn": "own", "tuned grep": "other"}, [QUESTION], [])
+    assert set(record["groups"]) == {"all", "chosen on" if half(QUESTION) == "a" else "checked on"}
+    assert record["groups"]["all"]["compared"]["tuned grep"]["both"]["ratio_of_means"] == 0.5
+    assert "| tuned grep | both reach: 1 | 1,000 · 2,000 | 0.50 |" in report.markdown(record)
+    curves = {name: each["facts_within"] for name, each in record["groups"]["all"]["systems"].items()}
     root = ElementTree.fromstring(plot.svg(curves, "facts"))
     assert any(each.text == "tuned grep" for each in root.iter())

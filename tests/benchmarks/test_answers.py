@@ -1,4 +1,4 @@
-"""The benchmark of facts handed over: sets, scores, citations, baselines, tables and plot."""
+"""Tests of the benchmark of facts in answers: sets, scores, citations, baselines, tables and plot."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 import pytest
 from answers import plot, report
 from answers.__main__ import results
-from answers.asking import DISCOVER, SEARCH, Handed, ask_discover, ask_search, one_text, passages_text
+from answers.asking import DISCOVER, SEARCH, Retrieved, ask_discover, ask_search, one_text, passages_text
 from answers.baselines import SEMBLE, around, ask_semble, windows
 from answers.citations import Cited, cited_in_answer, cited_in_prompt
 from answers.explained import explained
 from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
-from answers.in_process import asked as asked_in_process
 from answers.in_process import changes
-from answers.measurement import Asked, measure
+from answers.in_process import retrieve as retrieve_in_process
+from answers.measurement import Answers, measure
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace
 from engine.daemon import Daemon, settled
@@ -35,7 +35,7 @@ HOW_LONG = FactQuestion("quay-01", "own", QUAY, "constant", "How long may a ship
 WHY_FREE = FactQuestion("quay-02", "own", QUAY, "unanswerable", "Why is it free?", ())
 
 
-# --- sets and scores --------------------------------------------------------------------------------
+# --- sets and scores ------------------------------------------------------------------------------
 
 
 def make_set(folder: Path, *questions: dict[str, Any]) -> Path:
@@ -85,7 +85,7 @@ def test_sets_refuse_one_id_twice_and_unknown_names(tmp_path: Path) -> None:
         read_fact_sets([folder], ["pier"])
 
 
-def test_fact_is_found_whatever_its_spaces_marks_and_case() -> None:
+def test_fact_is_found_despite_spaces_marks_and_case() -> None:
     assert plain("`MAX_LENGTH`  =\n30 \\*") == "maxlength=30"
     assert found((LENGTH, CALLER), "max_length\t= 30", 500) == (True, False)
     assert found((LENGTH,), "… **at most** 30 m", 500) == (True,)
@@ -98,42 +98,42 @@ def test_fact_beyond_the_budget_is_not_found() -> None:
 
 
 def test_shares_count_facts_and_vital_ones() -> None:
-    handed = one_text(HOW_LONG, "MAX_LENGTH = 30" + " " * 2_500 + "moor(ship)", 1.0)
-    assert (handed.share(500), handed.share(1_000)) == (0.5, 1.0)
-    assert handed.share(500, vital=True) == 1.0
-    assert (handed.needed(LENGTH), handed.needed(CALLER)) == (500, 1_000)
+    retrieved = one_text(HOW_LONG, "MAX_LENGTH = 30" + " " * 2_500 + "moor(ship)", 1.0)
+    assert (retrieved.share(500), retrieved.share(1_000)) == (0.5, 1.0)
+    assert retrieved.share(500, vital=True) == 1.0
+    assert (retrieved.needed(LENGTH), retrieved.needed(CALLER)) == (500, 1_000)
     assert one_text(WHY_FREE, "", 1.0).share(500) is None
 
 
 def test_translation_asks_the_same_facts_in_other_words() -> None:
-    (asked,) = translated([HOW_LONG, WHY_FREE], {"quay-01": "Wie lang darf ein Schiff sein?"})
-    assert (asked.text, asked.facts) == ("Wie lang darf ein Schiff sein?", HOW_LONG.facts)
+    (translation,) = translated([HOW_LONG, WHY_FREE], {"quay-01": "Wie lang darf ein Schiff sein?"})
+    assert (translation.text, translation.facts) == ("Wie lang darf ein Schiff sein?", HOW_LONG.facts)
 
 
-# --- what is asked ----------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 class Served:
-    """Answers as Cairn would, and keeps what it was asked."""
+    """Answers like Cairn, and records the requests."""
 
     def __init__(self, **answer: Any) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.answer = {"retrieval": {"phase": 3, "wanted": 3}, **answer}
 
     def __call__(self, method: str, params: dict[str, Any]) -> Any:
-        self.asked.append(params)
+        self.requests.append(params)
         budget = params.get("config", {}).get("render", {}).get("maxPromptTokens", 0)
         return {**self.answer, "answerPrompt": f"within {budget}"}
 
 
-def test_discover_is_asked_for_each_budget_in_characters(tmp_path: Path) -> None:
+def test_discover_requests_each_budget_in_characters(tmp_path: Path) -> None:
     served = Served(verdict={"action": "answer"}, bullets=[{}])
-    handed = ask_discover(served, HOW_LONG, tmp_path)
-    renders = [params["config"]["render"] for params in served.asked]
+    retrieved = ask_discover(served, HOW_LONG, tmp_path)
+    renders = [params["config"]["render"] for params in served.requests]
     assert sorted(render["maxPromptTokens"] for render in renders) == list(BUDGETS)
     assert {render["tokenizer"] for render in renders} == {"characters"}
-    assert handed.texts == {budget: f"within {budget}" for budget in BUDGETS}
-    assert (handed.action, handed.refused, handed.phases_lost) == ("answer", False, 0)
+    assert retrieved.texts == {budget: f"within {budget}" for budget in BUDGETS}
+    assert (retrieved.action, retrieved.refused, retrieved.phases_lost) == ("answer", False, 0)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_excerpts_of_the_answer_are_compared_with_their_files(tmp_path: Path) ->
     lines = {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
     excerpts = [{"path": "berth.py", "range": lines, "text": text} for text in ("two\nthree\n", "two\nThree")]
     served = Served(verdict={"action": "clarify"}, bullets=[], excerpts=excerpts)
-    handed = ask_discover(served, HOW_LONG, tmp_path)
-    assert (len(handed.cited), handed.standing) == (2 * len(BUDGETS), len(BUDGETS))
-    assert not handed.refused  # an excerpt is evidence
+    retrieved = ask_discover(served, HOW_LONG, tmp_path)
+    assert (len(retrieved.cited), retrieved.standing) == (2 * len(BUDGETS), len(BUDGETS))
+    assert not retrieved.refused  # An excerpt is evidence.
 
 
 def test_passages_of_search_stand_below_path_and_lines(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_passages_of_search_stand_below_path_and_lines(tmp_path: Path) -> None:
     served = Served(
         verdict={"action": "clarify"}, results=[result, result], retrieval={"phase": 2, "wanted": 3}
     )
-    handed = ask_search(served, HOW_LONG, tmp_path)
-    assert handed.texts[500] == "berth.py:5-7\ndef moor(ship):\n    …\n\n" * 2
-    assert (handed.action, handed.refused, handed.phases_lost) == ("clarify", False, 1)
+    retrieved = ask_search(served, HOW_LONG, tmp_path)
+    assert retrieved.texts[500] == "berth.py:5-7\ndef moor(ship):\n    …\n\n" * 2
+    assert (retrieved.action, retrieved.refused, retrieved.phases_lost) == ("clarify", False, 1)
 
 
 def test_further_passages_of_a_file_follow_its_best_one(tmp_path: Path) -> None:
@@ -173,25 +173,25 @@ def test_further_passages_of_a_file_follow_its_best_one(tmp_path: Path) -> None:
     lines, further = ({"start": {"line": line}, "end": {"line": line + 1}} for line in (0, 2))
     passages = [{"range": further, "text": text} for text in ("three\n", "Three\n")]
     results = [{"path": "berth.py", "range": lines, "snippet": "one\n", "passages": passages}]
-    handed = ask_search(Served(verdict={"action": "answer"}, results=results), HOW_LONG, tmp_path)
-    assert handed.texts[500] == "berth.py:1-1\none\n\nberth.py:3-3\nthree\n\nberth.py:3-3\nThree\n\n"
-    assert (len(handed.cited), handed.standing) == (2, 1)
+    retrieved = ask_search(Served(verdict={"action": "answer"}, results=results), HOW_LONG, tmp_path)
+    assert retrieved.texts[500] == "berth.py:1-1\none\n\nberth.py:3-3\nthree\n\nberth.py:3-3\nThree\n\n"
+    assert (len(retrieved.cited), retrieved.standing) == (2, 1)
 
 
-def test_the_same_is_handed_over_by_the_daemon_and_in_process(
+def test_daemon_and_in_process_retrieve_the_same_text(
     workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CAIRN_DATA_DIR", str(bare_data_dir))  # which `asked` changes
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(bare_data_dir))  # The test changes this copy.
     tides = Fact(("harmonic constituents",), "src/harbour/tides.py:1", "what they are made of", vital=True)
     question = FactQuestion("harbour-01", "own", QUAY, "how", "How are tide tables made?", (tides,))
     place = Workplace(QUAY, workspace, bare_data_dir / "quay", (question,))
     by_daemon = measure(
         [place], [DISCOVER, SEARCH], None, {"de": {"harbour-01": "Wie entstehen Tidentafeln?"}}
     )
-    in_process = asked_in_process([place], [DISCOVER, SEARCH], {})
+    in_process = retrieve_in_process([place], [DISCOVER, SEARCH], {})
     assert by_daemon.indexes["quay"]["model"] == "cairn-code"
     for name in (DISCOVER, SEARCH):
-        (served,), (here,) = by_daemon.handed[name], in_process[name]
+        (served,), (here,) = by_daemon.retrieved[name], in_process[name]
         assert served.texts[500]
         assert served.texts == here.texts
         assert served.action == here.action
@@ -200,7 +200,7 @@ def test_the_same_is_handed_over_by_the_daemon_and_in_process(
         ]
 
 
-# --- citations --------------------------------------------------------------------------------------
+# --- citations ------------------------------------------------------------------------------------
 
 PROMPT = """\
 ### `src/berth.py#L2-L3` Berth.moor
@@ -222,7 +222,7 @@ seven
 """
 
 
-def test_no_citation_is_looked_for_within_a_fence() -> None:
+def test_citations_within_a_fence_are_ignored() -> None:
     prompt = "### berth.md#L1-L2\n```markdown\n- a\n- [b](/berth.py#L9)\n```\n"
     assert list(cited_in_prompt(prompt)) == [Cited("berth.md", 1, 2, ("- a", "- [b](/berth.py#L9)"))]
 
@@ -250,11 +250,11 @@ def test_cited_lines_stand_only_as_they_are(
     tmp_path: Path, first: int, last: int, lines: tuple[str, ...], stand: bool
 ) -> None:
     (tmp_path / "berth.py").write_bytes(b"one\r\ntwo\r\n  three\r\n")
-    assert Cited("berth.py", first, last, lines).stands_in(tmp_path) is stand
+    assert Cited("berth.py", first, last, lines).matches_file(tmp_path) is stand
 
 
 def test_lines_of_a_missing_file_do_not_stand(tmp_path: Path) -> None:
-    assert not Cited("gone.py", 1, 1, ("one",)).stands_in(tmp_path)
+    assert not Cited("gone.py", 1, 1, ("one",)).matches_file(tmp_path)
 
 
 def test_excerpt_that_cites_other_lines_than_its_own_does_not_stand(tmp_path: Path) -> None:
@@ -265,14 +265,14 @@ def test_excerpt_that_cites_other_lines_than_its_own_does_not_stand(tmp_path: Pa
         "text": "two\nthree\n",
     }
     both = [{**excerpt, "citation": f"berth.py#L{lines}"} for lines in ("2-L3", "1-L3")]
-    assert [each.stands_in(tmp_path) for each in cited_in_answer({"excerpts": both})] == [True, False]
+    assert [each.matches_file(tmp_path) for each in cited_in_answer({"excerpts": both})] == [True, False]
 
 
 def test_answer_without_excerpts_cites_nothing() -> None:
     assert list(cited_in_answer({"bullets": []})) == []
 
 
-# --- baselines --------------------------------------------------------------------------------------
+# --- baselines ------------------------------------------------------------------------------------
 
 
 def test_windows_around_hits_are_merged_and_end_with_the_file() -> None:
@@ -284,7 +284,7 @@ def test_windows_around_hits_are_merged_and_end_with_the_file() -> None:
 @pytest.fixture
 def index(workspace: Path, bare_data_dir: Path) -> Iterator[IndexFile]:
     with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(settled, 60)
+        daemon.wait_until(settled, 60)
     made = IndexFile(index_path(bare_data_dir))
     yield made
     made.close()
@@ -308,97 +308,99 @@ def test_semble_without_an_interpreter_is_not_available(tmp_path: Path) -> None:
         ask_semble(Path(sys.executable), tmp_path, [HOW_LONG], ["code"])
 
 
-def test_passages_are_told_apart_by_path_and_lines() -> None:
+def test_passages_with_different_paths_or_lines_are_distinct() -> None:
     assert passages_text([("a.py", 1, 2, "x\n"), ("b.py", 3, 3, "y")]) == "a.py:1-2\nx\n\nb.py:3-3\ny\n\n"
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
-def asked(text: str, action: str, question: FactQuestion = HOW_LONG, **known: Any) -> Handed:
+def answer_text(text: str, action: str, question: FactQuestion = HOW_LONG, **known: Any) -> Retrieved:
     return one_text(question, text, 5.0, action=action, **known)
 
 
 def test_shares_are_means_over_answerable_questions() -> None:
-    told = summary(
+    output = summary(
         [
-            asked("MAX_LENGTH = 30", "answer", cited=(Cited("a.py", 1, 1, ("x",)),) * 2, standing=1),
-            asked("moor(ship) at most 30 m", "noMatch"),
-            asked("moor(ship)", "noMatch", WHY_FREE),
+            answer_text("MAX_LENGTH = 30", "answer", cited=(Cited("a.py", 1, 1, ("x",)),) * 2, standing=1),
+            answer_text("moor(ship) at most 30 m", "noMatch"),
+            answer_text("moor(ship)", "noMatch", WHY_FREE),
         ]
     )
-    assert told["facts"] == dict.fromkeys(map(str, BUDGETS), 0.75)
-    assert told["vital_facts"]["500"] == 1.0
-    assert told["facts_by_kind"] == {"constant": {"questions": 2, "facts": 0.75}}
-    assert told["actions"] == {"answerable": {"answer": 1, "noMatch": 1}, "unanswerable": {"noMatch": 1}}
-    assert (told["answered"], told["answerable_refused"], told["refused"]) == (0.5, 0.5, 1.0)
-    assert (told["cited"], told["standing"]) == (2, 0.5)
+    assert output["facts"] == dict.fromkeys(map(str, BUDGETS), 0.75)
+    assert output["vital_facts"]["500"] == 1.0
+    assert output["facts_by_kind"] == {"constant": {"questions": 2, "facts": 0.75}}
+    assert output["actions"] == {"answerable": {"answer": 1, "noMatch": 1}, "unanswerable": {"noMatch": 1}}
+    assert (output["answered"], output["answerable_refused"], output["refused"]) == (0.5, 0.5, 1.0)
+    assert (output["cited"], output["standing"]) == (2, 0.5)
 
 
 def test_system_without_verdicts_has_no_share_of_refusals() -> None:
-    told = summary([asked("", ""), asked("", "", WHY_FREE)])
-    assert told["refused"] is told["answered"] is told["standing"] is None
-    assert told["actions"] == {"answerable": {}, "unanswerable": {}}
+    output = summary([answer_text("", ""), answer_text("", "", WHY_FREE)])
+    assert output["refused"] is output["answered"] is output["standing"] is None
+    assert output["actions"] == {"answerable": {}, "unanswerable": {}}
 
 
-def test_each_question_tells_from_which_budget_on_a_fact_is_found() -> None:
-    (record,) = by_question([asked("at most 30 m", "answer")])
+def test_questions_report_the_least_budget_of_each_fact() -> None:
+    (record,) = by_question([answer_text("at most 30 m", "answer")])
     assert record["found_from"] == {"berth.py:3": 500, "port.py:9": None}
 
 
 def test_explanation_tells_found_and_missed_facts_with_the_text() -> None:
-    told = explained(DISCOVER, asked("It is at most 30 m.", "answer"))
-    assert "- found from 500 tokens: the limit (vital); berth.py:3" in told
-    assert "- MISSED: who calls it; port.py:9: moor(ship)" in told
-    assert told.rstrip().endswith("It is at most 30 m.")
+    output = explained(DISCOVER, answer_text("It is at most 30 m.", "answer"))
+    assert "- found from 500 tokens: the limit (vital); berth.py:3" in output
+    assert "- MISSED: who calls it; port.py:9: moor(ship)" in output
+    assert output.rstrip().endswith("It is at most 30 m.")
 
 
-def test_changes_name_what_is_better_and_what_is_worse() -> None:
-    before = {DISCOVER: by_question([asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)])}
-    now = {DISCOVER: by_question([asked("", "answer"), asked("", "noMatch", WHY_FREE)])}
+def test_changes_list_better_and_worse_questions() -> None:
+    before = {
+        DISCOVER: by_question([answer_text("moor(ship)", "answer"), answer_text("", "noMatch", WHY_FREE)])
+    }
+    now = {DISCOVER: by_question([answer_text("", "answer"), answer_text("", "noMatch", WHY_FREE)])}
     assert changes(before, now) == "- discover quay-01: 0.50 → 0.00"
     assert changes(now, before) == "+ discover quay-01: 0.00 → 0.50"
     assert changes(now, now) == ""
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> dict[str, Any]:
-    measured = Asked()
-    measured.handed[DISCOVER] = [
-        asked("MAX_LENGTH = 30 moor(ship)", "answer"),
-        asked("", "clarify", WHY_FREE),
+def recorded(tmp_path: Path) -> dict[str, Any]:
+    measured = Answers()
+    measured.retrieved[DISCOVER] = [
+        answer_text("MAX_LENGTH = 30 moor(ship)", "answer"),
+        answer_text("", "clarify", WHY_FREE),
     ]
-    measured.handed[SEARCH] = [asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)]
-    measured.translated["de"][DISCOVER] = [asked("moor(ship)", "answer")]
-    measured.translated["de"][SEARCH] = [asked("moor(ship)", "answer")]
-    measured.unavailable[SEMBLE] = "--semble names no interpreter that has it"
+    measured.retrieved[SEARCH] = [answer_text("moor(ship)", "answer"), answer_text("", "noMatch", WHY_FREE)]
+    measured.translated["de"][DISCOVER] = [answer_text("moor(ship)", "answer")]
+    measured.translated["de"][SEARCH] = [answer_text("moor(ship)", "answer")]
+    measured.unavailable[SEMBLE] = "--semble does not name an interpreter with semble"
     figures = dict.fromkeys(("files", "chunks", "index_mb"), 1) | {"model": "cairn-code"}
     measured.indexes["quay"] = {**figures, "all_files_indexed_s": 1.5, "ready_s": None}
     place = Workplace(QUAY, tmp_path, tmp_path, (HOW_LONG, WHY_FREE))
     return results(measured, [place], [tmp_path / "own"], [DISCOVER, SEARCH, SEMBLE])
 
 
-def test_tables_tell_shares_by_budget_and_what_is_not_available(kept: dict[str, Any]) -> None:
-    told = report.markdown(json.loads(json.dumps(kept)))
-    assert "| discover | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in told
-    assert "| constant | 1 | 1.000 | 0.500 |" in told
-    assert "| semble | not available: --semble names no interpreter that has it |" in told
-    assert "| search | 1 answer | 100% | 0% | 1 noMatch | 100% |" in told
+def test_tables_have_shares_by_budget_and_unavailable_systems(recorded: dict[str, Any]) -> None:
+    output = report.markdown(json.loads(json.dumps(recorded)))
+    assert "| discover | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in output
+    assert "| constant | 1 | 1.000 | 0.500 |" in output
+    assert "| semble | not available: --semble does not name an interpreter with semble |" in output
+    assert "| search | 1 answer | 100% | 0% | 1 noMatch | 100% |" in output
 
 
-def test_other_languages_are_compared_with_the_same_questions_in_english(kept: dict[str, Any]) -> None:
-    assert kept["translations"]["de"][DISCOVER] == {
+def test_other_languages_are_compared_with_the_same_questions_in_english(recorded: dict[str, Any]) -> None:
+    assert recorded["translations"]["de"][DISCOVER] == {
         "questions": 1,
         "facts": 0.5,
         "english": 1.0,
         "of_english": 0.5,
     }
-    assert "| de | search | 1 | 0.500 | 0.500 | 100% |" in report.markdown(kept)
+    assert "| de | search | 1 | 0.500 | 0.500 | 100% |" in report.markdown(recorded)
 
 
-def test_plot_has_a_line_for_each_measured_system(kept: dict[str, Any]) -> None:
+def test_plot_has_a_line_for_each_measured_system(recorded: dict[str, Any]) -> None:
     svg = "{http://www.w3.org/2000/svg}"
-    drawn = ElementTree.fromstring(plot.svg(kept["systems"]))
+    drawn = ElementTree.fromstring(plot.svg(recorded["systems"]))
     words = {each.text for each in drawn.iter(f"{svg}text")}
     assert {DISCOVER, SEARCH, "4,000"} <= words
     assert SEMBLE not in words

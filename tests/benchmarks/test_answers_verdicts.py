@@ -1,4 +1,4 @@
-"""The fit of the verdict's rule, and the set of absent topics."""
+"""Tests of the fit of the verdict's rule, and of the set of absent topics."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from answers.verdicts import WANTED_ANSWERED, fit
 SET = Path(__file__).parents[2] / "benchmarks/answers/sets/absent/questions.json"
 
 
-def test_the_fit_finds_what_tells_answerable_questions_apart() -> None:
+def test_fit_separates_answerable_questions() -> None:
     random = np.random.default_rng(0)
     answerable = np.arange(400) % 2 == 0
-    telling = np.where(answerable, 1.0, 0.0) + random.normal(0, 0.4, 400)
-    rows = np.column_stack([telling, random.normal(0, 1, 400)])
+    feature = np.where(answerable, 1.0, 0.0) + random.normal(0, 0.4, 400)
+    rows = np.column_stack([feature, random.normal(0, 1, 400)])
     rule = fit(rows, answerable, np.ones(400), np.ones(400, np.bool_))
     assert rule.weights[0] > 10 * abs(rule.weights[1])
     is_answered = rule.odds(rows) >= rule.least
@@ -31,10 +31,10 @@ def test_the_least_odds_are_those_of_the_questions_that_must_be_answered() -> No
     assert not (rule.odds(rows) >= rule.least)[rows[:, 0] < 0.6].any()
 
 
-def test_the_set_has_absent_and_present_topics_of_every_project_in_two_halves() -> None:
+def test_absent_set_covers_every_project_in_two_halves() -> None:
     items = json.loads(SET.read_text(encoding="utf-8"))
     assert len({item["repo"] for item in items}) == len(items) >= 8
     assert {item["half"] for item in items} == {"a", "b"}
     assert all(len(item["absent"]) == 7 and len(item["present"]) == 3 for item in items)
-    asked = [question for item in items for question in (*item["absent"], *item["present"])]
-    assert all(question.endswith("?") for question in asked)
+    questions = [question for item in items for question in (*item["absent"], *item["present"])]
+    assert all(question.endswith("?") for question in questions)

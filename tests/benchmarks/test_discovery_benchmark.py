@@ -1,4 +1,4 @@
-"""What discovery is measured by: required citations, text that stands where it is cited, sameness, and the tables."""
+"""Tests of the discovery benchmark: required citations, text at its citation, equal repeats, tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from discovery import latency
 from discovery.projects import Place, ProjectError, Question, misplaced, read_projects
-from discovery.scoring import Scored, covered, figures, fingerprint, overlaps, score, stands, table
+from discovery.scoring import Scored, covered, figures, fingerprint, has_cited_text, overlaps, score, table
 from engine.daemon import Daemon, settled
 
 SETS = Path(__file__).parents[2] / "benchmarks" / "discovery" / "questions"
@@ -20,7 +20,7 @@ QUESTION = Question("quay-1", "how are ships tied up?", ((MOORING, SAME_IN_CODE)
 
 
 def shown(path: str, first: int, end: int, text: str = "") -> dict[str, Any]:
-    """A bullet or chunk as LSP has it: lines from 0, without the end."""
+    """Return a bullet or chunk in LSP's form: lines from 0, without the end."""
     lines = {"start": {"line": first, "character": 0}, "end": {"line": end, "character": 0}}
     return {"path": path, "range": lines, "text": text, "citation": f"{path}#L{first + 1}-L{end}"}
 
@@ -50,11 +50,11 @@ def test_one_alternative_is_enough_for_each_required_citation() -> None:
 
 def test_a_bullet_stands_where_its_file_has_its_text(tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_bytes(b"# Moorings\r\n\r\nShips *are* tied up.\r\nAt high water.\r\n")
-    assert stands(shown("guide.md", 2, 3, "Ships are tied up."), tmp_path)
-    assert not stands(shown("guide.md", 3, 4, "Ships are tied up."), tmp_path)
-    assert not stands(shown("gone.md", 2, 3, "Ships are tied up."), tmp_path)
+    assert has_cited_text(shown("guide.md", 2, 3, "Ships are tied up."), tmp_path)
+    assert not has_cited_text(shown("guide.md", 3, 4, "Ships are tied up."), tmp_path)
+    assert not has_cited_text(shown("gone.md", 2, 3, "Ships are tied up."), tmp_path)
     elsewhere = {**shown("guide.md", 2, 3, "Ships are tied up."), "citation": "guide.md#L4-L4"}
-    assert not stands(elsewhere, tmp_path)
+    assert not has_cited_text(elsewhere, tmp_path)
 
 
 def test_answers_are_the_same_but_for_times_and_the_state_of_the_index() -> None:
@@ -85,13 +85,13 @@ def scored(max_bullets: int, found: int, ms: float, *, same: bool = True, action
 
 
 def test_the_table_has_a_column_for_each_number_of_bullets() -> None:
-    asked = [
+    samples = [
         scored(20, 1, 10.0),
         scored(20, 0, 30.0, action="clarify"),
         scored(40, 2, 5.0, same=False),
         scored(40, 1, 5.0),
     ]
-    found = figures(asked)
+    found = figures(samples)
     assert found["found"] == {"20": 0.25, "40": 0.75}
     assert (found["questions"], found["required"], found["median_ms"]) == (2, 4, 20.0)
     assert (found["in_chunks"], found["standing"], found["same_bytes"]) == (1.0, 0.75, 0.75)
@@ -110,7 +110,7 @@ def test_questions_without_evidence_have_no_share_that_stands() -> None:
     assert "|  |" in table({"quay": figures([nothing])})
 
 
-def test_latencies_stand_beside_the_targets() -> None:
+def test_latencies_are_shown_beside_the_targets() -> None:
     stages = dict.fromkeys(("filter_collections", "broad_discovery"), 0.002)
     whole = [latency.Timed("q", 0.1, 1, stages), latency.Timed("what is q", 0.3, 8, stages)]
     streamed = [latency.Timed("q", 0.12, 1, stages, first_part=0.004, first_passages=0.05)]
@@ -124,11 +124,9 @@ def test_latencies_stand_beside_the_targets() -> None:
     assert "| `filter_collections` | 2 | 2 | 2 | 2 | < 5 | < 10 |" in shown_table
 
 
-def test_partial_results_are_kept_by_the_request_whose_token_they_have(
-    workspace: Path, bare_data_dir: Path
-) -> None:
+def test_partial_results_belong_to_the_request_with_their_token(workspace: Path, bare_data_dir: Path) -> None:
     with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(settled, 60)
+        daemon.wait_until(settled, 60)
         plain = daemon.send("cairn/discover", {"query": "moor a ship"})
         streamed = daemon.send("cairn/discover", {"query": "moor a ship", "partialResultToken": "part"})
         answers = [plain.result(), streamed.result()]
@@ -157,9 +155,9 @@ def test_every_question_of_the_sets_asks_for_places_with_an_excerpt() -> None:
         assert all(1 <= place.first <= place.last and 0 < len(place.text) <= 60 for place in places)
 
 
-def test_a_file_that_is_no_set_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match="no question sets"):
         read_projects(tmp_path)
     (tmp_path / "quay.json").write_text(json.dumps({"name": "quay", "questions": []}), encoding="utf-8")
-    with pytest.raises(ProjectError, match=r"quay\.json is no question set"):
+    with pytest.raises(ProjectError, match=r"quay\.json is not a question set"):
         read_projects(tmp_path)

@@ -1,4 +1,4 @@
-"""Weakly labelled questions: which subjects and comments ask something, and what is taken out of the code for them."""
+"""Tests of weakly labelled questions: what becomes a question, and what is removed from the code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from held_back_commits import question_of, says_name
 _COMMENTS = {
     "first": "Read what is left of the archive's header, without moving on.\n\n    More about it.\n    ",
     "second": "Short.",
-    "third": "Throw away buffered sectors that nobody has asked for.",
+    "third": "Throw away buffered sectors that no client has asked for.",
     "fourth": "Guess how many sectors a damaged volume still holds.",
 }
-# Long enough for a chunk each.
+# Each is long enough for a chunk.
 _BODY = "".join(f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(40))
 _CODE = "\n\n".join(
     f'def {name}(stream):\n    """{comment}"""\n{_BODY}' for name, comment in _COMMENTS.items()
@@ -41,17 +41,17 @@ _CODE = "\n\n".join(
         ("Add more tests for sector allocation", ""),
     ],
 )
-def test_a_subject_asks_where_it_says_what_changed(subject: str, question: str) -> None:
+def test_specific_subjects_become_questions(subject: str, question: str) -> None:
     assert question_of(subject) == question
 
 
-def test_a_file_name_is_noticed_in_its_own_spelling_and_in_words() -> None:
+def test_file_names_are_found_in_their_spelling_and_as_words() -> None:
     assert says_name("rework PrettyPrinter margins", ["src/PrettyPrinter.kt"])
     assert says_name("rework margins of the pretty printer", ["src/PrettyPrinter.kt"])
     assert not says_name("rework margins", ["src/PrettyPrinter.kt"])
 
 
-def test_a_comment_that_asks_is_gone_and_its_definition_is_where_it_is_said_to_be() -> None:
+def test_question_comments_are_removed_and_definitions_keep_their_lines() -> None:
     questions, text = comment_questions("volume.py", _CODE, Words([_CODE]))
 
     assert len(questions) == 1

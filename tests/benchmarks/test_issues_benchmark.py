@@ -1,4 +1,4 @@
-"""The benchmark of issues: sets, indexes at each revision, changed functions, and figures."""
+"""Tests of the issues benchmark: sets, indexes at each revision, changed functions, and figures."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ def test_every_second_issue_of_each_repository_is_read(tmp_path: Path) -> None:
     assert [each.id for each in read_issues(path, only=["b/b"])] == ["b/b-0", "b/b-1", "b/b-2"]
 
 
-def test_what_is_not_a_set_is_said_to_be_none(tmp_path: Path) -> None:
+def test_file_that_is_not_a_set_is_refused(tmp_path: Path) -> None:
     (tmp_path / "set.jsonl.gz").write_text("x")
     with pytest.raises(SetError, match="is not a set of issues"):
         read_issues(tmp_path / "set.jsonl.gz")
 
 
-def test_a_missing_clone_is_said_with_the_command_that_helps(tmp_path: Path) -> None:
+def test_missing_clone_is_reported_with_the_command_to_run(tmp_path: Path) -> None:
     with pytest.raises(CloneError, match="git clone --bare"):
         Indexes(tmp_path, tmp_path).clone(issue(set()))
 
 
-def test_an_issue_is_asked_of_its_own_revision(tmp_path: Path) -> None:
+def test_issue_is_searched_in_its_own_revision(tmp_path: Path) -> None:
     clone = tmp_path / "clones" / "me__port"
     clone.mkdir(parents=True)
     git(clone, "init", "--quiet")
@@ -103,10 +103,10 @@ def test_an_issue_is_asked_of_its_own_revision(tmp_path: Path) -> None:
         git(clone, "add", "--all")
         git(clone, "commit", "--quiet", "--message", "A commit")
         revisions.append(git(clone, "rev-parse", "HEAD").strip())
-    asked = issue({"crane.py"}, revisions[0], "lift returns the crate itself")
+    own_issue = issue({"crane.py"}, revisions[0], "lift returns the crate itself")
     indexes = Indexes(tmp_path / "clones", tmp_path / "data")
-    (_, answer), *_ = found(indexes, [asked], search_settings(None), [CAIRN])
+    (_, answer), *_ = found(indexes, [own_issue], search_settings(None), [CAIRN])
     assert answer.paths[0] == "crane.py"
-    assert "test_crane.py" not in answer.paths  # the fix brought it
+    assert "test_crane.py" not in answer.paths  # The fix added it.
     assert answer.changed == {("crane.py", "lift")}
     assert rank_of(answer, code_only=True) == 1

@@ -1,4 +1,4 @@
-"""The benchmark of large trees: sets, scores, names that are defined once, doc comments, copies, branches."""
+"""Tests of the benchmark of large trees: sets, scores, unique names, doc comments, copies, branches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def question(path: str = "port/pilot.c", line: int | None = None, kind: str = "h
     return Question(f"{kind}-1", "kernel", TUNED, "who guides a ship", kind, (Target(path, line, line),))
 
 
-# --- sets -------------------------------------------------------------------------------------------
+# --- sets -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -42,11 +42,11 @@ def test_sets_that_come_with_the_benchmark_are_read(tree: str) -> None:
 
 
 def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
-    asked = [question(), evolve(question(line=12), id="how-2", secondary=(Target("port/tug.c"),))]
-    write_set(asked, tmp_path / TUNED / "kernel-questions.json")
+    given_questions = [question(), evolve(question(line=12), id="how-2", secondary=(Target("port/tug.c"),))]
+    write_set(given_questions, tmp_path / TUNED / "kernel-questions.json")
 
-    assert read_sets("kernel", folder=tmp_path) == asked
-    assert read_sets("kernel", kinds=("how",), folder=tmp_path) == asked
+    assert read_sets("kernel", folder=tmp_path) == given_questions
+    assert read_sets("kernel", kinds=("how",), folder=tmp_path) == given_questions
     with pytest.raises(SetError, match="no questions"):
         read_sets("kernel", (KEPT,), folder=tmp_path)
 
@@ -61,7 +61,7 @@ def test_a_set_that_cannot_be_scored_is_refused(tmp_path: Path, ids: tuple[str, 
         read_sets("kernel", folder=tmp_path)
 
 
-# --- scores -----------------------------------------------------------------------------------------
+# --- scores ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_a_set_that_cannot_be_scored_is_refused(tmp_path: Path, ids: tuple[str, 
         (Target("pilot.c"), [RIGHT], None),
     ],
 )
-def test_the_place_is_that_of_the_first_result_in_the_very_file_and_lines(
+def test_rank_is_that_of_the_first_result_in_the_exact_file_and_lines(
     target: Target, results: list[Result], place: int | None
 ) -> None:
-    asked = evolve(question(), relevant=(target,))
+    given_questions = evolve(question(), relevant=(target,))
 
-    assert Answer(asked, tuple(results), 1.0).place == place
+    assert Answer(given_questions, tuple(results), 1.0).place == place
 
 
 def test_shares_count_the_first_results_alone() -> None:
@@ -92,17 +92,17 @@ def test_shares_count_the_first_results_alone() -> None:
 
 
 def test_secondary_files_count_apart() -> None:
-    asked = evolve(question(), secondary=(Target("port/tug.c"),))
+    given_questions = evolve(question(), secondary=(Target("port/tug.c"),))
 
-    figures = figures_of([Answer(asked, (WRONG,), 1.0)])
+    figures = figures_of([Answer(given_questions, (WRONG,), 1.0)])
 
     assert (figures["at_5"], figures["at_5_with_secondary"]) == (0.0, 1.0)
 
 
 def test_answers_are_grouped_by_kind_and_as_a_whole() -> None:
-    asked = [question(), evolve(question(), kind="where"), evolve(question(), kind="type")]
+    given_questions = [question(), evolve(question(), kind="where"), evolve(question(), kind="type")]
 
-    groups = grouped([Answer(each, (RIGHT,), 1.0) for each in asked])
+    groups = grouped([Answer(each, (RIGHT,), 1.0) for each in given_questions])
 
     assert {name: figures["questions"] for name, figures in groups.items()} == {
         "kernel tuned ALL questions": 2,
@@ -113,7 +113,7 @@ def test_answers_are_grouped_by_kind_and_as_a_whole() -> None:
     }
 
 
-def test_lines_say_what_came_before_and_a_later_run_is_compared_with_them(tmp_path: Path) -> None:
+def test_lines_have_earlier_results_and_later_runs_compare_with_them(tmp_path: Path) -> None:
     before = Answer(question(), (WRONG, RIGHT), 1.0)
     write_lines([before], tmp_path / "before.jsonl")
     (line,) = map(json.loads, (tmp_path / "before.jsonl").read_text().splitlines())
@@ -126,7 +126,7 @@ def test_lines_say_what_came_before_and_a_later_run_is_compared_with_them(tmp_pa
     assert "worse: 0" in shown
 
 
-# --- samples ----------------------------------------------------------------------------------------
+# --- samples --------------------------------------------------------------------------------------
 
 
 def test_samples_are_even_over_folders_and_the_same_each_time() -> None:
@@ -146,7 +146,7 @@ def test_files_of_a_folder_are_in_one_half() -> None:
     assert {sampling.half_of(f"drivers/{number}/a.c") for number in range(40)} == {TUNED, KEPT}
 
 
-def test_only_names_that_nothing_else_has_are_asked() -> None:
+def test_only_unique_names_become_questions() -> None:
     found = [
         Definition("berth_of", "function", "a.c", 1),
         Definition("moor_all", "function", "a.c", 3),
@@ -163,20 +163,20 @@ def test_only_names_that_nothing_else_has_are_asked() -> None:
     assert [each.name for each in symbols.defined_once(found)] == ["Mooring", "berth_of"]
 
 
-def test_types_of_c_are_asked_in_both_ways() -> None:
+def test_c_types_become_two_questions() -> None:
     drawn = [
         Definition("berth_plan", "struct", "port/berth.h", 4),
         Definition("moor_all", "function", "a.c", 1),
     ]
 
-    asked = symbols.asked("kernel", drawn)
+    given_questions = symbols.questions_of("kernel", drawn)
 
-    assert [(each.query, each.kind) for each in asked] == [
+    assert [(each.query, each.kind) for each in given_questions] == [
         ("berth_plan", "symbol"),
         ("struct berth_plan", "type"),
         ("moor_all", "symbol"),
     ]
-    assert asked[1].relevant == (Target("port/berth.h", 4, 4),)
+    assert given_questions[1].relevant == (Target("port/berth.h", 4, 4),)
 
 
 @pytest.mark.skipif(shutil.which("ctags") is None, reason="needs Universal Ctags")
@@ -188,7 +188,7 @@ def test_declarations_are_no_definitions(tmp_path: Path) -> None:
     assert [(each.name, each.line) for each in symbols.definitions("kernel", tmp_path)] == [("rope_end", 3)]
 
 
-# --- doc comments -----------------------------------------------------------------------------------
+# --- doc comments ---------------------------------------------------------------------------------
 
 KERNEL_DOC = """\
 /**
@@ -225,7 +225,7 @@ public abstract class Roster<T extends Tug> implements Plan {
         ("port/Roster.java", JAVADOC, "Roster", "Decides which of several Tug s goes out to a ship"),
     ],
 )
-def test_the_first_sentence_asks_and_is_taken_out_line_by_line(
+def test_first_sentence_is_the_question_and_is_removed_by_line(
     path: str, text: str, name: str, sentence: str
 ) -> None:
     (found,) = doc_sentences.doc_sentences(path, text)
@@ -239,7 +239,7 @@ def test_the_first_sentence_asks_and_is_taken_out_line_by_line(
     assert ("It may take long." in left) == ("It may take long." in text)
 
 
-def test_a_file_that_is_not_utf8_is_written_as_it_was_read(tmp_path: Path) -> None:
+def test_file_that_is_not_utf8_keeps_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "old.c").write_bytes(b"/* J\xf6rg */\r\n")
 
     assert doc_sentences.encoded(doc_sentences.read_text(tmp_path / "old.c")) == b"/* J\xf6rg */\r\n"
@@ -254,31 +254,31 @@ def test_a_sentence_that_two_definitions_share_is_not_drawn(tmp_path: Path) -> N
     assert {each.path for each in doc_sentences.drawn("kernel", tmp_path, 10, 1)} == {"a.c", "b.c"}
 
 
-# --- copies, indexes and branches -------------------------------------------------------------------
+# --- copies, indexes and branches -----------------------------------------------------------------
 
 
-def test_a_copy_shares_what_stays_and_an_index_is_taken_over(tmp_path: Path) -> None:
+def test_copy_shares_unchanged_files_and_the_index_is_reused(tmp_path: Path) -> None:
     tree, data = tmp_path / "tree", tmp_path / "data"
     (tree / "port").mkdir(parents=True)
     (tree / "port" / "berth.c").write_text("int berth_find(void)\n{\n\treturn quayside_of(1);\n}\n")
     (tree / "port" / "rope.c").write_text("int splice(void)\n{\n\treturn 2;\n}\n")
     data.mkdir()
     with Daemon(tree, data, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(all_files_indexed, PATIENCE_SECONDS)
+        daemon.wait_until(all_files_indexed, PATIENCE_SECONDS)
 
     copy = tmp_path / "copy"
     linked_copy(tree, copy, {"port/rope.c": b"int unlay(void)\n{\n\treturn 2;\n}\n"})
     take_index(data, copy, tmp_path / "taken")
     with Daemon(copy, tmp_path / "taken", {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(lambda _: bool(daemon.search("unlay")["results"]), PATIENCE_SECONDS)
+        daemon.wait_until(lambda _: bool(daemon.search("unlay")["results"]), PATIENCE_SECONDS)
 
     assert (tree / "port" / "rope.c").read_text().startswith("int splice")
     assert (copy / "port" / "berth.c").samefile(tree / "port" / "berth.c")
-    asked = [question("port/rope.c", 1), evolve(question("port/anchor.c"), id="b")]
-    unlay = evolve(asked[0], query="unlay")
+    given_questions = [question("port/rope.c", 1), evolve(question("port/anchor.c"), id="b")]
+    unlay = evolve(given_questions[0], query="unlay")
     (answer,) = answers_in_process(tmp_path / "taken", [unlay], search_settings(None), vectors=False)
     assert answer.place == 1
-    assert not_indexed(tmp_path / "taken", asked) == asked[1:]
+    assert not_indexed(tmp_path / "taken", given_questions) == given_questions[1:]
 
 
 def test_search_settings_are_laid_over_the_defaults() -> None:
@@ -290,7 +290,7 @@ def test_search_settings_are_laid_over_the_defaults() -> None:
         search_settings('{"candidate": 7}')
 
 
-def test_branches_differ_in_as_many_files_as_are_asked_for(tmp_path: Path) -> None:
+def test_branches_differ_in_the_requested_number_of_files(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"{number}.c").write_text(f"int berth_{number};\n")
     (tmp_path / "notes.txt").write_text("ropes\n")

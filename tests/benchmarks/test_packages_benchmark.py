@@ -1,4 +1,4 @@
-"""Whether the package that a question is about comes first, as the benchmark tells."""
+"""Tests of the figures about the package that a question is about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def answered(*paths: str) -> PackageAnswer:
     return PackageAnswer(question, "tracing-appender", kinds, 0.5, 10.0)
 
 
-def test_figures_tell_what_is_of_the_package() -> None:
+def test_figures_count_pieces_of_the_package() -> None:
     inside, beside = "tracing-appender/src/lib.rs", "tracing-appender-other/lib.rs"
     found = figures([answered(inside, inside, beside), answered(beside, inside, beside, beside)])
     assert (found["questions"], found["facts"], found["median_ms"]) == (2, 0.5, 10.0)

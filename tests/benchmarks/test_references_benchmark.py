@@ -1,4 +1,4 @@
-"""The benchmark of references: sets, scores, and what is asked of a real daemon and of ripgrep."""
+"""Tests of the references benchmark: sets, scores, and the requests to a real daemon and to ripgrep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ SETS = Path(__file__).parents[2] / "benchmarks" / "references" / "sets"
 PORT = {
     "port/berths.py": "def moor(vessel):\n    return vessel\n",
     "port/plan.py": "from port.berths import moor\n\n\ndef assign(vessel):\n    return moor(vessel)\n",
-    "port/notes.py": '"""To moor is to tie up."""\n\n\nclass Rope:\n    def moor(self):\n        return self\n',
+    "port/notes.py": (
+        '"""To moor is to tie up."""\n\n\nclass Rope:\n    def moor(self):\n        return self\n'
+    ),
 }
 
 
@@ -45,30 +47,30 @@ def test_sets_that_come_with_the_benchmark_name_public_repositories() -> None:
                for each in sets for function in each.functions for site in function.callers)  # fmt: skip
 
 
-def test_claims_below_the_least_confidence_and_in_files_that_the_server_does_not_read_do_not_count() -> None:
+def test_unsure_claims_and_claims_in_unread_files_do_not_count() -> None:
     known = caller_set()
     sites = {
         Site("port/plan.py", 4): 0.4,
         Site("port/plan.py", 0): 0.9,
         Site("elsewhere.py", 1): 0.9,
     }
-    total, told = score(known, [Found(sites, 1.0)])
+    total, details = score(known, [Found(sites, 1.0)])
     assert (total.right, total.wrong, total.missed, total.right_at_any) == (0, 1, 1, 1)
     assert (total.recall, total.precision, total.recall_at_any) == (0.0, 0.0, 1.0)
-    assert told[0][1:] == ([Site("port/plan.py", 4)], [Site("port/plan.py", 0)])
+    assert details[0][1:] == ([Site("port/plan.py", 4)], [Site("port/plan.py", 0)])
 
 
 def test_the_daemon_finds_the_call_and_ripgrep_every_line_with_the_word(folder: Path, tmp_path: Path) -> None:
     with Daemon(folder.parent, tmp_path / "data") as daemon:
-        daemon.until(all_files_indexed, 60.0, every=0.1)
+        daemon.wait_until(all_files_indexed, 60.0, every=0.1)
         (found,) = ask_cairn(_below(caller_set()), daemon)
     assert found.sites.keys() == {Site("port/port/plan.py", 4)}
     assert found.sites[Site("port/port/plan.py", 4)] >= 0.5
     if shutil.which("rg"):
         (words,) = ask_ripgrep(caller_set(), folder)
         assert words.sites.keys() == {
-            Site("port/plan.py", 0), Site("port/plan.py", 4), Site("port/notes.py", 0), Site("port/notes.py", 4),
-        }  # fmt: skip
+            Site(f"port/{name}.py", line) for name in ("plan", "notes") for line in (0, 4)
+        }
 
 
 def _below(known: CallerSet) -> CallerSet:

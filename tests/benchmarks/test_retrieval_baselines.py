@@ -1,4 +1,4 @@
-"""The baselines of the retrieval benchmark, on an index file that Cairn made."""
+"""Tests of the retrieval benchmark's baselines, on an index file that Cairn made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retrieval.baselines import BM25, Ripgrep, searched_words
 @pytest.fixture
 def index(workspace: Path, bare_data_dir: Path) -> Iterator[IndexFile]:
     with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
-        daemon.until(settled, 60)
+        daemon.wait_until(settled, 60)
     made = IndexFile(index_path(bare_data_dir))
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""Question sets and the repositories they are about."""
+"""Tests of question sets and of their repositories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrieval.sets import Repository, SetError, read_sets
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    """A repository of two commits, pinned at the first."""
+    """Return a repository of two commits, pinned at the first."""
     origin = tmp_path / "origin"
     (origin / "lib").mkdir(parents=True)
     git(origin, "init", "--quiet")
@@ -35,9 +35,7 @@ def test_a_missing_repository_is_cloned_at_its_revision_and_found_again(
     assert checkout(repository, tmp_path / "checkouts") == place
 
 
-def test_another_revision_is_refused_with_the_command_that_helps(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_another_revision_is_refused_with_the_command_to_run(repository: Repository, tmp_path: Path) -> None:
     place = checkout(repository, tmp_path)
     git(place, "checkout", "--quiet", "--detach", "origin/HEAD")
     with pytest.raises(CheckoutError, match=f"checkout --detach {repository.revision}"):
@@ -51,10 +49,10 @@ def test_changed_and_untracked_files_are_refused(repository: Repository, tmp_pat
         checkout(repository, tmp_path)
 
 
-def test_a_folder_inside_another_repository_is_no_checkout(repository: Repository, tmp_path: Path) -> None:
+def test_folder_inside_another_repository_is_not_a_checkout(repository: Repository, tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "quay").mkdir()
-    with pytest.raises(CheckoutError, match="no repository"):
+    with pytest.raises(CheckoutError, match="not a repository"):
         checkout(repository, tmp_path)
 
 
@@ -81,18 +79,18 @@ def test_questions_that_nothing_answers_and_unknown_names_are_refused(tmp_path: 
     with pytest.raises(SetError, match="pier"):
         read_sets([tmp_path / "dev"], only=["pier"])
     with pytest.raises(SetError, match="a set is a folder"):
-        read_sets([tmp_path])  # the folder of sets
+        read_sets([tmp_path])  # This is the folder of sets.
 
 
 @pytest.mark.parametrize(("query", "half"), [("moorings", "a"), ("tides", "b")])
 def test_the_halves_are_the_same_everywhere(tmp_path: Path, query: str, half: str) -> None:
-    """By the first byte of SHA-256: 0x2e of "quay\\nmoorings", 0xaf of "quay\\ntides", 0x33 of "quay"."""
+    r"""SHA-256 begins with 0x2e for "quay\nmoorings", 0xaf for "quay\ntides" and 0x33 for "quay"."""
     _write_set(tmp_path, query=query)
     (question,) = read_sets([tmp_path / "dev"])
     assert (question.half_of_questions, question.half_of_repositories) == (half, "b")
 
 
-def test_what_cannot_be_answered_has_nothing_relevant(tmp_path: Path) -> None:
+def test_unanswerable_questions_have_no_relevant_targets(tmp_path: Path) -> None:
     _write_set(tmp_path, relevant=[], answerable=False)
     (question,) = read_sets([tmp_path / "dev"])
     assert not question.answerable

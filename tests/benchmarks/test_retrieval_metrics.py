@@ -1,4 +1,4 @@
-"""The metrics of the retrieval benchmark, against values worked out by hand."""
+"""Tests of the retrieval benchmark's metrics, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def files(*paths: str) -> list[Span]:
         ("args.go", "args.go.txt", False),
     ],
 )
-def test_paths_match_by_suffix_at_a_slash_either_way_round(result: str, target: str, covered: bool) -> None:
+def test_paths_match_by_suffix_at_a_slash_in_both_directions(result: str, target: str, covered: bool) -> None:
     assert covers(Span(result), Span(target)) is covered
 
 
@@ -51,14 +51,14 @@ def test_lines_must_overlap_where_both_have_lines(result: Span, target: Span, co
     assert covers(result, target) is covered
 
 
-def test_a_target_is_ranked_by_the_first_result_that_covers_it() -> None:
+def test_target_has_the_rank_of_the_first_covering_result() -> None:
     results = [Span("a", 1, 5), Span("b", 1, 5), Span("a", 6, 9), Span("a", 8, 12)]
     assert rank_of(Span("a"), results) == 1
     assert rank_of(Span("a", 8, 8), results) == 3
     assert rank_of(Span("c"), results) is None
 
 
-def test_all_targets_first_is_the_best_there_is() -> None:
+def test_all_targets_first_gives_the_best_scores() -> None:
     assert score(files("a", "b", "x"), files("a"), files("b")) == Scores(
         ndcg_at_10=1.0,
         precision_at_3=2 / 3,
@@ -71,13 +71,13 @@ def test_all_targets_first_is_the_best_there_is() -> None:
     )
 
 
-def test_nothing_found_is_zero_in_all() -> None:
+def test_no_results_score_zero() -> None:
     for results in ([], files("x", "y")):
         scores = score(results, files("a"))
         assert {getattr(scores, name) for name in METRICS} == {0.0}
 
 
-def test_relevant_and_secondary_targets_gain_the_same_but_only_relevant_ones_are_critical() -> None:
+def test_secondary_targets_gain_the_same_but_are_not_critical() -> None:
     scores = score(files("b", "x", "y", "a"), relevant=files("a"), secondary=files("b"))
     assert scores.ndcg_at_10 == pytest.approx((1 + 1 / math.log2(5)) / (1 + SECOND))
     assert (scores.precision_at_3, scores.attainable_precision_at_3) == (pytest.approx(1 / 3), 0.5)
@@ -92,7 +92,7 @@ def test_a_second_result_on_the_same_target_adds_nothing() -> None:
     assert (once.precision_at_10, once.recall_at_10) == (0.2, pytest.approx(2 / 3))
 
 
-def test_one_result_may_cover_two_targets_and_the_gain_is_cut_at_the_ideal() -> None:
+def test_result_may_cover_two_targets_and_gain_is_cut_at_the_ideal() -> None:
     both = [Span("a", 1, 3), Span("a", 8, 9)]
     assert score([Span("a", 1, 100)], both).ndcg_at_10 == 1.0
     later = score([Span("x"), Span("a", 1, 100)], both)
@@ -119,6 +119,6 @@ def test_the_third_result_is_the_last_critical_one() -> None:
     assert score(files("x", "y", "z", "a"), files("a")).critical_at_3 == 0.0
 
 
-def test_a_question_without_a_relevant_target_is_refused() -> None:
+def test_question_without_a_relevant_target_is_refused() -> None:
     with pytest.raises(ValueError, match="relevant"):
         score(files("a"), (), files("a"))

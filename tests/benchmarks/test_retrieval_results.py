@@ -1,4 +1,4 @@
-"""Means, effects of signals, tables and plot of the retrieval benchmark."""
+"""Tests of means, effects of signals, tables and plot of the retrieval benchmark."""
 
 from __future__ import annotations
 
@@ -27,30 +27,34 @@ PIER = Repository("pier", "go", "https://example.org/pier", "def", ".")
 WITHOUT_NAME = Variant("without: file name", {"file name": 0.0}, default=2.0)
 
 
-def asked(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
-    """An answer with the only target at that rank."""
+def answer_at(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
+    """Return an answer with the only target at that rank."""
     question = Question(repository, query, (Span("a.py"),), (), "symbol")
     return answer(question, [*(Span(f"x{place}") for place in range(1, rank)), Span("a.py")], ms)
 
 
 FIRST, SECOND, THIRD = 1.0, 0.6309, 0.5
-"""NDCG@10 of one target at that rank."""
+"""The NDCG@10 of one target at that rank."""
 
 
 def test_means_over_questions_and_over_repositories() -> None:
-    given = [asked(QUAY, "one", 1, 1.0), asked(QUAY, "two", 1, 2.0), asked(PIER, "three", 3, 30.0)]
-    told = summary(given)
-    assert told["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
-    assert told["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
-    assert {name: part["questions"] for name, part in told["by_language"].items()} == {"python": 2, "go": 1}
-    assert told["by_language"]["go"]["mrr"] == pytest.approx(1 / 3, abs=1e-4)
-    assert told["ms"] == {"p50": 2.0, "p95": 30.0}
+    three = [
+        answer_at(QUAY, "one", 1, 1.0),
+        answer_at(QUAY, "two", 1, 2.0),
+        answer_at(PIER, "three", 3, 30.0),
+    ]
+    means = summary(three)
+    assert means["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
+    assert means["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
+    assert {name: part["questions"] for name, part in means["by_language"].items()} == {"python": 2, "go": 1}
+    assert means["by_language"]["go"]["mrr"] == pytest.approx(1 / 3, abs=1e-4)
+    assert means["ms"] == {"p50": 2.0, "p95": 30.0}
 
 
 def measured() -> Measured:
     answers = Answers()
-    answers.given[FULL.name] = [asked(QUAY, "one", 1), asked(QUAY, "two", 2)]
-    answers.given[WITHOUT_NAME.name] = [asked(QUAY, "one", 2), asked(QUAY, "two", 2)]
+    answers.by_system[FULL.name] = [answer_at(QUAY, "one", 1), answer_at(QUAY, "two", 2)]
+    answers.by_system[WITHOUT_NAME.name] = [answer_at(QUAY, "one", 2), answer_at(QUAY, "two", 2)]
     answers.unavailable["ripgrep"] = "there is no rg on the path"
     index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}
     return Measured(
@@ -59,23 +63,23 @@ def measured() -> Measured:
     )
 
 
-def test_a_signal_is_worth_what_is_lost_without_it() -> None:
-    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
-    effect = kept["modes"]["folder"]["signals"][WITHOUT_NAME.name]
+def test_effect_of_a_signal_is_the_loss_without_it() -> None:
+    record = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    effect = record["modes"]["folder"]["signals"][WITHOUT_NAME.name]
     assert effect["change"] == pytest.approx((SECOND - FIRST) / 2, abs=1e-4)
     assert (effect["weight"], effect["tried"]) == (2.0, 0.0)
     assert (effect["questions_better"], effect["questions_worse"]) == (0, 1)
 
 
-def test_what_is_not_available_is_said_and_not_plotted() -> None:
-    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
-    assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(kept)
-    assert [(point.system, point.mode) for point in plot.points(kept)] == [("cairn", "folder")]
-    drawn = ElementTree.fromstring(plot.svg(plot.points(kept)))
+def test_unavailable_systems_are_reported_and_not_plotted() -> None:
+    record = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(record)
+    assert [(point.system, point.mode) for point in plot.points(record)] == [("cairn", "folder")]
+    drawn = ElementTree.fromstring(plot.svg(plot.points(record)))
     assert {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")} >= {"cairn", "folder"}
 
 
-def test_every_signal_is_left_out_once_and_those_of_the_past_are_tried() -> None:
+def test_ablations_omit_each_signal_once_and_add_tried_ones() -> None:
     without = [variant for variant in signals() if not variant.is_tried]
     assert [variant.weights for variant in without] == [{signal.name: 0.0} for signal in SIGNALS]
     tried = {variant.name: variant.weights for variant in signals() if variant.is_tried}
@@ -91,5 +95,5 @@ def test_each_signal_of_the_past_can_be_tried(tmp_path: Path) -> None:
     settings = SearchSettings(weights=TRIAL_WEIGHTS)
     ranking = rank([folder.reader], [understand("moor ropes tightly")], None, settings, signals=known)
     reasons = {each.signal: each.value for each in ranking.results(2, settings.diversity)[0].reasons}
-    assert reasons["share of the words in the text"] == 1.0  # the most of any file
+    assert reasons["share of the words in the text"] == 1.0  # The most of any file.
     folder.close()

@@ -1,4 +1,4 @@
-"""The scripts of the recipe are imported as they import each other."""
+"""The scripts of the recipe are on the path, because they import each other by name."""
 
 from __future__ import annotations
 

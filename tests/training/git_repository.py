@@ -9,7 +9,6 @@ _SETTINGS = ("user.name=Ada", "user.email=ada@example.com", "commit.gpgsign=fals
 
 
 def commit(root: Path, subject: str, files: dict[str, str]) -> None:
-    """Write the files, and commit everything that changed."""
     root.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         file = root / path

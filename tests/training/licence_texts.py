@@ -1,4 +1,4 @@
-"""Beginnings of licences, as repositories hold them."""
+"""Beginnings of licences, as repositories contain them."""
 
 from __future__ import annotations
 

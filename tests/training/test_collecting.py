@@ -1,4 +1,4 @@
-"""Collecting: pairs of each repository with a permissive licence, and what is known of every one."""
+"""Tests of collecting: pairs of each repository with a permissive licence, and the summary of every one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_pairs_come_from_permissive_repositories_and_each_is_read_once(
         subprocess.run(["git", "clone", "-q", "--bare", tmp_path / name, bare], check=True)
     wanted = "".join(f"text\tharbour/{name}\n" for name in ("free", "bound", "missing"))
     (tmp_path / "list.tsv").write_text(wanted, encoding="utf-8")
-    given = [str(tmp_path / name) for name in ("list.tsv", "clones", "pairs")]
-    monkeypatch.setattr(sys, "argv", ["collect.py", *given, "--processes", "1"])
+    arguments = [str(tmp_path / name) for name in ("list.tsv", "clones", "pairs")]
+    monkeypatch.setattr(sys, "argv", ["collect.py", *arguments, "--processes", "1"])
 
     assert collect.main() == 0
     said = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""The exported table is what was trained, within the rounding to int8, and can be packaged."""
+"""Tests that the exported table equals the trained one within the rounding to int8, and can be packaged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIMENSION = 16
 
 @pytest.fixture
 def trained(tmp_path: Path) -> dict[str, np.ndarray]:
-    """What `train.py` writes, of random numbers; one piece was never seen and has no vector."""
+    """Return the output of `train.py`, of random numbers; one piece was never seen and has no vector."""
     random = np.random.default_rng(1)
     arrays = {
         "vectors": random.normal(size=(len(_PIECES), _DIMENSION)).astype(np.float32),

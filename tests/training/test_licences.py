@@ -1,4 +1,4 @@
-"""Only repositories whose own files state permissive licences, and no others, are learnt from."""
+"""Tests that only repositories whose own files state permissive licences are used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_another_licence_refuses_the_whole_repository(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["Copyright 2019 The Harbour Authors. All rights reserved."]])
-def test_a_missing_licence_gives_no_permission(texts: list[str]) -> None:
+def test_missing_licence_is_not_permission(texts: list[str]) -> None:
     assert licence_of(texts) is None
 
 

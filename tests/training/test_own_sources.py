@@ -1,4 +1,4 @@
-"""Which files of a repository are learnt from: code and prose of its own."""
+"""Tests which files of a repository are used: code and prose of its own."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_code_and_prose_are(path: str) -> None:
         "tests/testdata/quay.py",
     ],
 )
-def test_what_others_or_machines_wrote_is_not(path: str) -> None:
+def test_vendored_and_generated_files_are_excluded(path: str) -> None:
     assert not is_own_source(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/fmt/format.cc", "include/nlohmann/json.hpp", "lib/cJSON/curl.c", "flask.py"]
 )
-def test_a_bundled_copy_of_a_measured_project_is_not(path: str) -> None:
+def test_bundled_copies_of_measured_projects_are_excluded(path: str) -> None:
     assert not is_own_source(path)
 
 
@@ -72,13 +72,15 @@ def test_a_repository_gives_own_files_of_a_bearable_size_and_their_texts(tmp_pat
     assert dict(repository.texts([*repository.files(), "src/missing.py"])) == texts
 
 
-def test_a_folder_under_another_licence_is_not(tmp_path: Path) -> None:
+def test_folders_under_another_licence_are_excluded(tmp_path: Path) -> None:
     texts = {
         "LICENSE": "MIT",
         "src/berth.py": "def berth():\n    return 1\n",
         "src/tide/COPYING": "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n",
         "src/tide/flood/ebb.py": "def ebb():\n    return 1\n",
-        "src/quay/LICENSE.txt": "Permission is hereby granted, free of charge, to any person obtaining a copy",
+        "src/quay/LICENSE.txt": (
+            "Permission is hereby granted, free of charge, to any person obtaining a copy"
+        ),
         "src/quay/wall.py": "def wall():\n    return 1\n",
         "src/tides/copying.py": "MESSAGE = 'GNU General Public License'\n",
     }
@@ -87,7 +89,7 @@ def test_a_folder_under_another_licence_is_not(tmp_path: Path) -> None:
     assert sorted(found) == ["src/berth.py", "src/quay/wall.py", "src/tides/copying.py"]
 
 
-def test_a_folder_whose_licence_the_clone_lacks_is_not(tmp_path: Path) -> None:
+def test_folders_whose_licence_the_clone_lacks_are_excluded(tmp_path: Path) -> None:
     source = "def tide():\n    return 1\n"
     texts = {"src/berth.py": source, "src/tide/LICENSE": "Some licence", "src/tide/ebb.py": source}
     commit(tmp_path, "Found the harbour", texts)

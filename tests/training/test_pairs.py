@@ -1,4 +1,5 @@
-"""Pairs of a small repository: what is asked leads to what it was found at, less the words taken from it."""
+"""Tests of the pairs of a small repository: each query leads to the text it was found at, without the words
+taken from it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from sources import Source
 
 from tests.training.git_repository import commit
 
-# Long enough that each definition is a chunk, and short enough that it is one alone.
+# Each definition is long enough to be a chunk, and short enough to be a single one.
 _BODY = "".join(f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(18))
 _VOLUME = f'''\
 def next_header(stream):
@@ -69,8 +70,8 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     return list(pairs_of(open_repository("harbour/volume", root)))
 
 
-def only(pairs: list[Pair], source: Source, asked: str = "") -> Pair:
-    (pair,) = (pair for pair in pairs if pair.source is source and asked in pair.query)
+def only(pairs: list[Pair], source: Source, wanted: str = "") -> Pair:
+    (pair,) = (pair for pair in pairs if pair.source is source and wanted in pair.query)
     return pair
 
 
@@ -115,14 +116,14 @@ def test_a_subject_asks_for_the_definition_that_its_commit_changed(pairs: list[P
     assert "default=stream.first" in pair.body
 
 
-def test_a_whole_message_asks_for_the_definition_too_without_what_only_refers(pairs: list[Pair]) -> None:
+def test_whole_messages_match_definitions_without_references(pairs: list[Pair]) -> None:
     pair = only(pairs, Source.MESSAGE)
     assert pair.query.startswith("begin with sectors in front of a gap. A damaged stream may start")
     assert pair.query.endswith("as the guess began at zero.")
     assert pair.text == only(pairs, Source.COMMIT).text
 
 
-def test_a_title_asks_for_its_test_and_for_what_the_file_of_that_name_defines(pairs: list[Pair]) -> None:
+def test_test_titles_match_the_test_and_the_tested_definitions(pairs: list[Pair]) -> None:
     title = "keeps the sectors of a volume that was cut"
     test, tested = only(pairs, Source.TEST), only(pairs, Source.TESTED)
     assert test.query == tested.query == title
@@ -147,7 +148,7 @@ def test_the_first_sentence_of_a_section_asks_for_the_rest(pairs: list[Pair]) ->
     assert "Unplug" not in pair.text
 
 
-def test_documentation_asks_without_the_name_for_the_definition_that_it_names(pairs: list[Pair]) -> None:
+def test_documentation_matches_the_definition_that_it_names(pairs: list[Pair]) -> None:
     pair = only(pairs, Source.MENTION)
     assert "The number of usable blocks can be asked for" in pair.query
     assert "free_sectors" not in pair.query
@@ -163,20 +164,20 @@ def test_a_repository_read_again_gives_the_same_pairs(tmp_path: Path) -> None:
     assert list(pairs_of(repository)) == first
 
 
-def test_a_name_does_not_stand_in_what_it_asks_for(pairs: list[Pair]) -> None:
+def test_names_are_removed_from_the_text_to_find(pairs: list[Pair]) -> None:
     pair = only(pairs, Source.NAME, "free sectors")
     assert "free_sectors" not in pair.text + pair.body
     assert "last_sector_written" in pair.body
 
 
-def test_pairs_of_one_definition_or_section_say_so(pairs: list[Pair]) -> None:
-    asked = {pair.query: pair.place for pair in pairs}
-    assert asked["Guess how many sectors a damaged volume still holds."] == asked["free sectors"]
-    assert asked["Read what is left of the header."] != asked["free sectors"]
-    assert asked["Repairing damaged volumes"] == asked["Unplug the drive before anything else is tried."]
+def test_pairs_of_one_definition_or_section_share_a_place(pairs: list[Pair]) -> None:
+    wanted = {pair.query: pair.place for pair in pairs}
+    assert wanted["Guess how many sectors a damaged volume still holds."] == wanted["free sectors"]
+    assert wanted["Read what is left of the header."] != wanted["free sectors"]
+    assert wanted["Repairing damaged volumes"] == wanted["Unplug the drive before anything else is tried."]
 
 
-def test_the_subject_of_a_commit_asks_for_the_definition_in_a_new_file_that_is_most_like_it(
+def test_subjects_match_the_most_similar_definition_of_a_new_file(
     tmp_path: Path,
 ) -> None:
     commit(tmp_path, "Initial commit", {"README.md": "# Volumes\n"})
@@ -197,7 +198,7 @@ def test_the_subject_of_a_commit_asks_for_the_definition_in_a_new_file_that_is_m
         ("tests/latest.py", "src/latest.py"),
     ],
 )
-def test_a_test_is_about_the_file_of_its_name(tmp_path: Path, test: str, tested: str) -> None:
+def test_tests_match_the_file_of_their_name(tmp_path: Path, test: str, tested: str) -> None:
     title = "keeps the sectors of a cut volume"
     texts = {test: f'it("{title}", () => 1);\n', tested: _KEEP_SECTORS[Path(tested).suffix]}
     commit(tmp_path, "Initial commit", texts)
@@ -205,7 +206,7 @@ def test_a_test_is_about_the_file_of_its_name(tmp_path: Path, test: str, tested:
     assert [(pair.query, pair.path) for pair in found] == [(title, tested)]
 
 
-def test_the_name_of_a_test_asks_for_what_is_below_it(tmp_path: Path) -> None:
+def test_test_names_match_the_code_below(tmp_path: Path) -> None:
     text = "def test_sectors_of_a_cut_volume_stay():\n    assert open_volume('cut').sectors == 12\n"
     commit(tmp_path, "Initial commit", {"tests/test_volume.py": text})
     pair = only(list(pairs_of(open_repository("o/n", tmp_path))), Source.TEST)
@@ -214,15 +215,15 @@ def test_the_name_of_a_test_asks_for_what_is_below_it(tmp_path: Path) -> None:
     assert "volume_stay" not in pair.text
 
 
-def test_documentation_asks_by_the_sentence_that_names_a_definition_however_long_that_is(
+def test_documentation_matches_by_sentence_for_long_definitions_too(
     tmp_path: Path,
 ) -> None:
     lines = "".join(
         f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(400)
     )
     guide = (
-        "# Volumes\n\nA volume is copied block by block to another drive. What is left of a damaged one can be asked for "
-        "with `free_sectors` at any time.\n"
+        "# Volumes\n\nA volume is copied block by block to another drive. What is left of a damaged one can "
+        "be asked for with `free_sectors` at any time.\n"
     )
     commit(
         tmp_path,
@@ -236,7 +237,7 @@ def test_documentation_asks_by_the_sentence_that_names_a_definition_however_long
 
 
 @pytest.mark.parametrize("changed", [1, 6, 7])
-def test_a_commit_of_many_files_is_about_none_of_them(tmp_path: Path, changed: int) -> None:
+def test_commits_of_many_files_give_no_pairs(tmp_path: Path, changed: int) -> None:
     names = [f"src/volume_{number}.py" for number in range(changed)]
     commit(tmp_path, "Initial commit", dict.fromkeys(names, _VOLUME))
     commit(tmp_path, "Begin with sectors in front of a gap", dict.fromkeys(names, _CHANGED))
@@ -264,7 +265,7 @@ def test_a_commit_of_many_files_is_about_none_of_them(tmp_path: Path, changed: i
         ("Format durations as minutes and seconds", "Format durations as minutes and seconds"),
     ],
 )
-def test_a_subject_is_cleaned_or_says_nothing(subject: str, query: str) -> None:
+def test_subjects_are_cleaned_or_dropped(subject: str, query: str) -> None:
     assert clean_subject(subject) == query
 
 
@@ -281,5 +282,5 @@ def test_a_subject_is_cleaned_or_says_nothing(subject: str, query: str) -> None:
         ("--- 0x00 == 0x01, 0x02 == 0x03 -> {} [] || && ++ ---", ""),
     ],
 )
-def test_a_first_sentence_says_something_or_is_none(text: str, sentence: str) -> None:
+def test_first_sentences_are_kept_or_dropped(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
