@@ -225,7 +225,7 @@ def test_sentence_that_names_the_project_beats_the_first_of_its_readme():
 
 def test_overview_quotes_no_code_that_only_uses_its_subject():
     code = chunk(
-        'def moor(ship):\n    """Needs harbour where the ship is to be moored at night."""\n',
+        'def moor(ship):\n    """Asks harbour where the ship is to be moored at night."""\n',
         path="src/moor.py",
         collection="demo-source",
         chunk_type="code",
