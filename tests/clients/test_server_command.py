@@ -10,7 +10,7 @@ import pytest
 from cairn.clients.server_command import server_command
 from cairn.clients.table import Machine
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts here")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests' programs are shell scripts")
 
 
 @pytest.fixture
@@ -45,6 +45,6 @@ def test_command_elsewhere_is_started_by_its_full_path(own: Path, tmp_path: Path
     assert server_command(on_path(other.parent, own.parent), str(own)) == str(own)
 
 
-def test_activated_environment_does_not_count(own: Path) -> None:
+def test_command_of_an_activated_environment_has_its_full_path(own: Path) -> None:
     activated = on_path(own.parent, VIRTUAL_ENV=str(own.parent.parent))
     assert server_command(activated, str(own)) == str(own)

@@ -49,7 +49,7 @@ def test_globs_choose_collections(include, exclude, expected):
         ("what is cmmv", ["cmmv-docs"]),
         ("what is the Vectorizer?", VECTORIZER),
         ("python bindings", ["vectorizer-sdk-python"]),
-        # A kind is an ordinary word in a question; alone, it names collections.
+        # A kind such as `test` names collections only in a query without other words.
         ("where is the vectorizer test", VECTORIZER),
         ("the docs", ["vectorizer-docs", "cmmv-docs"]),
     ],
@@ -64,7 +64,7 @@ def test_question_without_a_collections_name_searches_all(query):
     assert names(query, config=config) == ["vectorizer-sdk-python"]
 
 
-def test_word_names_a_collection_only_as_a_whole_and_if_that_is_large():
+def test_only_whole_words_name_collections_and_only_large_ones():
     large, fixture = collection("pino-docs", vector_count=900), collection("transport-tests", vector_count=3)
 
     def chosen(query):

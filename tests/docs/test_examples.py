@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "editor_client" / "README.md"]
 BLOCK = re.compile(r"^ *```(console|toml)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 RUN = ("search", "discover", "callers", "config", "doctor")
-"""Commands whose examples are run; those of the others are only parsed, since they serve, install or ask a
-team's store."""
+"""Commands whose examples are run. The examples of other commands are only parsed, because these commands
+start servers, install programs or need a team's store."""
 
 
 def _blocks(language: str) -> list[str]:
@@ -69,7 +69,8 @@ def test_command_line_runs(line: str, workspace: Path, bare_data_dir: Path) -> N
 @pytest.mark.parametrize("block", _blocks("toml"))
 def test_settings_example_is_valid(block: str) -> None:
     values = tomllib.loads(block)
-    if "mcp_servers" not in values and "language-server" not in values:  # Settings of other programs.
+    # The tables `mcp_servers` and `language-server` configure other programs.
+    if "mcp_servers" not in values and "language-server" not in values:
         assert overlay(Settings(), values, "example")[1] == []
 
 

@@ -124,7 +124,7 @@ def test_an_unknown_or_ambiguous_folder_is_refused(workspace: Path, tmp_path: Pa
     try:
         for name, problem in (
             ("harbour", "'harbour' are several; give the URI or path"),
-            ("/etc", f"'/etc' is not open; there are {workspace.as_uri()}"),
+            ("/etc", f"'/etc' is not open; the open folders are {workspace.as_uri()}"),
         ):
             with pytest.raises(InvalidRequestError, match=f"workspace: {problem}"):
                 engine.over(name)

@@ -1,7 +1,7 @@
-"""The tools of agents: each with its name, manual, schemas and answer.
+"""The tools that agents call, each with its name, manual, schemas and answer function.
 
-The manuals are all that an agent knows about Cairn: they say by examples when and how to use a tool. Fronts
-list the tools of `listed`; every tool can be called by its name or a former one, listed or not.
+The manuals are all that an agent knows about Cairn: they say by examples when and how to use a tool. A client
+is shown the tools that `listed` returns. It can call every other tool too, by its name or a former name.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ INSTRUCTIONS = manuals.INSTRUCTIONS
 _FORMER_PREFIX = "cairn_"
 _FORMER = {"fetch_page": "read", "fetchpage": "read"}
 ALL, STAGES = "all", "stages"
-"""Names for several tools."""
+"""Names that stand for several tools: for all, and for the stages of discovery."""
 
 _OMITTED_FROM_DISCOVERY = frozenset({"answerPrompt", "bullets", "chunks"})
-"""Fields that repeat `excerpts` and the bullets of `plan`: 36,000 characters instead of 130,000."""
+"""Fields that repeat `excerpts` and the bullets of `plan`. Without them, an answer shrinks from 130,000
+characters to 36,000."""
 
 Given = Mapping[str, Any]
 """Arguments as a client sends them."""
@@ -50,7 +51,7 @@ Given = Mapping[str, Any]
 
 @frozen
 class ToolAnswer:
-    """An answer in one form: a client that got both would show a model everything twice."""
+    """An answer as either text or data. A client that got both would show everything twice to a model."""
 
     texts: tuple[str, ...]
     """Texts for a model; empty if the answer is structured."""
@@ -74,7 +75,7 @@ class Tool:
     omitted: Set[str] = frozenset()
     """Fields of the method's answer that structured answers leave out, because other fields repeat them."""
     reports_state: bool = False
-    """Whether a second text says what the index lacks, because the first one is JSON."""
+    """Whether a second text says what the index lacks. The first text is JSON, which cannot say it."""
 
     @property
     def streams(self) -> bool:
@@ -95,7 +96,7 @@ class Tool:
         cancelled: Callable[[], bool] = lambda: False,
         tell: Tell | None = None,
     ) -> ToolAnswer:
-        """Return the answer to these arguments, on a thread of the engine.
+        """Return the answer to these arguments. Call this on a thread of the engine.
 
         Raise InvalidRequestError, with usage and an example, for arguments that the tool does not take;
         QueryCancelledError soon after `cancelled()` turns true; and any other CairnError of the engine.
@@ -170,7 +171,7 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def listed(names: Sequence[str]) -> tuple[Tool, ...]:
-    """Return the tools of these names, or the default ones, in the order of the table.
+    """Return the tools of these names, or the default ones, in the order of `TOOLS`.
 
     The names `all` and `stages` stand for several tools. Raise InvalidRequestError for an unknown name.
     """
@@ -186,9 +187,10 @@ def listed(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
-    """Return the tool with that name or former name. Raise InvalidRequestError with the nearest name.
+    """Return the tool with this name or former name. For an unknown name, raise InvalidRequestError with
+    the nearest name.
 
-    `others` are further names that the caller accepts and that may be meant.
+    `others` are further names that the caller accepts. The error may suggest them.
     """
     bare = snake_case(name).removeprefix(_FORMER_PREFIX)
     tool = TOOLS.get(name) or TOOLS.get(_FORMER.get(bare, bare))
@@ -196,5 +198,5 @@ def tool_named(name: str, others: Sequence[str] = ()) -> Tool:
         return tool
     match = nearest(bare, [*TOOLS, *_FORMER, *others])
     meant = _FORMER.get(match, match)
-    hint = f"did you mean {meant}?" if meant else f"there are {', '.join([*TOOLS, *others])}"
+    hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join([*TOOLS, *others])}"
     raise InvalidRequestError("", f"there is no tool {name[:100]!r}; {hint}")

@@ -1,7 +1,7 @@
 """Convert a BERT checkpoint to an ONNX graph from token ids to sentence vectors, node by node.
 
 The usual export needs torch (hundreds of MB). The architecture is fixed and small, so the graph is written
-out here; `tests/embedding` compares it to the original implementation. Needs the `model` extra.
+out here; `tests/embedding` compares it to the original implementation. This module needs the `model` extra.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _OUTPUT = "embedding"
 _OPSET = 20
 # The format version that came with opset 20; the newest that every supported onnxruntime reads.
 _IR_VERSION = 9
-# Added to the scores of padding. Its exp() is 0 in float32, and a row stays finite (as in BERT's code).
+# This is added to the attention scores of padding, so that padding gets no weight: exp(-10,000) is 0 in
+# float32. BERT's code adds the same number. Unlike -inf, it gives a finite result for a row of padding alone.
 _MASKED = -10_000.0
 
 
@@ -46,7 +47,10 @@ def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np
 
 
 class _BertGraph:
-    """The nodes and constants so far. Every method adds nodes and returns the name of its output."""
+    """A graph that is being built: its nodes and constants.
+
+    Every method adds nodes and returns the name of its output.
+    """
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> None:
         self._weights = weights
@@ -130,7 +134,7 @@ class _BertGraph:
         return self._node("Reshape", [rows, join], f"{name}/joined")
 
     def _pool(self, x: str) -> str:
-        """Return the sum over the real tokens at unit length, which the mean would have too."""
+        """Return the sum of the real tokens' vectors at unit length. Their mean has the same direction."""
         axis = self._constant("sequence_axis", np.array([1], np.int64))
         mask = self._node("Cast", ["attention_mask"], "pool/mask", to=TensorProto.FLOAT)
         row = self._node("Unsqueeze", [mask, axis], "pool/row")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000
 _MOST_COUNTS = 5_000
-"""Each count takes some 150 bytes."""
+"""The most token counts to cache. Each takes some 150 bytes."""
 _SHORT = 64
 """Texts of up to this many characters are their own cache key."""
 _MOST_RECENT = 5
@@ -52,7 +52,10 @@ class QueryHistory:
 
 @frozen
 class ContextMemory:
-    """The caches of one engine for contexts. A key must include everything that its value depends on."""
+    """The caches of one engine for context requests.
+
+    A key must include everything that its value depends on.
+    """
 
     recent: QueryHistory = field(factory=QueryHistory)
     counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))
@@ -66,7 +69,7 @@ class ContextMemory:
     """A document's folder number, path in that folder, and chunks."""
 
     def counting(self, tokenizer: Hashable, count: Callable[[str], int]) -> Callable[[str], int]:
-        """Return `count` with a cache over it; `tokenizer` identifies the way of counting."""
+        """Return a function that caches the results of `count`, which counts tokens of this `tokenizer`."""
 
         def counted(text: str) -> int:
             key = (tokenizer, text if len(text) <= _SHORT else content_key(text))
@@ -75,6 +78,6 @@ class ContextMemory:
         return counted
 
     def clear(self) -> None:
-        """Drop everything read from indexes, because a folder was removed."""
+        """Drop everything that was read from indexes. Call this when a folder was removed."""
         for cache in (self.passages, self.concepts, self.readmes, self.pages):
             cache.clear()

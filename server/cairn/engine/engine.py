@@ -167,7 +167,9 @@ class Engine:
         if len(found) != 1:
             problem = "are several; give the URI or path of one" if found else "is not open"
             open_folders = ", ".join(folder.uri for folder in self.folders)
-            raise InvalidRequestError("workspace", f"{workspace!r} {problem}; there are {open_folders}")
+            raise InvalidRequestError(
+                "workspace", f"{workspace!r} {problem}; the open folders are {open_folders}"
+            )
         one = copy.copy(self)
         one.folders = tuple(found)
         return one

@@ -1,7 +1,7 @@
 """Converts the paths and globs of `filter.path` to patterns for the index.
 
-A path of an existing folder or file means that one, whatever characters it contains. Anything else must be a
-gitignore-style glob.
+A path that exists selects that folder or file, even if it contains characters of a glob. Anything else must
+be a gitignore-style glob.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Place = tuple[Folder, str]
 
 
 def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
-    """Return the filter for the files in any of the `given` places, or for all files without places.
+    """Return the filter for the files in any of the `given` places; for all files if none is given.
 
     Raise InvalidRequestError for a path that does not exist or is outside, and for a glob that cannot match.
     """
@@ -46,7 +46,10 @@ def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
 
 
 def files_named(given: str, folders: Sequence[Folder]) -> list[Place]:
-    """Return the indexed files of a path: relative, absolute, after a folder's name, or a unique end."""
+    """Return the indexed files that a path names.
+
+    The path is relative or absolute, begins with a folder's name, or is the end of only one file's path.
+    """
     if not given.strip() or "\0" in given:
         return []
     near, far = _readings(given, folders)
@@ -116,16 +119,17 @@ def _require_glob(given: str) -> None:
 
 
 def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
-    """Return two readings of a path: relative to each folder, and after a folder's name if several are open.
+    """Return the places that a path may mean: relative to each folder, and after a folder's name.
 
-    The second reading counts if the first does not exist: results in several folders show the folder's name.
+    Use the second list if no place of the first exists. It is empty unless several folders are open: only
+    then do results show a folder's name before the path.
     """
     text = given
     if text.startswith("file:"):
         local = path_of_uri(text)
         return ([] if local is None else _absolute(str(local), folders)), []
     if os.name == "nt":
-        if PureWindowsPath(text).anchor.strip("\\/"):  # with a drive or a server
+        if PureWindowsPath(text).anchor.strip("\\/"):  # it names a drive or a server
             return _absolute(text, folders), []
         text = text.replace("\\", "/")
     if text.startswith("/"):
@@ -141,7 +145,7 @@ def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[
 
 
 def _tidy(text: str) -> str:
-    """Normalize a path. In a glob, only replace a leading `./` by `/`, which also means the top."""
+    """Normalize a path. In a glob, only replace a leading `./` by `/`: both mean the top of the folder."""
     if not is_glob(text):
         path = posixpath.normpath(text)
         return "" if path == "." else path
@@ -184,7 +188,7 @@ def _indexed(places: Iterable[Place]) -> list[Place]:
 
 
 def _of_that_name(places: Iterable[Place]) -> list[Place]:
-    """Return patterns for files of this name at any depth, as in ignore files. Skip longer paths."""
+    """Return patterns for files of this name at any depth, as in ignore files. Skip paths with a `/`."""
     return [
         (folder, "**" + exact_pattern(path))
         for folder, path in places

@@ -38,7 +38,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     if (cached := recall(workspace, key)) is not None:
         timings = {"cached": 1.0, "total": milliseconds(started)}
         return Attempt(evolve(cached, timings=timings), cached=True)
-    # With alpha 1 and no vectors, the search would find nothing.
+    # Alpha 1 ranks by vectors only, so without vectors such a search would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
     query = understand(params.query, alpha, workspace.vocabulary, settings)
     ranking = rank(
@@ -78,7 +78,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
 def fallback_answer(
     request: Request, params: protocol.SearchParams, reason: str
 ) -> tuple[protocol.SearchAnswer, str]:
-    """Return an earlier answer, marked as incomplete, or else `reason`, and the kind, CACHE or GENERIC."""
+    """Return an earlier answer, marked as incomplete, with CACHE; else only `reason`, with GENERIC."""
     cached = latest(request, params)
     if cached is not None:
         return evolve(cached, index=evolve(cached.index, complete=False), timings={"cached": 1}), CACHE
@@ -104,7 +104,10 @@ def chunk_filter(
 
 
 def _language(given: str, readers: Sequence[IndexReader]) -> str:
-    """Return the canonical name, also of `js` or `Rust`. Raise InvalidRequestError for unknown languages."""
+    """Return the canonical name of a language that is given in any form, such as `js` or `Rust`.
+
+    Raise InvalidRequestError for an unknown language.
+    """
     for name in (given, language_of_fence(given)):
         if name in KNOWN_LANGUAGES:
             return name

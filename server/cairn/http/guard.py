@@ -1,8 +1,8 @@
-"""Access control of HTTP: a client must name this server, have a token, and not be another site's page.
+"""Access control of HTTP: a request needs a `Host` header for this server, a token, and no foreign origin.
 
-Every program of the machine can connect, including browsers with any page. A page of another origin cannot
-set the token's header, and a page whose host name was redirected to this machine (DNS rebinding) names the
-wrong host.
+Every program of the machine can connect, even a browser that shows a hostile page. A page of another origin
+cannot set the token's header, and a page whose host name was redirected to this machine (DNS rebinding) names
+the wrong host.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Guard:
     """Checks the head of each request."""
 
     def __init__(self, callers: Callers, address: str, port: int, names: Collection[str] = ()) -> None:
-        """Create the guard of a server at this address; `names` are its `Host` values behind proxies."""
+        """Create the guard of a server at this address; `names` are the `Host` values that proxies send."""
         self._callers = callers
         self._port = port
         self._names = {*_LOOPBACK, _bracketed(address)}
@@ -54,7 +54,9 @@ class Guard:
             raise RefusedError("wrongHost", f"Host must name this server, such as localhost:{self._port}.")
         for origin in headers.getlist("origin"):
             if not self._is_own(origin, hosts[0]):
-                raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
+                raise RefusedError(
+                    "forbiddenOrigin", "Web pages of other origins may not send requests here."
+                )
 
     async def caller(self, headers: Headers) -> str:
         """Return the name of the caller. Raises RefusedError for a request without a valid token."""
@@ -82,7 +84,7 @@ class Guard:
         place = _place(named)
         if scheme.lower() != "http" or place is None:
             return False
-        # All names of loopback are the same server, since no page of another machine has them.
+        # Every name of loopback means this server: a page of another machine cannot have such an origin.
         is_loopback_name = _bracketed(place[0]) in _LOOPBACK and place[1] == self._port
         return place == _place(host) or (is_loopback_name and not self._any_address)
 

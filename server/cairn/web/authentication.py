@@ -41,7 +41,7 @@ class Authentication:
             or headers.get("sec-fetch-mode") != "navigate"
             or headers.get("sec-fetch-dest") != "document"
         ):
-            raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
+            raise RefusedError("forbiddenOrigin", "Web pages of other origins may not send requests here.")
 
     async def caller(self, request: Request) -> str | None:
         """Return the name of the caller; None without a valid session."""

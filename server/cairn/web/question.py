@@ -168,4 +168,6 @@ def _chunk_type(value: str) -> protocol.ChunkType:
         return protocol.ChunkType(value.lower())
     except ValueError:
         known = ", ".join(protocol.ChunkType)
-        raise InvalidRequestError("type", f"{value!r} is not a type of passage; there are {known}") from None
+        raise InvalidRequestError(
+            "type", f"{value!r} is not a type of passage; the types are {known}"
+        ) from None

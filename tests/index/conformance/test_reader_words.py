@@ -68,7 +68,7 @@ def test_phrases_match_adjacent_words(subject: Subject, phrase: str) -> None:
         ("fetch tide", {"web/src/client.ts"}),
     ],
 )
-def test_phrases_match_in_compound_names_but_not_apart(
+def test_phrases_match_in_compound_names_but_not_in_separated_words(
     subject: Subject, phrase: str, paths: set[str]
 ) -> None:
     (found,) = subject.reader.postings({phrase: 0}, never).values()
@@ -148,13 +148,13 @@ def test_absent_words_are_in_no_chunk_and_no_path(subject: Subject) -> None:
     assert subject.reader.absent([]) == []
 
 
-def test_documents_count_stems(subject: Subject) -> None:
+def test_documents_returns_the_chunk_count_of_each_stem(subject: Subject) -> None:
     found = subject.reader.documents(["shallow", "draught", "nowhere", "quai", ""])
     assert found == {"shallow": 3, "draught": 5, "quai": 2}
     assert subject.reader.documents([]) == {}
 
 
-def test_stems_starting_are_counted(subject: Subject) -> None:
+def test_stems_starting_returns_the_chunk_counts_of_a_prefix(subject: Subject) -> None:
     deadline = Deadline(never)
     found = subject.reader.stems_starting("over", deadline)
     assert found == {"overload": 1, "overloaderror": 1}
@@ -162,7 +162,7 @@ def test_stems_starting_are_counted(subject: Subject) -> None:
     assert subject.reader.stems_starting("shallow", deadline) == {"shallow": 3}
 
 
-def test_words_of_definitions_are_named(subject: Subject) -> None:
+def test_is_named_finds_words_of_defined_names(subject: Subject) -> None:
     words = ["overload", "cranes", "shallow", "nowhere", ""]
     assert [word for word in words if subject.reader.is_named(word)] == ["overload", "cranes"]
 

@@ -55,12 +55,12 @@ def with_documents(vocabulary: dict[str, Entries]) -> dict[str, Entries]:
 
 
 @given(vocabularies)
-def test_blocks_keep_what_batches_have(vocabulary: dict[str, Entries]) -> None:
+def test_blocks_keep_all_terms_and_postings_of_batches(vocabulary: dict[str, Entries]) -> None:
     assert read(list(batched(terms_of(vocabulary)))) == with_documents(vocabulary)
 
 
 @given(vocabularies, st.integers(0, 20))
-def test_blocks_do_not_depend_on_batches(vocabulary: dict[str, Entries], cut: int) -> None:
+def test_blocks_do_not_depend_on_where_batches_end(vocabulary: dict[str, Entries], cut: int) -> None:
     terms = terms_of(vocabulary)
     in_two = [*batched(terms[:cut]), *batched(terms[cut:])]
     assert list(pack(in_two)) == list(pack(batched(terms)))
@@ -101,7 +101,7 @@ rows = st.lists(st.tuples(st.integers(1, 50), st.booleans()), min_size=1, max_si
 
 
 @given(st.lists(rows, min_size=1, max_size=6), st.integers(1, 30))
-def test_places_are_counted_by_document(every: list[list[tuple[int, bool]]], most: int) -> None:
+def test_occurrences_are_counted_by_document(every: list[list[tuple[int, bool]]], most: int) -> None:
     run = [
         Frequency(f"t{number}", len({document for document, _ in places}), len(places))
         for number, places in enumerate(every)
@@ -121,7 +121,7 @@ def test_places_are_counted_by_document(every: list[list[tuple[int, bool]]], mos
 
 
 @given(st.lists(st.lists(st.integers(1, 50), max_size=10), min_size=1, max_size=6))
-def test_repeated_marks_count_once(every: list[list[int]]) -> None:
+def test_repeated_pairs_of_term_and_document_count_once(every: list[list[int]]) -> None:
     terms = [f"t{number}" for number in range(len(every))]
     places = np.array([place for place, found in enumerate(every) for _ in found], np.int64)
     documents = np.array([document for found in every for document in found], np.int64)

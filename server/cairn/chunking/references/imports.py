@@ -1,6 +1,6 @@
-"""Read the names that an import adds to a file from its text.
+"""Finds the names that an import statement adds to a file, in the text of the statement.
 
-Modules are written as in `cairn.workspace.imports`, so that they are found in the same way.
+A module is written as a spec of `cairn.workspace.imports`, which resolves it to files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AS = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
 
 
 def _python(text: str) -> Iterator[Import]:
-    """`from .http import web as w` → `w` is `web` of `py:./http`."""
+    """`from .http import web as w` adds `w`, the member `web` of `py:./http`."""
     text = _COMMENT.sub("", text).replace("\\\n", " ")
     if match := _PY_FROM.match(text):
         dots, module, names = match.groups()
@@ -73,11 +73,11 @@ _JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([
 _JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|export\s*=\s*|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
 _JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT = "default"
-"""The module's name for an export without a name."""
+"""The member name of a module's default export."""
 
 
 def _javascript(text: str) -> Iterator[Import]:
-    """`import a, { b as c } from "./x"`, `{ a } = require("./x")`, `export * from "./x"` and the like."""
+    """Read imports of ES modules, re-exports, `require`, and default exports of a name in the same file."""
     text = _JS_COMMENT.sub("", text).strip()
     if named := _JS_LOCAL_EXPORT.match(text):
         yield Import(DEFAULT, "", named[1])
@@ -106,7 +106,7 @@ _GO_VERSION = re.compile(r"v\d+\Z")
 
 
 def _go(text: str) -> Iterator[Import]:
-    """`import w "example.org/web"` → `w` is the package `go:example.org/web`."""
+    """`import w "example.org/web"` adds `w`, the package `go:example.org/web`."""
     for alias, path in _GO_SPEC.findall(text):
         parts = path.split("/")
         last = parts[-2] if _GO_VERSION.match(parts[-1]) and len(parts) > 1 else parts[-1]
@@ -119,7 +119,7 @@ _RS_TOKEN = re.compile(r"\bas\s+(\w+)|([\w#]+)|(::|[{},*])")
 
 
 def _rust(text: str) -> Iterator[Import]:
-    """`use crate::{a::B, c as d}` → `B` is `B` of `rs:crate/a/B`, `d` is `c` of `rs:crate/c`."""
+    """`use crate::{a::B, c as d}` adds `B` from `rs:crate/a/B`, and `d` (there `c`) from `rs:crate/c`."""
     text = re.sub(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:use|extern\s+crate)\b", "", text.strip().rstrip(";"))
     path: list[str] = []
     bases = [path]
@@ -158,7 +158,7 @@ _SCALA_AS = re.compile(r"([\w$]+|_|\*)\s*(?:(?:=>|as)\s*(\w+))?")
 
 
 def _jvm(text: str) -> Iterator[Import]:
-    """`import a.b.C` → `C` is `C` of the namespace `a/b`; the module's spec is `jvm:` with the whole name."""
+    """`import a.b.C` adds `C` from `jvm:a/b/C`: the spec includes the name of the class."""
     if (match := _JVM_IMPORT.match(text.strip())) is None:
         return
     name, star, group, alias = match.groups()
@@ -194,7 +194,7 @@ _PHP_MEMBER = re.compile(r"([\w\\]+)(?:\s+as\s+(\w+))?")
 
 
 def _php(text: str) -> Iterator[Import]:
-    """`use A\\B;` → `B` is `B` of `php:A/B`."""
+    """`use A\\B;` adds `B` from `php:A/B`."""
     for part in re.split(r",(?![^{]*\})", text.strip().rstrip(";")):
         statement = part if part.lstrip().startswith("use") else f"use {part}"
         if match := _PHP_USE.match(statement.strip()):
@@ -213,7 +213,7 @@ _EX_USE = re.compile(
 
 
 def _elixir(text: str) -> Iterator[Import]:
-    """`alias A.{B, C}` → `B` is the module `A.B`; `import A.B` adds its functions."""
+    """`alias A.{B, C}` adds the module `A.B` as `B`; `import A.B` adds its functions."""
     if (match := _EX_USE.match(text.strip())) is None:
         return
     word, name, group, alias = match.groups()

@@ -70,7 +70,7 @@ def _declared_function(kind: str, node: Node) -> NamedNode | None:
 
 
 def _with_body(kind: str, node: Node) -> NamedNode | None:
-    """Name a type only where it has a body."""
+    """Recognise a type only where it has a body."""
     name = find(node, "name")
     if find(node, "body") is None:
         return None

@@ -57,7 +57,7 @@ def _elixir_attribute(node: Node) -> str:
 
 
 def _elixir_type(node: Node) -> NamedNode | None:
-    """Name `@type t :: …` and `@callback init(opts) :: opts`."""
+    """Recognise `@type t :: …` and `@callback init(opts) :: opts`."""
     kind = _ELIXIR_TYPES.get(_elixir_attribute(node))
     if kind is None:
         return None
@@ -126,7 +126,7 @@ _LISP_KINDS = {
 
 
 def _lisp_form(node: Node) -> NamedNode | None:
-    """Name `(defn name …)` and `(define (name …) …)`."""
+    """Recognise `(defn name …)` and `(define (name …) …)`."""
     children = [child for child in node.named_children[:3] if "comment" not in child.type]
     kind = _LISP_KINDS.get(text_of(children[0])) if len(children) > 1 else None
     if kind is None:

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, where functions are values and many definitions assign to a property."""
+"""Rules for JavaScript and TypeScript, where many definitions assign a function to a variable or property."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STRINGS = frozenset({"string", "template_string"})
 
 
 def _value_kind(value: Node | None) -> str:
-    """Return `function` or `class` for such a value, "" for data."""
+    """Return `function` or `class` if the value is one; "" for data."""
     while type_of(value) == "assignment_expression":
         # Follow `a = b = function …`.
         value = find(value, "right")
@@ -40,7 +40,7 @@ def _variable(node: Node) -> NamedNode | None:
 
 
 def _assignment(node: Node) -> NamedNode | None:
-    """Name `module.exports.x = …`, `app.handle = function …`, `Foo.prototype.bar = …`."""
+    """Recognise `module.exports.x = …`, `app.handle = function …` and `Foo.prototype.bar = …`."""
     left, right = find(node, "left"), find(node, "right")
     if left is None or right is None:
         return None
@@ -61,7 +61,7 @@ def _assignment(node: Node) -> NamedNode | None:
 
 
 def _pair(node: Node) -> NamedNode | None:
-    """Name a function in an object: `{ name: function () {} }`."""
+    """Recognise a function in an object: `{ name: function () {} }`."""
     if not _value_kind(find(node, "value")):
         return None
     return NamedNode(text_of(node, "key").strip("'\"`"), "method", node)
@@ -73,7 +73,7 @@ def _field(name_field: str, node: Node) -> NamedNode | None:
 
 
 def _test(node: Node) -> NamedNode | None:
-    """Name a test such as `describe("router", () => …)`, for headings and not as a symbol."""
+    """Recognise a test such as `describe("router", () => …)`. It gives a heading, but is not a symbol."""
     callee, first = find(node, "function"), find(node, "arguments", 0)
     if type_of(callee) == "member_expression":
         callee = find(callee, "object")

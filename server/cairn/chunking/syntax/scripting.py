@@ -47,7 +47,7 @@ PYTHON = Syntax(
 
 
 def _starlark_target(node: Node) -> NamedNode | None:
-    """Name a build target such as `cc_library(name = "foo")`."""
+    """Recognise a build target such as `cc_library(name = "foo")`."""
     arguments = find(node, "arguments")
     for argument in arguments.named_children if arguments is not None else ():
         if text_of(argument, "name") == "name":
@@ -72,7 +72,7 @@ def _ruby_constant(node: Node) -> NamedNode | None:
 
 
 def _ruby_call(node: Node) -> NamedNode | None:
-    """Name `define_method(:x)`, `private def x`, and test blocks."""
+    """Recognise `define_method(:x)`, `private def x`, and test blocks."""
     method, first = text_of(node, "method"), find(node, "arguments", 0)
     if first is None:
         return None
@@ -102,7 +102,7 @@ RUBY = Syntax(
 
 
 def _lua_function(node: Node, assigned_to: Node | None = None) -> NamedNode | None:
-    """Name `f`, `M.f` or `M:f`."""
+    """Recognise a function that is named `f`, `M.f` or `M:f`."""
     name = assigned_to or find(node, "name")
     if type_of(name) == "identifier":
         return NamedNode(text_of(name), "function", node)

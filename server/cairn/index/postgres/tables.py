@@ -1,7 +1,7 @@
 """The tables of the team store, as SQL.
 
 A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools
-that is on one server. The bulk tables are partitioned by shard, so that a question about one repository
+that lies on one server. The bulk tables are partitioned by shard, so that a query about one repository
 reads one partition, and a partition can lie on another server.
 
 The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a
@@ -37,8 +37,9 @@ class BulkTable:
         return f"{self.name}_{shard}"
 
 
-# Packed blocks of 2 to 16 kB take 11 % more than their own size with EXTERNAL storage, and 16 % with MAIN (in
-# the row while it fits a page). Reading 300 of 4,000 blocks took 4.8 ms and 4.6 ms (PostgreSQL 18).
+# The `external` columns have EXTERNAL storage, in which packed blocks of 2 to 16 kB take 11 % more than their
+# own size. With MAIN storage, which keeps a value in the row while it fits a page, they take 16 % more.
+# Reading 300 of 4,000 blocks took 4.8 ms with EXTERNAL and 4.6 ms with MAIN (PostgreSQL 18).
 BULK_TABLES = (
     BulkTable(
         "files",
@@ -47,7 +48,7 @@ BULK_TABLES = (
         kind text NOT NULL, collection text NOT NULL, indexed_at text NOT NULL, chunks int NOT NULL,
         imports text NOT NULL, sketch bytea NOT NULL, symbols bytea""",
         key="shard, pool, id",
-        # Files whose indexed texts are equal, such as binary files, differ by their blob.
+        # Different files can have equal indexed texts, such as all binary files. The blob distinguishes them.
         unique="shard, pool, path, blob, content_hash, collection, version",
         external=("sketch", "symbols"),
     ),
@@ -95,12 +96,13 @@ BULK_TABLES = (
     ),
 )
 
-# `pools.unswept` is set when a repository leaves its pool, which may still contain files that only it had. No
-# role sees the pool as a whole until garbage collection deletes these and clears the mark.
+# `pools.unswept` is set when a repository leaves its pool, because the pool may still contain files that only
+# this repository had. Until garbage collection deletes those files and clears `unswept`, no database role may
+# read the pool as a whole.
 #
 # `repositories.roots` are the root commits of its history, by which a fork is recognised.
-# `repositories.project` is the project of files that no manifest assigns to one; a fork copies it, so that
-# shared files are equal.
+# `repositories.project` is the project of the files that no manifest assigns to a project. A fork copies it,
+# so that its unchanged files equal those of the original.
 #
 # Servers cache data of a snapshot by its id, so a snapshot gets a new id when it or its inverted lists
 # change. `retired_lists` are old lists that running requests may still read.
