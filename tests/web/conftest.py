@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
@@ -108,12 +108,13 @@ def assert_nothing_foreign(page: str) -> None:
 
 @contextmanager
 def indexed(data: Path, *folders: Path) -> Iterator[Served]:
-    """Serve the folders with a new data folder, once they are indexed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(data)))
-        with serving(*map(str, folders), "--no-lsp") as running:
-            wait_for(lambda: running.call("status", {})["state"] == "ready")
-            yield running
+    """Serve the folders, once they are indexed. Only the server's start sees the new data folder."""
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CAIRN_DATA_DIR", str(create_data_dir(data)))
+            running = stack.enter_context(serving(*map(str, folders), "--no-lsp"))
+        wait_for(lambda: running.call("status", {})["state"] == "ready")
+        yield running
 
 
 @pytest.fixture(scope="package")
