@@ -50,7 +50,7 @@ def ready(served: Served) -> Served:
 def without_volatile(answer: Any) -> Any:
     """Remove the fields that differ between two answers to one question: times, and a process's own state."""
     if isinstance(answer, dict):
-        volatile = {"timings", "metrics", "memory", "latency", "retrieval", "since", "generation"}
+        volatile = {"timings", "metrics", "memory", "latency", "retrieval", "since", "generation", "skipped"}
         return {key: without_volatile(value) for key, value in answer.items() if key not in volatile}
     return [without_volatile(each) for each in answer] if isinstance(answer, list) else answer
 
