@@ -152,12 +152,12 @@ class Segment:
             yield marked([each.term for each in run], places, documents)
 
     def _read_places(self, column: str, table: str, run: Sequence[Frequency]) -> Ids:
-        """Return int64[rows]: a column of the occurrences of a run's terms, in the order of the terms."""
+        """Return int64[rows]: a column of the occurrences of a run's terms, in order."""
         sql = f"SELECT group_concat({column}) FROM {table} WHERE term >= ? AND term <= ?"
         return numbers(self._db.execute(sql, (run[0].term, run[-1].term)).get)
 
     def _files_of_symbols(self) -> tuple[Ids, Ids, Ids]:
-        """Return the ids of files, ordered by symbol table, and each table's first index and number of files."""
+        """Return file ids, ordered by symbol table, and each table's first index and number of files."""
         ((tables, files),) = self._db.execute(
             """SELECT group_concat(symbols_id), group_concat(id)
                FROM (SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY symbols_id, id)"""

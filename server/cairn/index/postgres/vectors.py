@@ -201,7 +201,5 @@ def _copied(
 
 
 def _size(rows: int) -> int:
-    """Return the memory of `rows` vectors in bytes. If many, they are in a file, and only their codes in
-    memory.
-    """
+    """Return the memory of `rows` vectors in bytes. If they are many, only their codes are in memory."""
     return rows * (DIMENSIONS // 4 if rows >= _CODED_FROM else DIMENSIONS) + rows * 12
