@@ -1,6 +1,6 @@
-"""Garbage collection of the team store: deletes unnamed snapshots, unused files, and removed repositories.
+"""Delete unnamed snapshots, unused files, and removed repositories from the team store.
 
-Servers keep answering meanwhile: rows that a running request may still read are kept for an hour.
+Servers continue to answer: rows that a running request may still read are kept for an hour.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _collect(
             )
         files, chunks = _delete_files(connection, pool, shard)
     found += Collected(snapshots=snapshots, files=files, chunks=chunks)
-    # Changes of grants wait for this statement, so it is a separate, short transaction. If another repository
-    # has left the pool in the meantime, the mark stays.
+    # Changes of grants wait for this statement, so it is a separate, short transaction. The mark stays if
+    # another repository has left the pool in the meantime.
     connection.execute(
         """UPDATE cairn.pools SET unswept = false WHERE id = %s AND unswept AND NOT EXISTS (
                SELECT FROM cairn.holdings h WHERE h.shard = pools.shard AND h.pool = pools.id AND NOT EXISTS (

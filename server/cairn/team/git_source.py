@@ -177,8 +177,8 @@ def _fetch(address: Address, clone: Path) -> Repository:
         "--no-recurse-submodules", "--", address.url, *refs,
     )  # fmt: skip
     listed = over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
-    # The line with the branch of HEAD precedes the line with its commit. Other names that end in HEAD are
-    # listed too.
+    # The line with HEAD's branch precedes the line with its commit. Other names that end in HEAD are listed
+    # too.
     places = (line.partition("\t") for line in listed.split("\n"))
     head = next((place for place, _, name in places if name == "HEAD"), "")
     if head.startswith("ref: refs/heads/") or _HASH.fullmatch(head):

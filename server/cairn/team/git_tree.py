@@ -50,8 +50,7 @@ def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
 def track(checkout: Path, files: Iterable[TreeFile]) -> None:
     """Make git track these files, because ignore rules do not apply to tracked files."""
     entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
-    # `list_tree` has dropped unsafe names. With its own checks, git would refuse all files because of one
-    # name.
+    # `list_tree` has dropped unsafe names. With its own checks, git would refuse all files for one name.
     safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
     run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
 

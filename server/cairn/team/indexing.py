@@ -202,7 +202,7 @@ class _Run:
     def _commits(self) -> bytes | None:
         """Return the packed commits of this repository's latest snapshot.
 
-        Its readers may not see the snapshots of other repositories in the pool.
+        The repository's readers may not see the snapshots of other repositories in the pool.
         """
         if self.at.known is None:
             return None
@@ -253,7 +253,7 @@ class _Run:
         return published
 
     def _home(self) -> Home:
-        """Return where the repository is stored. Only now, before its files, a new one is registered."""
+        """Return where the repository is stored. Register a new one, just before its files are stored."""
         at = self.at
         if at.known is not None and at.known.roots and at.known.project:
             return at.known.home

@@ -68,8 +68,7 @@ class Programs:
         """
         command = [str(self.folder / name), *arguments]
         environment = {**_environment(), **(environment or {})}
-        # A server that `pg_ctl` starts inherits the output, so a pipe could stay open as long as the server
-        # runs.
+        # A server that `pg_ctl` starts inherits the output, so a pipe could stay open while the server runs.
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(

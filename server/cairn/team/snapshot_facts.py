@@ -1,6 +1,6 @@
 """Facts that depend on all files of a snapshot: imports, copies, and git history.
 
-These are computed in an in-memory index with a row for each file, which this run read or the store had.
+They are computed in an in-memory index of all files, whether this run read a file or the store had it.
 """
 
 from __future__ import annotations

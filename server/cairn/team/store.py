@@ -98,7 +98,7 @@ class OwnedStore:
         return cls(url)
 
     def prepare(self, login: str = "") -> int:
-        """Create or migrate the schema, and admit `login` as a server's login. Return the schema's version."""
+        """Create or migrate the schema, and admit `login` for servers. Return the schema's version."""
         version = prepare(self.url)
         if login:
             with self._connected() as connection:

@@ -56,7 +56,7 @@ class CataloguedFile:
 
 @define(eq=False)
 class SnapshotMemory(CatalogueMemory):
-    """The data of one snapshot that a process keeps in memory."""
+    """The data of a snapshot in the database that a process keeps in memory."""
 
     key: SnapshotKey = field(kw_only=True)
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
@@ -158,7 +158,7 @@ def project_of(repository: str) -> str:
 
 
 def _own_collection(collection: str, shared: str, own: str) -> str:
-    """Replace the project in the collection of a shared file, the project of the pool's first repository."""
+    """Return the collection with `own` in place of `shared`, the project of the pool's first repository."""
     if shared and shared != own and collection.startswith(f"{shared}-"):
         return own + collection.removeprefix(shared)
     return collection

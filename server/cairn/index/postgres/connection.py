@@ -25,12 +25,14 @@ TIMEOUT_MS = 10_000
 """The timeout of one statement of a reader."""
 _TRIES = 2
 
-# One statement begins a transaction in one round trip. Its settings end with the transaction, so a connection
-# pooler may sit between Cairn and PostgreSQL. The role comes last, so that the login sets the others.
-# - jit: the planner overestimates the policies and would compile queries that take a few milliseconds.
-# - plan_cache_mode: planning the policies' subqueries for each query took 0.4 ms of a statement's 0.6 ms.
-# - enable_seqscan: after a large publication the planner takes the tables for small and would scan them.
-# - the schema's version: a newer Cairn may migrate the database while this one serves.
+# A single statement, in one round trip, begins a transaction. Its settings end with the transaction, so a
+# connection pooler may be used between Cairn and PostgreSQL. The role is set last, so that the login sets the
+# others.
+# - jit: the planner overestimates the cost of the policies and would compile queries of a few milliseconds.
+# - plan_cache_mode: planning the subqueries of the policies took 0.4 ms of each statement's 0.6 ms.
+# - enable_seqscan: after a large publication, the planner assumes that the tables are small and would scan
+#   them.
+# - The schema's version is checked, because a newer Cairn may migrate the database meanwhile.
 _BEGIN_READING = """
 SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),

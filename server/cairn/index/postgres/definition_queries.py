@@ -47,8 +47,7 @@ class DefinitionQueries(SnapshotReader):
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         owners = self._named([owner], _MOST_OWNERS)
         owner_files, owner_chunks = {file for *_, file in owners}, {chunk for _, _, chunk, _ in owners}
-        # All chunks of files that define the owner are read, but only the first thousand chunks of other
-        # files.
+        # All definitions in files that define the owner are kept, but only a thousand in other files.
         every = self._named(names) if names else []
         named = [each for each in every if each[3] in owner_files]
         named += [each for each in every if each[3] not in owner_files][:_MOST_OF_NAME]

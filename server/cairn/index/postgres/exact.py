@@ -30,7 +30,7 @@ _MOST_WORDS = 24
 _MOST_TERMS = 1_000
 """If more terms than this contain the literal's first or last word, that word is not looked up."""
 _MOST_MORE = 400
-"""If there are hits with whole words: the maximum number of candidates that may have longer words."""
+"""The maximum number of candidates with longer words, if there are hits with whole words."""
 _BATCHES = (64, 256, 512)
 """The numbers of chunks whose texts are read at once: first few, then more."""
 

@@ -14,8 +14,7 @@ from psycopg.rows import TupleRow
 from cairn.errors import PartUnavailableError
 
 _PATIENCE_MS = 3_000
-"""The timeout of a statement on another server. A stopped process keeps connections open and never answers.
-"""
+"""The timeout of a statement on another server. A stopped process keeps connections open without answers."""
 _AWAY_SECONDS = 5.0
 """How long after a timeout all requests to a server fail at once. Otherwise they would occupy all threads."""
 
@@ -64,13 +63,12 @@ class OtherServer:
 
 
 _KNOWN: dict[tuple[str, int, str, str], OtherServer] = {}
-"""The servers by the host, port and database of the store, and the name of the server."""
+"""The servers, by the store's host, port and database and the server's name."""
 
 
 def servers_of(connection: Connection[TupleRow], shards: Iterable[int]) -> Mapping[int, OtherServer]:
     """Return the servers, by shard, of the shards that are not on the store's own server."""
-    # Readers may not read cairn.shards. All roles may read PostgreSQL's catalogue, which shows only names
-    # here.
+    # Readers may not read cairn.shards. All roles may read PostgreSQL's catalogue, which has only names.
     rows = connection.execute(
         """SELECT shard, s.srvname FROM unnest(%s::int[]) AS shard
            JOIN pg_foreign_table t ON t.ftrelid = to_regclass('cairn.chunks_' || shard)

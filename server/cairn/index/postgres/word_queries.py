@@ -25,8 +25,7 @@ from cairn.index.text.match import quoted_word
 from cairn.index.text.word_list import WordList
 
 _MOST_CHECKED = 300
-"""The maximum number of chunks whose texts are searched for a phrase. If more have all its words, all count.
-"""
+"""The maximum number of chunks whose texts are searched for a phrase. If more have its words, all count."""
 
 
 class WordQueries(SnapshotReader):
@@ -158,7 +157,7 @@ class WordQueries(SnapshotReader):
 
 
 def _times(db: apsw.Connection, wanted: str, text: str) -> int:
-    """Count how often a text contains `wanted`: stems, with a space before and after each."""
+    """Return how often a text contains `wanted`: stems, with a space before and after each."""
     stemmed, found, place = f" {' '.join(stems(db, text))} ", 0, -1
     while (place := stemmed.find(wanted, place + 1)) >= 0:
         found += 1
