@@ -25,7 +25,6 @@ from cairn.team.postgres_programs import Programs, find_programs, server_account
 
 HOST = "127.0.0.1"
 OWNER = "cairn_owner"
-"""The name of the database's superuser."""
 
 DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
     {

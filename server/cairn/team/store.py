@@ -49,7 +49,6 @@ class StoreState:
     place: str
     """The host, port and database."""
     version: str
-    """The version of PostgreSQL."""
     repositories: int
     snapshots: int
     chunks: int
@@ -116,7 +115,7 @@ class OwnedStore:
     def add_server(self, name: str, given: str) -> None:
         """Add another PostgreSQL server for repositories. `given` is its URL, or a file with the URL.
 
-        Raise InvalidRequestError if the name is taken or not plain, or StoreUnavailableError.
+        Raise InvalidRequestError if the name is taken or not plain. Raise StoreUnavailableError.
         """
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
             problem = f"{name!r} is not plain: give small letters, digits and underscores"

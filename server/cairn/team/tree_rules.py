@@ -76,7 +76,6 @@ class _Deciding:
         return decision.indexed
 
     def _enters(self, folder: str) -> bool:
-        """Return whether a scan would enter the folder."""
         if folder in self._entered:
             return self._entered[folder]
         entered = True

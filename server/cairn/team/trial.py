@@ -58,7 +58,6 @@ def down(folder: Path) -> TrialState:
 
 
 def state(folder: Path) -> TrialState:
-    """Return the server's state without changing it."""
     server = LocalServer(folder)
     return TrialState(
         folder=server.folder,

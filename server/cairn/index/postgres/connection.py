@@ -113,7 +113,6 @@ class Store:
         return [server.state() for server in self._servers]
 
     def close(self) -> None:
-        """Close all connections; the store cannot be used afterwards."""
         for server in self._servers:
             server.close()
 

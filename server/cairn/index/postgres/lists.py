@@ -148,7 +148,7 @@ def files_of_snapshots(connection: Connection[TupleRow], repository: int) -> NDA
 
 
 def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the files that have chunks; the others have no lists."""
+    """Return the files that have chunks. Files without chunks have no lists."""
     rows = connection.execute(
         "SELECT id FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND chunks > 0",
         (home.shard, home.pool, files.tolist()),

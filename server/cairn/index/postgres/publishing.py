@@ -26,7 +26,7 @@ from cairn.index.store.schema import SCHEMA_VERSION
 
 _STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
 _MANY_NEW = 0.1
-"""The minimum share of new chunks to analyse a shard: the default of `autovacuum_analyze_scale_factor`."""
+"""The share of new chunks from which a shard is analysed, as in `autovacuum_analyze_scale_factor`."""
 _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 

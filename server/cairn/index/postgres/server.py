@@ -135,7 +135,7 @@ class Server:
         return time.monotonic() < self._retry_at
 
     def take(self, *, read_only: bool) -> Connection[TupleRow]:
-        """Take a connection from the pool, without a transaction. Raise `StoreUnavailableError`."""
+        """Take a connection without a transaction from the pool. Raise `StoreUnavailableError`."""
         self._make_ready()
         try:
             connection = self._pool.getconn()

@@ -20,7 +20,7 @@ Begun = tuple[Server, Connection[TupleRow]]
 
 
 class Reads(ABC):
-    """Reads with the rights of one reader. Any thread may use it."""
+    """Reads with the rights of one reader. Any thread may use this."""
 
     @abstractmethod
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:

@@ -62,7 +62,6 @@ class StoredSnapshot:
 
     key: SnapshotKey
     repository: str
-    """The repository's name."""
     ref: str
     commit: str
     committed_at: datetime.datetime
@@ -98,9 +97,7 @@ class VisibleRepository:
     refs: int
     """The number of its indexed branches and tags."""
     newest_ref: str
-    """The ref whose commit is the newest."""
     newest_at: datetime.datetime
-    """The time of that commit."""
 
 
 def visible_repositories(reads: Reads) -> list[VisibleRepository]:

@@ -59,15 +59,13 @@ _ROW = np.dtype(
 
 @define(eq=False)
 class _Entry:
-    """The vectors of one snapshot."""
-
     rows: StaticRows | None = None
     size: int = 0
     """The memory in bytes."""
     used: float = 0.0
     reading: threading.Lock = field(factory=threading.Lock, init=False)
     behind: threading.Thread | None = None
-    """The latest background thread that reads or has read the vectors."""
+    """The latest background thread that read the vectors."""
     tried: float = float("-inf")
     """The time when that thread began."""
 
