@@ -1,1 +1,1 @@
-"""A store that a team shares: one PostgreSQL database instead of an index file on each machine."""
+"""A team's shared store: one PostgreSQL database instead of an index file on each machine."""

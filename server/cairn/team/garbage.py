@@ -1,6 +1,6 @@
-"""Garbage collection of the team store: unnamed snapshots, unused files, and removed repositories.
+"""Delete unnamed snapshots, unused files, and removed repositories from the team store.
 
-Servers go on answering meanwhile: rows that a running request may still read stay for an hour.
+Servers continue to answer: rows that a running request may still read are kept for an hour.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Collected:
     files: int = 0
     chunks: int = 0
     repositories_compacted: int = 0
-    """Repositories whose inverted lists were merged without deleted chunks."""
+    """The number of repositories whose inverted lists were merged without deleted chunks."""
     segments: int = 0
     pools: int = 0
     problems: tuple[str, ...] = ()
-    """Repositories whose branches could not be listed, each with the reason."""
+    """The repositories whose branches could not be listed, each with the reason."""
 
     def __add__(self, other: Collected) -> Collected:
         mine, theirs = asdict(self), asdict(other)
@@ -48,10 +48,11 @@ def collect_garbage(
     gone_refs: bool = False,
     progress: Progress = lambda text: None,
 ) -> Collected:
-    """Delete everything that no ref of the store needs, pool by pool. `url` is that of the store's owner.
+    """Delete everything that no ref of the store needs, pool by pool. `url` must be the store owner's.
 
-    A snapshot is deleted once no ref has named it for `older_than`. With `gone_refs`, first delete refs whose
-    branch or tag is gone from the repository's URL; a repository that cannot be reached keeps its refs.
+    A snapshot is deleted when no ref has named it for `older_than`. With `gone_refs`, first delete refs whose
+    branch or tag no longer exists at the repository's URL; a repository that cannot be reached keeps its
+    refs.
     """
     with owner_connection(url, "cairn gc") as connection:
         every = Collected()
@@ -67,7 +68,7 @@ def remove_repository(
     progress: Progress = lambda text: None,
     older_than: datetime.timedelta = AN_HOUR,
 ) -> Collected:
-    """Remove a repository with its own files. Raise InvalidRequestError for one that is not in the store."""
+    """Remove a repository, and files that no other has. Raise InvalidRequestError for an unknown one."""
     with (
         owner_connection(url, "cairn gc") as connection,
         locked(connection, [repository_lock(name)], _WAITING, progress),
@@ -81,7 +82,7 @@ def remove_repository(
             raise InvalidRequestError("repository", f"{name} is not in the store")
         repository, pool, shard = row
         with locked(connection, [pool_lock(pool)], _WAITING, progress):
-            # From here on, requests do not see the repository. The sweep below deletes its other rows.
+            # From here on, requests do not see the repository. `_collect` deletes its other rows.
             gone = connection.execute(
                 """WITH gone AS (DELETE FROM cairn.repositories WHERE id = %s)
                    SELECT count(*) FROM cairn.snapshots WHERE repository = %s""",
@@ -118,8 +119,8 @@ def _collect(
             )
         files, chunks = _delete_files(connection, pool, shard)
     found += Collected(snapshots=snapshots, files=files, chunks=chunks)
-    # Changes of grants wait for this, so it is a short transaction of its own. A repository that left the
-    # pool in the meantime keeps the mark.
+    # Changes of grants wait for this statement, so it is a separate, short transaction. The mark stays if
+    # another repository has left the pool in the meantime.
     connection.execute(
         """UPDATE cairn.pools SET unswept = false WHERE id = %s AND unswept AND NOT EXISTS (
                SELECT FROM cairn.holdings h WHERE h.shard = pools.shard AND h.pool = pools.id AND NOT EXISTS (
@@ -141,7 +142,7 @@ def _collect(
 
 
 def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
-    """Delete refs whose branch or tag is gone. This run locks the pool, so no run adds refs meanwhile."""
+    """Delete refs whose branch or tag is gone. This run locks the pool, so no other run adds refs."""
     refs, problems = 0, []
     rows = connection.execute("SELECT id, name, url FROM cairn.repositories WHERE pool = %s", (pool,))
     for number, name, url in rows.fetchall():
@@ -174,7 +175,7 @@ def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> 
     ]
     if not departed:
         return
-    # Lists have no pool. A repository that moved to another pool of the shard keeps its lists there.
+    # Inverted lists have no pool. If a repository moved to another pool of the shard, keep its lists there.
     connection.execute(
         """DELETE FROM cairn.terms t WHERE t.shard = %s AND t.repository = ANY(%s) AND NOT EXISTS (
                SELECT FROM cairn.segments s WHERE s.shard = t.shard AND s.repository = t.repository
@@ -194,7 +195,7 @@ def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> 
 
 
 def _delete_files(connection: Connection[TupleRow], pool: int, shard: int) -> tuple[int, int]:
-    """Delete the files that no repository has, with their chunks. Return the numbers of both."""
+    """Delete files that no repository has, and their chunks. Return the numbers of files and chunks."""
     place = (shard, pool)
     rows = connection.execute(
         """SELECT id FROM cairn.files f WHERE shard = %s AND pool = %s AND NOT EXISTS (

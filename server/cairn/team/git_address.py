@@ -1,4 +1,4 @@
-"""The source of a repository: a folder, or a clone URL without its secrets."""
+"""The address of a repository: a folder, or a clone URL without secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attrs import field, frozen
 from cairn.errors import InvalidRequestError
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
-"""The allowed protocols. Git's `ext` is not one of them, since it runs any program that a URL names."""
+"""The allowed protocols. Git's `ext` is not allowed, because it runs any program that a URL names."""
 _SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
 """The notation of `scp`: `git@host:group/project.git`."""
 
@@ -21,7 +21,7 @@ class Address:
     folder: Path | None
     """The folder; None for a clone URL."""
     url: str
-    """The URL without user and password, or the folder's path, which may be shown and stored."""
+    """The URL without user and password, or the folder's path. It may be shown and stored."""
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
@@ -33,12 +33,12 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The `place_of` the URL; "" for a folder."""
+        """The result of `place_of` for the URL; "" for a folder."""
         return place_of(self.url) if self.folder is None else ""
 
 
 def place_of(url: str) -> str:
-    """Return host and path of a clone URL, equal for all protocols; "" for a URL of this machine."""
+    """Return the host and path of a clone URL, the same for all protocols; "" for a local URL."""
     if "://" in url:
         parts = urlsplit(url)
         if parts.scheme not in PROTOCOLS or parts.scheme == "file":
@@ -58,7 +58,7 @@ def read_address(source: str) -> Address:
         return Address(folder.resolve(), str(folder.resolve()))
     if "://" in source:
         return _url(source)
-    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # One letter is a drive of Windows.
+    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # A single letter is a Windows drive.
         return Address(None, source)
     raise InvalidRequestError(
         "repository",
@@ -67,7 +67,7 @@ def read_address(source: str) -> Address:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL without user and password. The user of ssh is not secret and stays."""
+    """Return a URL without user and password. The user of an ssh URL is not secret, and is kept."""
     if "://" not in url:
         return url
     scheme, _, rest = url.partition("://")

@@ -14,11 +14,11 @@ from cairn.team.git_address import PROTOCOLS, Address
 from cairn.workspace.git import Git, GitError
 
 _SECONDS = 600.0
-"""Timeout of a command that reads a local repository, which may be on a hung network drive."""
+"""The timeout of a command that reads a local repository, which may be on a hung network drive."""
 _SETTINGS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
              "-c", "maintenance.auto=false", "-c", "protocol.ext.allow=never")  # fmt: skip
 _CREDENTIALS = r'!f() { printf "username=%s\npassword=%s\n" "$CAIRN_GIT_USER" "$CAIRN_GIT_PASSWORD"; }; f'
-"""A credential helper for git. It reads the environment, since every user can see a program's arguments."""
+"""A credential helper for git. It reads the environment, because all users can see a program's arguments."""
 
 
 def run_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> bytes:
@@ -61,7 +61,7 @@ def over_network(address: Address, folder: Path, *arguments: str) -> str:
         "LC_ALL": "C",
     }
     if not kept.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"} and not configured(folder, "core.sshCommand"):
-        own["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"  # In batch mode, ssh does not prompt either.
+        own["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"  # In batch mode, ssh also does not prompt.
     if address.user or address.password:
         own |= {
             "CAIRN_GIT_USER": address.user,
@@ -90,8 +90,8 @@ def over_network(address: Address, folder: Path, *arguments: str) -> str:
 
 
 def configured(folder: Path, key: str) -> str:
-    """Return a value of git's configuration, or ""."""
+    """Return a value of git's configuration, or "" if it is not set."""
     try:
         return run_git(folder, "config", "--get", key).decode("utf-8", "replace").strip()
-    except TeamError:  # git exits with code 1 for a missing value.
+    except TeamError:  # git exits with code 1 if the value is not set.
         return ""

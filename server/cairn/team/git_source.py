@@ -1,4 +1,4 @@
-"""The git repository to index: a folder of this machine, which is only read, or a cached clone of a URL."""
+"""The git repository to index: a local folder, which is only read, or a cached clone of a URL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Repository:
     folder: Path
     """The folder in which git runs."""
     common: Path
-    """The folder of its objects and refs."""
+    """The folder with git's objects and refs."""
     default: str
     """The default branch, or ""."""
 
@@ -74,7 +74,7 @@ class Repository:
         }
 
     def roots(self, commit: str) -> list[str]:
-        """Return the root commits of `commit`, ascending, without those where a shallow clone ends."""
+        """Return the root commits of `commit`, sorted, without the commits at which a shallow clone ends."""
         cut = frozenset[str]()
         shallow = self.common / "shallow"
         if shallow.is_file():
@@ -86,12 +86,12 @@ class Repository:
         return bool(self._commit(commit))
 
     def origin(self) -> str:
-        """Return the URL of the remote `origin` without secrets, or "" without one on another machine."""
+        """Return the URL of the remote `origin` without secrets, or "" if it is not on another machine."""
         url = without_secrets(configured(self.folder, "remote.origin.url"))
         return url if place_of(url) else ""
 
     def _commit(self, name: str) -> str:
-        """Return the commit of a full name, or "". git reads the name from its input, not as an argument."""
+        """Return the commit of a full ref name, or "". git gets the name as input, not as an argument."""
         answer = self.read("cat-file", "--batch-check", given=f"{name}^{{commit}}\n")
         found = answer.decode("utf-8", "replace").split(" ")
         return found[0] if len(found) == 3 and found[1] == "commit" else ""
@@ -107,9 +107,9 @@ class Repository:
 
 @contextmanager
 def open_source(address: Address, work: Path, progress: Callable[[str], None]) -> Iterator[Repository]:
-    """Open the repository of a folder, or fetch that of a URL, under a lock against other fetches.
+    """Open the repository in a folder, or fetch the repository at a URL, locked against other fetches.
 
-    `work` is an empty folder for unfinished clones. Raise TeamError, without passwords, where git fails.
+    `work` is an empty folder for unfinished clones. Raise TeamError, without passwords, if git fails.
     """
     if address.folder is not None:
         yield _local(address.folder)
@@ -140,8 +140,8 @@ def _local(folder: Path) -> Repository:
         raise InvalidRequestError(
             "repository", f"{folder} is not a git repository. Run git init there, or give another folder"
         )
-    # This command fails where git does not trust the folder's owner. Later ones run in a repository of our
-    # own, which reads this one's objects.
+    # This command fails if git does not trust the folder's owner. Later commands would not fail: they run in
+    # a repository of our own, which reads the objects of this one.
     commit = run_git(folder, "cat-file", "--batch-check", given="HEAD^{commit}\n")
     head = ""
     if not commit.rstrip().endswith(b"missing"):
@@ -157,7 +157,7 @@ def _fetched(address: Address, clone: Path, work: Path, progress: Callable[[str]
         try:
             return _fetch(address, clone)
         except TeamError:
-            # A killed run may have left locks of git behind. A new clone shows whether that was the reason.
+            # A killed run may have left lock files of git. A new clone shows whether these were the reason.
             clone.rename(work / "old-clone.git")
             shutil.rmtree(work / "old-clone.git", ignore_errors=True)
     progress(f"Cloning {address.url}")
@@ -177,7 +177,8 @@ def _fetch(address: Address, clone: Path) -> Repository:
         "--no-recurse-submodules", "--", address.url, *refs,
     )  # fmt: skip
     listed = over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
-    # The line of the branch comes before that of its commit. Other names that end in HEAD are listed as well.
+    # The line with HEAD's branch precedes the line with its commit. Other names that end in HEAD are listed
+    # too.
     places = (line.partition("\t") for line in listed.split("\n"))
     head = next((place for place, _, name in places if name == "HEAD"), "")
     if head.startswith("ref: refs/heads/") or _HASH.fullmatch(head):
@@ -186,7 +187,7 @@ def _fetch(address: Address, clone: Path) -> Repository:
 
 
 def _head_of(clone: Path) -> str:
-    """Return the branch that HEAD names, or "" where it names a commit."""
+    """Return the branch that HEAD names, or "" if HEAD names a commit."""
     head = (clone / "HEAD").read_text("utf-8").strip()
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
 

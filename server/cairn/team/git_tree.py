@@ -1,4 +1,4 @@
-"""The files of a commit: list them, and write the contents of some into a folder."""
+"""List the files of a commit, and write the contents of some into a folder."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cairn.team.git_source import Ref, Repository
 
 _REGULAR = ("100644", "100755", "100664")
 _BATCH = 64 << 20
-"""The number of bytes that one git command reads."""
+"""The number of bytes after which another git command reads the next files."""
 
 
 @frozen
 class TreeFile:
     path: str
     blob: bytes
-    """Git's id of its content."""
+    """The id of the content in git."""
     size: int
 
 
@@ -31,11 +31,11 @@ class TreeFile:
 class Tree:
     files: tuple[TreeFile, ...]
     unusable: tuple[str, ...]
-    """Paths that a file of this machine cannot have, or that are not Unicode, as Python shows them."""
+    """Paths that are impossible or unsafe on this machine, or not Unicode, which are escaped as in Python."""
 
 
 def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
-    """Create a repository at the commit, without files, that only reads the objects of `repository`."""
+    """Create a repository at the commit, without files, that only reads the objects in `repository`."""
     sha256 = len(ref.commit) == 64
     new_repository(folder, sha256=sha256)
     own = folder / ".git"
@@ -48,15 +48,15 @@ def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
 
 
 def track(checkout: Path, files: Iterable[TreeFile]) -> None:
-    """Make git track these files. Ignore rules need this, since they do not apply to tracked files."""
+    """Make git track these files, because ignore rules do not apply to tracked files."""
     entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
-    # `list_tree` dropped unsafe names. With its own checks, git would refuse all files for one name.
+    # `list_tree` has dropped unsafe names. With its own checks, git would refuse all files for one name.
     safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
     run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
 
 
 def list_tree(checkout: Path, commit: str) -> Tree:
-    """List the files of a commit, without links and submodules."""
+    """Return the files of a commit, without links and submodules. Raise TeamError."""
     files: list[TreeFile] = []
     unusable: list[str] = []
     try:
@@ -83,10 +83,7 @@ def list_tree(checkout: Path, commit: str) -> Tree:
 
 
 def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list[str]:
-    """Write the contents of files below `folder`.
-
-    Return the files that the system refused, with its reasons.
-    """
+    """Write files below `folder`. Return the paths that the system refused, with the reasons."""
     refused: list[str] = []
     for batch in _batches(files):
         wanted = "".join(f"{file.blob.hex()}\n" for file in batch)
@@ -97,20 +94,20 @@ def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-            except OSError as problem:  # The name is too long, or differs from another only in case.
+            except OSError as problem:  # For instance, the name is too long.
                 refused.append(f"{file.path}: {problem.strerror or problem}")
     return refused
 
 
 class _Contents:
-    """The output of `git cat-file --batch`: a line and the content of each object."""
+    """The output of `git cat-file --batch`: for each object, a line and the content."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
         self._rest = bytearray()
 
     def next(self, file: TreeFile) -> bytes:
-        """Return the content of the next object. Raise TeamError where the repository lacks it."""
+        """Return the content of the next object. Raise TeamError if the repository lacks it."""
         while (end := self._rest.find(b"\n")) < 0:
             self._more(file)
         head = bytes(self._rest[:end]).split(b" ")
@@ -138,7 +135,7 @@ def _incomplete(problem: object) -> TeamError:
 
 
 def _is_usable(path: str) -> bool:
-    """Whether the path stays inside its folder and outside `.git`, and a file of this system can have it."""
+    """Return whether the path is possible here, and stays inside its folder and outside `.git`."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or _is_git(part) for part in parts):
         return False
@@ -146,7 +143,7 @@ def _is_usable(path: str) -> bool:
 
 
 def _is_git(name: str) -> bool:
-    """Whether a file system may treat the name as `.git`, for instance by ignoring case or a final dot."""
+    """Return whether a file system may treat the name as `.git`, for instance because it ignores case."""
     seen = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     return seen.casefold().rstrip(". ") in (".git", "git~1")
 
@@ -172,7 +169,7 @@ def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
 
 
 def _quoted(path: str) -> str:
-    """Quote a path for a line of git's list of alternates."""
+    """Quote a path for git's file `objects/info/alternates`."""
     if '"' not in path[:1] and "\n" not in path and not path.startswith("#"):
         return path
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

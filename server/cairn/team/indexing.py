@@ -1,7 +1,7 @@
 """Index a repository for a team: one commit becomes a snapshot in the team's database.
 
-Files that the database has, of any commit or of a fork, are not read again. However a run ends, the database
-has the whole snapshot or nothing of it.
+Files that the database already has, from any commit or fork, are not read again. However a run ends, the
+database contains all of the snapshot or nothing.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from cairn.team.work_folder import work_folder
 from cairn.workspace.scan import FileEntry
 
 _INDEXED_BY = "indexed_by"
-"""The fact of a snapshot with a digest of the settings that selected its files."""
+"""The name of the fact with a digest of the settings that selected a snapshot's files."""
 _RETIRED_FOR = datetime.timedelta(hours=1)
-"""How long running requests may still read retired inverted lists."""
+"""How long retired inverted lists are kept for running requests."""
 _VECTOR_FACTS = ("static_table", "static_text")
-"""Facts that must be equal in a pool, since its vectors are compared with each other."""
+"""The facts that must be equal in a pool, because its vectors are compared with each other."""
 
 
 @frozen
@@ -56,18 +56,18 @@ class IndexResult:
     snapshot: int
     files: int
     files_read: int
-    """Files that the store lacked."""
+    """The number of files that the store lacked."""
     chunks_new: int
-    """Chunks that the store lacked."""
+    """The number of chunks that the store lacked."""
     embedded: int
-    """Chunks that got a vector."""
+    """The number of chunks that got a vector."""
     skipped: int
-    """Files and folders that rules left out."""
+    """The number of files and folders that rules excluded."""
     problems: tuple[str, ...]
-    """Paths that could not be read, each with the reason."""
+    """The paths that could not be read, each with the reason."""
     seconds: float
     is_new: bool
-    """False where the store had a snapshot of the commit."""
+    """False if the store already had a snapshot of the commit."""
 
 
 def index_repository(
@@ -82,10 +82,10 @@ def index_repository(
 ) -> IndexResult:
     """Index a commit of a repository into the team store.
 
-    `url` is that of the store's owner, without a connection pooler, since locks belong to a connection.
+    `url` must be the store owner's, without a connection pooler, because locks belong to a connection.
     `source` is a folder or a clone URL. `ref` is a branch, tag or commit, by default the remote's default
-    branch or the folder's current one. `server` names one of the store's other servers for a new repository.
-    Raise InvalidRequestError, TeamError, and StoreUnavailableError.
+    branch or the folder's current branch. `server` names another of the store's servers on which a new
+    repository is stored. Raise InvalidRequestError, TeamError, or StoreUnavailableError.
     """
     began = time.monotonic()
     address = read_address(source)
@@ -93,7 +93,7 @@ def index_repository(
     layers = layers or Layers()
     with work_folder() as work, ExitStack() as stack:
         connection = stack.enter_context(owner_connection(url, "cairn index"))
-        known_server(connection, server)  # An unknown server fails before the repository is read.
+        known_server(connection, server)  # Fail for an unknown server before the repository is read.
         stack.enter_context(locked(connection, [repository_lock(name)], WAITING, progress))
         repository = stack.enter_context(open_source(address, work, progress))
         found = repository.resolve(ref)
@@ -117,7 +117,7 @@ def _checked(name: str) -> str:
 def _existing(
     connection: Connection[TupleRow], at: StoragePlace, ref: Ref, layers: Layers
 ) -> tuple[int, int] | None:
-    """Let the ref name the commit's snapshot with these settings. Return its id and its number of files."""
+    """Point the ref to the commit's snapshot with these settings. Return its id and number of files."""
     if at.known is None:
         return None
     row = connection.execute(
@@ -132,7 +132,7 @@ def _existing(
 
 
 def _digest(layers: Layers) -> str:
-    """Return a digest of the settings that select files, without those of the commit itself."""
+    """Return a digest of the settings that select files, without the commit's own settings."""
     index = layers.without_workspace().settings.index
     values = [index.include, index.exclude, dict(index.collections), index.max_file_bytes, index.history]
     return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=8).hexdigest()
@@ -200,9 +200,9 @@ class _Run:
         return describe(checkout, self.ref.commit, files, self._commits(), with_history, self.progress)
 
     def _commits(self) -> bytes | None:
-        """Return the commits of this repository's latest snapshot.
+        """Return the packed commits of this repository's latest snapshot.
 
-        Readers of this one may not see other snapshots.
+        The repository's readers may not see the snapshots of other repositories in the pool.
         """
         if self.at.known is None:
             return None
@@ -215,7 +215,7 @@ class _Run:
         return None if row is None else bytes(row[0])
 
     def _check_vectors(self, segment: Segment) -> None:
-        """Raise TeamError where the pool has vectors of another recipe."""
+        """Raise TeamError if the pool has vectors of another recipe."""
         if self.at.pool is None:
             return
         row = self.connection.execute(
@@ -253,7 +253,7 @@ class _Run:
         return published
 
     def _home(self) -> Home:
-        """Return the repository's place. A new repository is registered only now, when its files follow."""
+        """Return where the repository is stored. Register a new one, just before its files are stored."""
         at = self.at
         if at.known is not None and at.known.roots and at.known.project:
             return at.known.home

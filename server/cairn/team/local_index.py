@@ -1,4 +1,4 @@
-"""Index files into an index file of their own, with chunks, keywords, symbol tables and static vectors."""
+"""Index files into a new index file, with chunks, keywords, symbol tables and static vectors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings
 
 _BATCH_CHUNKS = 2_000
-"""The number of chunks written in one transaction, as in the indexing of a folder."""
+"""The number of chunks written per transaction, as in the indexing of a folder."""
 _WORTH_WORKERS_BYTES = 2_000_000
-"""The number of bytes from which starting worker processes pays off, as in the indexing of a folder."""
+"""The size of all files from which worker processes are worth starting, as in the indexing of a folder."""
 _EVERY_SECONDS = 5.0
 """The interval of progress messages."""
 
@@ -27,9 +27,9 @@ _EVERY_SECONDS = 5.0
 @frozen
 class IndexedFiles:
     embedded: int
-    """Chunks that got a static vector."""
+    """The number of chunks that got a static vector."""
     unreadable: tuple[str, ...]
-    """Paths that could not be read or chunked, each with the reason."""
+    """The paths that could not be read or chunked, each with the reason."""
 
 
 def index_files(
@@ -91,7 +91,7 @@ def _write_all(
 def _readings(
     root: Path, requests: Sequence[ReadRequest], recipe: StaticRecipe | None, workers: int
 ) -> Generator[ReadResult, None, None]:
-    """Yield the reading of each file, in their order. Worker processes read many files."""
+    """Yield the result of reading each file, in order. If the files are large, worker processes read them."""
     if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
         from cairn.index.indexing.workers.cores import most_workers
         from cairn.index.indexing.workers.pool import WorkerPool

@@ -25,20 +25,20 @@ from cairn.team.postgres_programs import Programs, find_programs, server_account
 
 HOST = "127.0.0.1"
 OWNER = "cairn_owner"
-"""The name of the superuser."""
 
 DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "shared_buffers": "128MB",
         "work_mem": "16MB",
-        # pgvector's documentation: building an HNSW index is much faster while it fits in this memory. 256 MB
-        # take about 100,000 vectors of 384 numbers, at an estimated 2 KB with links.
+        # pgvector's documentation says that building an HNSW index is much faster while it fits in this
+        # memory. 256 MB suffice for about 100,000 vectors of 384 numbers, at an estimated 2 KB each with
+        # links.
         "maintenance_work_mem": "256MB",
         "max_connections": "100",
         "fsync": "on",
         "wal_level": "replica",
         "max_wal_senders": "5",
-        # A replica that misses more than this must be created again.
+        # A replica that is further behind than this must be created again.
         "wal_keep_size": "256MB",
         # Compiling a plan costs more than it saves in queries that take milliseconds.
         "jit": "off",
@@ -49,25 +49,25 @@ _OWN_FILES = frozenset(
     "data data.new lock password programs programs.new port postgresql.conf server.log".split()
 )
 _LONGEST_LOG = 10_000_000
-"""Size in bytes above which a start empties the log."""
+"""The size in bytes above which a start empties the log."""
 _PORT_TRIES = 5
-"""The number of attempts to start, since another program may take a free port before the server binds it."""
+"""The number of attempts to start: another program may take the free port before the server binds it."""
 
 
 class LocalServer:
     """A PostgreSQL server on 127.0.0.1, without a Unix socket, with all its files in one folder.
 
-    Several objects, also in several processes, may represent the same server: they read its state from the
-    folder. The process that starts a server without `outlive` stops it when it ends.
+    Several objects, even in several processes, may represent the same server: they read its state from the
+    folder. A process that starts a server without `outlive` stops the server when the process ends.
     """
 
     def __init__(
         self, folder: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
     ) -> None:
-        """Represent the server in `folder`. Nothing is written before `start`.
+        """Represent the server in `folder`. This writes nothing; `start` does.
 
-        Without `port`, the server takes its last port where that is free, or any free one. `settings` are
-        PostgreSQL's own names and values, and override DEFAULT_SETTINGS.
+        Without `port`, the server uses its last port if that is free, or any free port. `settings` are names
+        and values of PostgreSQL's settings, which override DEFAULT_SETTINGS.
         """
         self.folder = folder.resolve()
         self.settings: Mapping[str, str] = MappingProxyType({**DEFAULT_SETTINGS, **(settings or {})})
@@ -76,12 +76,12 @@ class LocalServer:
 
     @property
     def port(self) -> int:
-        """The current or last port. Raise TeamError where the server was never started."""
+        """The current or last port. Raise TeamError if the server was never started."""
         return int(self._read("port"))
 
     @property
     def password(self) -> str:
-        """The superuser's password. Raise TeamError where the server was never started."""
+        """The superuser's password. Raise TeamError if the server was never started."""
         return self._read("password")
 
     @property
@@ -94,17 +94,17 @@ class LocalServer:
         return self._data.is_dir()
 
     def url(self, database: str = "postgres") -> str:
-        """Return a connection URL of the superuser. Raise TeamError where the server was never started."""
+        """Return a connection URL of the superuser. Raise TeamError if the server was never started."""
         return f"postgresql://{OWNER}:{self.password}@{HOST}:{self.port}/{database}"
 
     def running(self) -> bool:
         return self._main_process() is not None
 
     def start(self, *, outlive: bool = False, timeout: float = 60.0) -> None:
-        """Start the server where it does not run, and return once it answers (`timeout` in s).
+        """Start the server if it does not run, and return once it answers (`timeout` in s).
 
-        Create the cluster where it is missing. `outlive` keeps the server running after this process. Raise
-        TeamError where the folder has other files, the chosen port is taken, or PostgreSQL does not start.
+        Create the cluster if it is missing. `outlive` keeps the server running after this process. Raise
+        TeamError if the folder has other files, the given port is taken, or PostgreSQL does not start.
         """
         self._prepare_folder()
         with FileLock(self.folder / "lock"):
@@ -119,7 +119,7 @@ class LocalServer:
             atexit.register(self.stop)
 
     def stop(self, *, timeout: float = 60.0) -> None:
-        """End the server's sessions and stop it cleanly, where it runs (`timeout` in s)."""
+        """If the server runs, end its sessions and stop it cleanly (`timeout` in s)."""
         atexit.unregister(self.stop)
         if self.running():
             self._control("stop", "--mode=fast", f"--timeout={timeout:.0f}")
@@ -137,11 +137,13 @@ class LocalServer:
         with suppress(psutil.NoSuchProcess):
             processes += main.children(recursive=True)
         for process in processes:
-            # The main process is first, since it would replace the others. They also end without it.
+            # The main process is killed first, because it would restart the others. The others also end
+            # without it.
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         _wait_until_gone(processes)
-        # Process 1 of many containers does not reap ended processes. A new server would see a running one.
+        # In many containers, process 1 does not reap ended processes, so a new server would assume that this
+        # one still runs.
         if psutil.pid_exists(main.pid):
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -150,7 +152,7 @@ class LocalServer:
     ) -> LocalServer:
         """Create a streaming replica of this running server in another folder, without starting it.
 
-        It has this server's settings, overridden by `settings`. Raise TeamError where the copy fails.
+        The replica has this server's settings, overridden by `settings`. Raise TeamError if the copy fails.
         """
         replica = LocalServer(folder, port=port, settings={**self.settings, **(settings or {})})
         if replica.exists:
@@ -160,7 +162,7 @@ class LocalServer:
         replica._prepare_folder()
         with FileLock(replica.folder / "lock"):
             unfinished = replica._empty_data()
-            # A spread checkpoint, the default, takes minutes. The replica needs the password later.
+            # The default, a spread checkpoint, takes minutes. The replica needs the password later.
             arguments = [
                 f"--pgdata={unfinished}", f"--host={HOST}", f"--port={self.port}", f"--username={OWNER}",
                 "--no-password", "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
@@ -197,10 +199,7 @@ class LocalServer:
             raise TeamError(f"There is no PostgreSQL server in {self.folder}. Start one first.") from problem
 
     def _prepare_folder(self) -> None:
-        """Create the folder, which this process's user owns.
-
-        The server's account owns only `data` and the log.
-        """
+        """Create the folder for this process's user. The server's account owns only `data` and the log."""
         if self.folder.exists() and not self.folder.is_dir():
             raise TeamError(f"{self.folder} is not a folder. Give a new or empty folder for the server.")
         if self.folder.is_dir() and not {entry.name for entry in self.folder.iterdir()} <= _OWN_FILES:
@@ -224,12 +223,12 @@ class LocalServer:
             )
 
     def _initialise(self) -> None:
-        """Create the cluster where it is missing, beside its final place, which only a complete one takes."""
+        """Create the cluster if it is missing, in a folder that is renamed when the cluster is complete."""
         if self.exists:
             return
         unfinished = self._empty_data()
         self._write_private("password", secrets.token_urlsafe(24))
-        # PostgreSQL's own locale is the same on every machine and needs no locale of the system.
+        # PostgreSQL's builtin locale is the same on every machine and needs no locale of the system.
         arguments = [
             f"--pgdata={unfinished}", f"--username={OWNER}", f"--pwfile={self.folder / 'password'}",
             "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin",
@@ -253,7 +252,7 @@ class LocalServer:
             )
 
     def _empty_data(self) -> Path:
-        """Create an empty folder for an unfinished cluster, which the server's account owns."""
+        """Create an empty folder, owned by the server's account, for an unfinished cluster."""
         unfinished = self.folder / "data.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -280,7 +279,7 @@ class LocalServer:
             port = self._choose_port()
             self._write_private("postgresql.conf", self._configuration(port))
             logged = self.log.stat().st_size
-            # The name of the configuration file is relative to the folder, so that it needs no quoting.
+            # The name of the configuration file is relative, so that it needs no quoting.
             arguments = [
                 "start", "--wait", f"--timeout={timeout:.0f}", f"--pgdata={self._data}", f"--log={self.log}",
                 "--options=-c config_file=postgresql.conf",
@@ -325,10 +324,10 @@ class LocalServer:
             )
 
     def _main_process(self) -> psutil.Process | None:
-        """Return the server's main process, which its file `postmaster.pid` names, where it is alive."""
+        """Return the server's main process, by its file `postmaster.pid`; None if it is not alive."""
         try:
             process = psutil.Process(int((self._data / "postmaster.pid").read_text().split("\n", 1)[0]))
-            # After a crash the file stays, and another program may have the process id by now.
+            # The file survives a crash, after which another program may get the same process id.
             own = process.name().startswith("postgres") and any(
                 str(self._data) in part for part in process.cmdline()
             )
@@ -340,7 +339,7 @@ class LocalServer:
 def _is_free(port: int) -> bool:
     with socket.socket() as candidate:
         if sys.platform != "win32":
-            # PostgreSQL sets this as well, so lingering connections do not block the port.
+            # PostgreSQL also sets this option, so lingering connections do not block the port.
             candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             candidate.bind((HOST, port))

@@ -1,7 +1,7 @@
-"""Locks in the team's database, which serialise runs of one repository or of one pool.
+"""Locks in the team's database, which serialise the runs of a repository or of a pool.
 
-A lock belongs to a connection and ends with it, however the process ended. All runs take locks in the same
-order, so there are no deadlocks: the repository's name, its root commits, its pool.
+A lock belongs to a connection and ends with it, however the process ended. To avoid deadlocks, all runs take
+locks in the same order: the repository's name, its root commits, its pool.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import check_version
 
 Progress = Callable[[str], None]
-"""Receives a sentence for each step of a run."""
+"""The type of a function that receives a sentence about each step of a run."""
 
 _NOTICES_LOSS: Mapping[str, int] = {
     "connect_timeout": 10,
@@ -27,9 +27,9 @@ _NOTICES_LOSS: Mapping[str, int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-"""Options that end a run within a minute where a machine vanished (seconds; `tcp_user_timeout` in ms)."""
+"""Options that end a run within a minute after a machine vanished (in s; `tcp_user_timeout` in ms)."""
 
-# A run may wait long for locks, and leaves its connection idle while it reads files.
+# A run may wait for locks for long, and its connection is idle while the run reads files.
 _PATIENT = """
 SELECT set_config(name, '0', false) FROM pg_settings
 WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'transaction_timeout')
@@ -53,7 +53,7 @@ def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
 def locked(
     connection: Connection[TupleRow], keys: Iterable[str], waiting: str, progress: Progress
 ) -> Iterator[None]:
-    """Take these locks in their order. Report `waiting` where another run has one of them."""
+    """Take these locks in order. Report `waiting` as progress if another run has one of them."""
     taken: list[str] = []
     try:
         for key in keys:
@@ -76,7 +76,7 @@ def repository_lock(name: str) -> str:
 
 
 def root_lock(commit: str) -> str:
-    """Return the key of the lock of all repositories whose history begins with this commit."""
+    """Return the key of the lock for all repositories with this root commit."""
     return f"cairn.root {commit}"
 
 

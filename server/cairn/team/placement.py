@@ -32,9 +32,9 @@ class StoragePlace:
     name: str
     url: str
     known: KnownRepository | None
-    """None for a new repository."""
+    """The stored repository; None if it is new."""
     pool: tuple[int, int] | None
-    """The pool and its shard; None for a new repository without forks in the store."""
+    """The ids of the pool and its shard; None for a new repository without forks in the store."""
     server: str
     """The database server for a new pool; "" means the server of the store itself."""
     roots: tuple[str, ...]
@@ -113,7 +113,7 @@ def _check_same(
     ref: Ref,
     name: str,
 ) -> None:
-    """Raise InvalidRequestError where the name belongs to another repository."""
+    """Raise InvalidRequestError if the name belongs to another repository."""
     before, now = place_of(known.url), place_of(url)
     differs = bool(before and now and before != now)
     if not differs and known.roots:

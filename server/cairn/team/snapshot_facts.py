@@ -1,6 +1,6 @@
-"""The facts about all files of a snapshot together: imports, copies, and git history.
+"""Facts that depend on all files of a snapshot: imports, copies, and git history.
 
-They are counted in an in-memory index with a row for each file, whether this run read it or the store had it.
+They are computed in an in-memory index of all files, whether this run read a file or the store had it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from cairn.index.store.meta import set_facts
 from cairn.index.text.bm25 import register
 
 _ROUNDS = 40
-"""Limit of rounds, which end after 30 s each. 20,000 commits take one, on a slow disk several."""
+"""The maximum number of rounds, of 30 s each. 20,000 commits take one round, or several on a slow disk."""
 _numbers = itertools.count()
 
 
 @frozen
 class SnapshotFacts:
-    """The packed parts of a snapshot, and its facts."""
+    """The packed parts and the facts of a snapshot."""
 
     parts: dict[str, bytes]
     facts: dict[str, Any]
     problem: str
-    """Why some history is missing, or ""."""
+    """Why a part of the history is missing, or ""."""
 
 
 def describe(
@@ -44,9 +44,9 @@ def describe(
     with_history: bool,
     progress: Callable[[str], None],
 ) -> SnapshotFacts:
-    """Count links and read the history of the files of a commit.
+    """Count imports and copies among the files of a commit, and read their history.
 
-    `commits` is that part of an earlier snapshot.
+    `commits` is the packed part `commits` of an earlier snapshot, None without one.
     """
     db = create(f"/cairn-whole-{next(_numbers)}", vfs="memdb")
     try:
@@ -92,7 +92,7 @@ def _fill(db: apsw.Connection, files: Iterable[FileFacts], commits: bytes | None
 
 
 def _read_history(db: apsw.Connection, checkout: Path, progress: Callable[[str], None]) -> str:
-    """Read the history to its end, or as far as possible. Return why some is missing, or ""."""
+    """Read the history as far as possible. Return why a part is missing, or ""."""
     known = -1
     for _ in range(_ROUNDS):
         history = GitHistory(db, checkout)

@@ -1,4 +1,4 @@
-"""A team's database for the commands and servers of this machine."""
+"""Access to a team's database, for the commands and servers on this machine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from cairn.team import trial
 from cairn.team.locks import owner_connection
 
 SERVER_LOGIN = "cairn_serve"
-"""The login of the trial's servers, which sees only rows that the reader of a request may see."""
+"""The login of the trial's servers, which see only rows that the reader of a request may see."""
 _SERVER_FILE = "serve-url"
 
 
 @frozen
 class StoredRepository:
-    """A repository of the store, with the snapshot that was indexed last."""
+    """A repository of the store, with facts of the snapshot that was indexed last."""
 
     name: str
     url: str
@@ -47,17 +47,16 @@ class StoredRepository:
 @frozen
 class StoreState:
     place: str
-    """Host, port and database."""
+    """The host, port and database."""
     version: str
-    """The version of PostgreSQL."""
     repositories: int
     snapshots: int
     chunks: int
     bytes: int
-    """Size on disk, with indexes."""
+    """The size on disk, with indexes."""
     shards: int
     shards_elsewhere: int
-    """Shards on other servers."""
+    """The number of shards on other servers."""
     replicas: tuple[str, ...] = field(kw_only=True)
     """The replicas of this server, each with its lag in bytes."""
     readers: int = field(kw_only=True)
@@ -71,13 +70,13 @@ class TeamStore:
 
     @classmethod
     def at(cls, given: Sequence[str]) -> TeamStore:
-        """Connect to the database at `urls_of(given)`. Raise StoreUnavailableError where that fails."""
+        """Connect to the database at `urls_of(given)`. Raise StoreUnavailableError if that fails."""
         store = cls(Store(urls_of(given)))
         store.connections.read(None, lambda db: db.execute("SELECT 1"))
         return store
 
     def reader_of(self, token: str) -> str | None:
-        """Return the reader of a token, or None for one that is unknown, revoked or expired."""
+        """Return the reader of a token, or None if the token is unknown, revoked or expired."""
         return self.connections.read(None, lambda db: access.role_of(db, token))
 
 
@@ -98,7 +97,7 @@ class OwnedStore:
         return cls(url)
 
     def prepare(self, login: str = "") -> int:
-        """Create or migrate the schema, and let servers log in as `login`. Return the schema's version."""
+        """Create or migrate the schema, and admit `login` for servers. Return the schema's version."""
         version = prepare(self.url)
         if login:
             with self._connected() as connection:
@@ -106,7 +105,7 @@ class OwnedStore:
         return version
 
     def make_login(self, login: str, password: str) -> None:
-        """Create a role that can log in with the password, or change an existing role to that."""
+        """Create the role `login` if it is missing, and let it log in with the password."""
         with explained(place(self.url)), psycopg.connect(self.url, autocommit=True) as connection:
             role, quoted = sql.Identifier(login), sql.Literal(password)
             with suppress(errors.DuplicateObject):
@@ -114,9 +113,9 @@ class OwnedStore:
             connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(role, quoted))
 
     def add_server(self, name: str, given: str) -> None:
-        """Add another PostgreSQL server for repositories, given by its URL or by a file with it.
+        """Add another PostgreSQL server for repositories. `given` is its URL, or a file with the URL.
 
-        Raise InvalidRequestError for a name that is taken or not plain, and StoreUnavailableError.
+        Raise InvalidRequestError if the name is taken or not plain. Raise StoreUnavailableError.
         """
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
             problem = f"{name!r} is not plain: give small letters, digits and underscores"
@@ -140,7 +139,7 @@ class OwnedStore:
         return [StoredRepository(name, url, tuple(refs), *rest) for name, url, refs, *rest in rows]
 
     def grant(self, reader: str, repositories: Sequence[str], *, everything: bool) -> None:
-        """Let a reader see repositories by name, or all. Raise InvalidRequestError for an unknown one."""
+        """Let a reader see the named repositories, or all. Raise InvalidRequestError for an unknown name."""
         with self._connected() as connection:
             access.grant(connection, reader, "all" if everything else _ids(connection, repositories))
 
@@ -154,7 +153,7 @@ class OwnedStore:
             return access.role_of(connection, token) is not None
 
     def revoke(self, reader: str, repositories: Sequence[str]) -> None:
-        """Take repositories from a reader; without names, take all of them and the reader's tokens."""
+        """Revoke a reader's access to the named repositories; without names, all access and its tokens."""
         with self._connected() as connection:
             access.revoke(connection, reader, _ids(connection, repositories) if repositories else None)
 
@@ -176,10 +175,7 @@ class OwnedStore:
 
 
 def urls_of(given: Sequence[str]) -> tuple[str, ...]:
-    """Return the given URLs, and those in given files.
-
-    Without any, return those of the environment or the trial.
-    """
+    """Return the given URLs and the URLs in given files, by default those of the environment or the trial."""
     if not given:
         if os.environ.get(VARIABLE):
             return store_urls()
@@ -198,7 +194,7 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def start_trial() -> tuple[trial.TrialState, OwnedStore]:
-    """Start the trial database on this machine, with a login for servers, whose URL `urls_of` then finds."""
+    """Start the trial database on this machine, and create a login for servers, which `urls_of` finds."""
     state = trial.up(trial.trial_folder())
     assert state.url is not None
     store = OwnedStore(state.url)
@@ -215,7 +211,7 @@ def start_trial() -> tuple[trial.TrialState, OwnedStore]:
 
 
 def logins_folder() -> Path:
-    """Return the folder of the trial's URLs and tokens, beside the server's own folder."""
+    """Return the folder of the trial's URLs and tokens, next to the server's folder."""
     folder = trial.trial_folder()
     return folder.with_name(f"{folder.name}-logins")
 

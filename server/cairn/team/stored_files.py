@@ -1,4 +1,4 @@
-"""The files of a commit that the store already has, and their facts."""
+"""Find the files of a commit that the store already has, and their facts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def find_stored(
     files: Sequence[TreeFile],
     collections: Sequence[str],
 ) -> dict[str, int]:
-    """Return the ids, by path, of the files that the pool has with the same content and collection."""
-    # A file whose reader died has an empty hash and is read again.
+    """Return the ids, by path, of files that the pool already has with the same content and collection."""
+    # A file has an empty hash if the worker process that read it died. Such a file is read again.
     rows = connection.execute(
         """SELECT w.path, f.id FROM unnest(%s::text[], %s::bytea[], %s::text[]) AS w(path, blob, collection)
            JOIN cairn.files f ON f.path = w.path AND f.blob = w.blob AND f.collection = w.collection

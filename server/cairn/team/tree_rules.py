@@ -1,6 +1,6 @@
-"""Select the files of a commit to index, and their collections, by names, sizes and the commit's own rules.
+"""Select the files of a commit to index, and their collections, by names, sizes and the commit's rules.
 
-This reads only ignore files, settings and manifests, so files that the store has stay unread.
+Only ignore files, settings and manifests are read for this, so files that the store has stay unread.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Admitted:
     settings: IndexSettings
     """The settings, including those of the commit's own settings file."""
     skipped: Counter[str]
-    """Number of files and folders left out, by deciding rule."""
+    """The numbers of excluded files and folders, by the rule that excluded them."""
     written: frozenset[str]
-    """Paths of rules and manifests, which this wrote into the checkout."""
+    """The paths of rules and manifests, which `admit` has written into the checkout."""
 
     @property
     def collections(self) -> list[str]:
@@ -39,7 +39,7 @@ class Admitted:
 
 
 def admit(checkout: Path, tree: Tree, layers: Layers) -> Admitted:
-    """Select the files of a commit to index. Write rules and manifests into the checkout."""
+    """Select the files of a commit to index, and write its rules and manifests into the checkout."""
     ruling = [file for file in tree.files if _rules(file.path)]
     write_files(checkout, ruling, checkout)
     settings = layers.of(checkout).settings.index
@@ -58,7 +58,7 @@ def _rules(path: str) -> bool:
 
 @define
 class _Deciding:
-    """The rules, applied folder by folder as in a scan."""
+    """Applies the rules folder by folder, like a scan."""
 
     rules: FileRules
     names: dict[str, set[str]]
@@ -67,7 +67,7 @@ class _Deciding:
     _entered: dict[str, bool] = field(factory=dict)
 
     def admits(self, file: TreeFile) -> bool:
-        """Whether the file is indexed, by its path and size."""
+        """Return whether the file is indexed, by its path and size."""
         if not self._enters(file.path.rpartition("/")[0]):
             return False
         decision = self.rules.decide_file(file.path, _status(file.size))
@@ -76,7 +76,6 @@ class _Deciding:
         return decision.indexed
 
     def _enters(self, folder: str) -> bool:
-        """Whether a scan would enter the folder."""
         if folder in self._entered:
             return self._entered[folder]
         entered = True

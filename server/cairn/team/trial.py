@@ -1,6 +1,6 @@
 """The trial server: PostgreSQL on this machine with a database for a team store.
 
-It is for trying the team store without setting up PostgreSQL, and keeps its data when it is down.
+It serves to try the team store without setting up PostgreSQL. It keeps its data when it is stopped.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class TrialState:
     """Whether the folder has a database, running or not."""
     running: bool
     url: str | None
-    """The connection URL with its password, which restarts do not change; None where `exists` is false."""
+    """The connection URL with the password, which restarts do not change; None if `exists` is false."""
     log: Path
     """PostgreSQL's log file, which may be missing."""
 
 
 def trial_folder() -> Path:
-    """Return the server's folder: in the data folder, or in /var/lib where that is closed to its account."""
+    """Return the server's folder, in the data folder or, if its account cannot enter that, in /var/lib."""
     folder = data_dir() / "team-trial"
     account = server_account()
     if account is None:
@@ -41,9 +41,9 @@ def trial_folder() -> Path:
 
 
 def up(folder: Path) -> TrialState:
-    """Start the server, which outlives this process. Create its database where it is missing.
+    """Start the server, which outlives this process, and create its database if it is missing.
 
-    Raise TeamError where the extra `team-trial` is not installed or PostgreSQL does not start.
+    Raise TeamError if the extra `team-trial` is not installed or PostgreSQL does not start.
     """
     server = LocalServer(folder)
     server.start(outlive=True)
@@ -52,13 +52,12 @@ def up(folder: Path) -> TrialState:
 
 
 def down(folder: Path) -> TrialState:
-    """Stop the server where it runs, and keep its data."""
+    """Stop the server if it runs, and keep its data."""
     LocalServer(folder).stop()
     return state(folder)
 
 
 def state(folder: Path) -> TrialState:
-    """Return the server's state without changing it."""
     server = LocalServer(folder)
     return TrialState(
         folder=server.folder,
@@ -70,7 +69,7 @@ def state(folder: Path) -> TrialState:
 
 
 def _make_database(server: LocalServer) -> None:
-    import psycopg  # Stopping the trial must work without it.
+    import psycopg  # The import is here because stopping the trial must work without psycopg.
 
     with (
         psycopg.connect(server.url(), autocommit=True) as connection,

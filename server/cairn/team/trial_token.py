@@ -1,4 +1,4 @@
-"""The token for the trial store on this machine."""
+"""The access token for the trial store on this machine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ READER = "me"
 
 
 def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
-    """Return a file with a valid token that sees everything, and create it where it is missing.
+    """Return a file with a valid token for all repositories, and create it if it is missing.
 
-    It is the file that clones read, or one in `folder` where that has the token of another store.
+    This is the user's token file, or a file in `folder` if the user's has the token of another store.
     """
     store.grant(READER, (), everything=True)
     usual, own = user_file().with_name(FILE), folder / FILE
@@ -33,7 +33,7 @@ def ensure_trial_token(store: OwnedStore, folder: Path) -> Path:
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:  # The file belongs to another user, or is a folder.
+    except OSError:  # The path belongs to another user, or is a folder.
         return ""
 
 

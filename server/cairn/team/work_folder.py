@@ -1,4 +1,4 @@
-"""Temporary folders of runs. A run deletes those of killed runs."""
+"""Temporary folders of runs. Each run also deletes the folders that killed runs have left."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cairn.paths import data_dir
 
 
 def team_dir() -> Path:
-    """Return the folder of clones and temporary folders of team indexing."""
+    """Return the folder for clones and temporary folders of team indexing."""
     return data_dir() / "team"
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Create an empty folder for this run, and delete it at the end. Delete those of killed runs first."""
+    """Create an empty folder for this run, and delete it at the end. First delete those of killed runs."""
     parent = team_dir() / "work"
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob("*.lock"):
@@ -37,7 +37,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def _delete_if_left(lock_file: Path) -> None:
-    """Delete a run's folder unless the run goes on: its lock ends with its process."""
+    """Delete a run's folder unless the run still has its lock, which ends with its process."""
     try:
         with FileLock(lock_file, timeout=0):
             shutil.rmtree(lock_file.with_suffix(""), ignore_errors=True)

@@ -1,1 +1,1 @@
-"""The team store on PostgreSQL: its tables, who may see which rows, and connections to its servers."""
+"""The team store on PostgreSQL: the tables, the access rights to rows, and the connections to servers."""

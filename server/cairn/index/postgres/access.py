@@ -1,8 +1,8 @@
-"""Who may see which repositories: grants to readers, and the tokens by which a request names its reader.
+"""Access rights: grants let a reader see repositories, and tokens identify the reader of a request.
 
-All functions but `role_of` need a connection of the store's owner. Each is one transaction, or part of the
-caller's. A grant takes effect with the reader's next transaction. Changes of grants wait for each other and
-for transactions that create or delete repositories, so keep those short.
+All functions except `role_of` need a connection of the store's owner. Each runs in its own transaction or in
+the caller's. A grant takes effect in the reader's next transaction. Changes of grants wait for each other and
+for transactions that create or delete repositories, so keep all of these short.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.postgres.roles import make_reader, reader_name, role_name
 
 TOKEN_PREFIX = "cairn_"
-"""The first characters of each token, by which scanners for secrets recognise it."""
+"""The first characters of each token. Secret scanners recognise tokens by them."""
 _TOKEN_BYTES = 32
 
 
@@ -33,9 +33,9 @@ class Reader:
     everything: bool
     """Whether the reader sees all repositories, including future ones."""
     repositories: tuple[str, ...]
-    """Names of the repositories that were granted one by one."""
+    """The names of the repositories that were granted individually."""
     tokens: int
-    """Number of tokens, including expired ones."""
+    """The number of tokens, including expired ones."""
 
 
 def grant(
@@ -43,7 +43,7 @@ def grant(
 ) -> None:
     """Let a reader see the repositories with these ids, or all present and future ones.
 
-    Raise `InvalidRequestError`, and grant nothing, for an id that does not exist.
+    If an id does not exist, raise `InvalidRequestError` and grant nothing.
     """
     with connection.transaction():
         role = make_reader(connection, reader)
@@ -64,9 +64,9 @@ def grant(
 
 
 def revoke(connection: Connection[TupleRow], reader: str, repositories: Iterable[int] | None = None) -> None:
-    """Take repositories from a reader; None takes all of them and the reader's tokens.
+    """Revoke a reader's access to these repositories; None revokes all access and the reader's tokens.
 
-    Raise `InvalidRequestError` for single repositories of a reader who sees all.
+    Raise `InvalidRequestError` if repositories are given and the reader may see all repositories.
     """
     role = role_name(reader)
     with connection.transaction():
@@ -124,8 +124,8 @@ def issue_token(
 def role_of(connection: Connection[TupleRow], token: str) -> str | None:
     """Return the reader of a token, or None for a token that is unknown, revoked or expired.
 
-    `connection` is one of the server's own login. A replica may not have received a revocation yet, so a
-    server that must honour it at once asks the primary. Only the hash of the token is sent.
+    `connection` must use the server's own login. A replica may not have received the latest revocations: call
+    this on the primary if they must take effect at once. Only the hash of the token is sent.
     """
     found = connection.execute("SELECT cairn.role_of_token(%s)", (_hash(token),)).fetchone()
     return None if found is None or found[0] is None else reader_name(found[0])

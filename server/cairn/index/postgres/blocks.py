@@ -1,11 +1,13 @@
-"""The stored form of inverted lists: blocks of neighbouring terms, each with the documents that contain it.
+"""The stored form of inverted lists: blocks of neighbouring terms with the documents that contain each term.
 
-A block has two parts, so that reading terms and their document frequencies is cheap:
+A block has two parts, so that terms and their document frequencies can be read without the lists:
 
-- the dictionary: `uint32` number of terms, `uint32[terms]` document frequencies, the terms in lines;
-- the lists: for each term `uint32` its first document and `uint8` the width of its gaps with flags; then for
-  each term the gaps between its documents (1, 2 or 4 bytes each), its count in each document's text, and its
-  count in the names that each document defines (1 byte each; absent where all are 1, and where all are 0).
+- The dictionary: the number of terms (`uint32`), the document frequencies (`uint32[terms]`), and the terms,
+  one per line.
+- The lists: first, the first document of each term (`uint32[terms]`), and the width of its gaps with flags
+  (`uint8[terms]`). Then, for each term: the gaps between its documents (1, 2 or 4 bytes each); its count in
+  each document's text (1 byte each; absent if all are 1); and its count in the names that each document
+  defines (1 byte each; absent if all are 0).
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from cairn.index.reader.postings import Postings
 MOST_TERMS = 128
 """The maximum number of terms in a block. Their dictionary takes about 1.5 kB."""
 MOST_BYTES = 6_000
-"""Size at which a block's lists end, so that its row fits on a page. A frequent term fills a block alone."""
+"""The maximum size of a block's lists in bytes, so that a row fits on a page. A single list may be larger."""
 _COUNTS, _NAMES = 16, 32
-"""Flags beside a width: counts in texts, and counts in names, are stored."""
+"""Flags that are stored with a width: the block contains the term's counts in texts, or in names."""
 _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4"}
 
 
@@ -52,7 +54,7 @@ class TermBatch:
     terms: Sequence[str]
     """The terms in ascending order."""
     ends: Ids
-    """int64[terms]: the end of each term's postings."""
+    """int64[terms]: the index after each term's last posting."""
     ids: NDArray[np.int32]
     """int32[n], ascending for each term: the documents that contain it."""
     counts: NDArray[np.uint8]
@@ -62,12 +64,12 @@ class TermBatch:
 
     @property
     def places(self) -> Ids:
-        """int64[n]: the position in `terms` of each posting's term."""
+        """int64[n]: the index in `terms` of each posting's term."""
         return np.repeat(np.arange(len(self.terms)), np.diff(self.ends, prepend=0))
 
 
 def pack(batches: Iterable[TermBatch]) -> Iterator[PackedBlock]:
-    """Yield blocks of the terms of `batches`, which come in ascending order. Drop terms without documents."""
+    """Yield the blocks of `batches`, whose terms must ascend. Drop terms without documents."""
     lists: list[_PackedList] = []
     size = 0
     for batch in batches:
@@ -86,9 +88,9 @@ class _PackedList(NamedTuple):
     documents: int
     """The number of documents that contain the term."""
     first: int
-    """The first of these documents."""
+    """The id of the first of these documents."""
     flags: int
-    """The width of the gaps, with `_COUNTS` and `_NAMES`."""
+    """The width of the gaps in bytes, plus `_COUNTS` and `_NAMES` if they apply."""
     body: bytes
 
 
@@ -154,7 +156,7 @@ class Dictionary:
         return int.from_bytes(self.packed[:4], "little")
 
     def place(self, term: str) -> int | None:
-        """Return the term's position in the block, or None where the block lacks it."""
+        """Return the index of the term in the block, or None if the block does not contain it."""
         at = bisect_left(self.terms, term)
         return at if at < len(self.terms) and self.terms[at] == term else None
 
@@ -164,7 +166,7 @@ class Dictionary:
 
 
 def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
-    """Return the postings of the term at position `place` of a block."""
+    """Return the postings of the term with index `place` in a block."""
     documents = dictionary.documents
     terms = len(documents)
     flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
@@ -186,7 +188,7 @@ def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
 
 
 def _sizes(documents: NDArray[np.uint32], flags: NDArray[np.uint8]) -> Ids:
-    """Return int64[n]: the bytes of each list without its head."""
+    """Return int64[n]: the size in bytes of each list without its first document and flags."""
     many = documents.astype(np.int64)
     stored = ((flags & _COUNTS) > 0).astype(np.int64) + ((flags & _NAMES) > 0)
     sizes: Ids = (many - 1) * (flags & 15) + many * stored

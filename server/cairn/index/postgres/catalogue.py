@@ -1,7 +1,7 @@
-"""The catalogue of a snapshot: facts about its files, in memory, in the tables of an index file.
+"""The catalogue of a snapshot: facts about its files, in an in-memory database like an index file.
 
-A process reads it once for each snapshot, with the first request, and then uses it for all readers who may
-see the repository. The team's database decides with each request who may.
+A process reads the catalogue at the first request to a snapshot. It then uses it for all readers who may see
+the repository, which the team's database checks at every request.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _names = itertools.count()
 
 @frozen
 class SnapshotKey:
-    """The id of a snapshot, and where its rows are."""
+    """The id of a snapshot, and the repository, pool and shard that contain its rows."""
 
     id: int
     repository: int
@@ -47,7 +47,7 @@ class SnapshotKey:
 
 @frozen
 class CataloguedFile:
-    """The fields of a file that results show with each of its chunks."""
+    """The fields of a file that are shown with each result."""
 
     path: str
     kind: str
@@ -56,40 +56,40 @@ class CataloguedFile:
 
 @define(eq=False)
 class SnapshotMemory(CatalogueMemory):
-    """The data that a process keeps of one snapshot in the database."""
+    """The data of a snapshot in the database that a process keeps in memory."""
 
     key: SnapshotKey = field(kw_only=True)
     files: Mapping[int, CataloguedFile] = field(kw_only=True)
     types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
-    """bool[ids] for each type: which chunks have it."""
+    """For each type, bool[ids]: whether the chunk has this type."""
     languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
-    """bool[ids] for each language: which chunks are in it."""
+    """For each language, bool[ids]: whether the chunk is in this language."""
     chunks: int = field(kw_only=True)
     segments: tuple[int, ...] = field(kw_only=True)
-    """The segments of the repository's inverted lists."""
+    """The ids of the segments of the repository's inverted lists."""
     has_others: bool = field(kw_only=True)
-    """Whether these segments also have chunks of other revisions."""
+    """Whether these segments also contain chunks of other snapshots."""
     elsewhere: OtherServer | None = field(kw_only=True)
-    """The server that has the snapshot's rows; None for the store's own."""
+    """The server that has the snapshot's rows; None if that is the store's own server."""
 
     @cached_property
     def file_ranges(self) -> str:
-        """The ids of the files as an int4multirange, which is short since most ids are consecutive."""
+        """The ids of the files as an int4multirange, which is short because most ids are consecutive."""
         ids = np.array(sorted(self.files), np.int64)
         starts = ids[np.diff(ids, prepend=-1) > 1] if len(ids) else ids
         ends = ids[np.diff(ids, append=2**32) > 1] + 1 if len(ids) else ids
         return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
-        """Return `ask` with a short timeout where the snapshot's rows are on another server.
+        """Return `ask`, with a short timeout if the snapshot's rows are on another server.
 
-        It raises PartUnavailableError where that server does not answer.
+        The returned function raises PartUnavailableError if that server does not answer.
         """
         return self.elsewhere.watched(ask) if self.elsewhere else ask
 
 
 def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> SnapshotMemory | None:
-    """Read the catalogue of a snapshot. Return None where it is gone or `connection` may not see it."""
+    """Read the catalogue of a snapshot. Return None if it was deleted or its reader may not see it."""
     row = connection.execute(_SELECT_SNAPSHOT, (key.id,)).fetchone()
     if row is None:
         return None
@@ -153,12 +153,12 @@ _SELECT_SNAPSHOT = """
 
 
 def project_of(repository: str) -> str:
-    """Return the project of those files that no manifest assigns to one, made from the repository's name."""
+    """Return the project of files without a manifest, a name that is made from the repository's name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", repository.rpartition("/")[2]).strip("-.") or "repository"
 
 
 def _own_collection(collection: str, shared: str, own: str) -> str:
-    """Replace the project in a collection's name: shared files have that of the pool's first repository."""
+    """Return the collection with `own` in place of `shared`, the project of the pool's first repository."""
     if shared and shared != own and collection.startswith(f"{shared}-"):
         return own + collection.removeprefix(shared)
     return collection
@@ -204,7 +204,7 @@ def _fill(
 def _columns(
     segments: list[SegmentColumns], present: NDArray[np.int32]
 ) -> tuple[ChunkColumns, dict[str, NDArray[np.bool_]], dict[str, NDArray[np.bool_]]]:
-    """Return columns, types and languages of the chunks of `present` files. Other chunks have file 0."""
+    """Return the columns, types and languages of the chunks of `present` files. Other chunks have file 0."""
     upto = max((int(each.ids[-1]) for each in segments if len(each.ids)), default=0)
     file_of, tokens = np.zeros(upto + 1, np.int32), np.zeros(upto + 1, np.uint16)
     types: dict[str, NDArray[np.bool_]] = {}
@@ -223,7 +223,7 @@ def _columns(
 
 
 def present_chunks(memory: SnapshotMemory, ids: Ids) -> NDArray[np.bool_]:
-    """Return bool[n]: which of the chunks are in the snapshot."""
+    """Return bool[n]: whether each chunk is in the snapshot."""
     file_of = memory.columns.file_of
     found: NDArray[np.bool_] = (ids > 0) & (ids < len(file_of))
     found[found] = file_of[ids[found]] > 0

@@ -72,7 +72,7 @@ class ChunkQueries(SnapshotReader):
         return [row[0] for rows in self._rows_of_files(paths, only) for row in rows if row[2] < lines]
 
     def _rows_of_files(self, paths: Iterable[str], only: ChunkFilter) -> list[list[tuple[Any, ...]]]:
-        """Return id, file, first line and definitions of each file's chunks that pass, by position."""
+        """Return id, file, first line and definitions of each file's passing chunks, by position."""
         files = self._file_ids(paths)
         if not files:
             return []

@@ -1,4 +1,4 @@
-"""The columns of a segment: a few bytes for each chunk, packed into one value that is read at once."""
+"""The columns of a segment: a few bytes per chunk, packed into a single value of the database."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 @frozen(eq=False)
 class SegmentColumns:
-    """Arrays and lists with one entry for each chunk of a segment, by ascending id."""
+    """Arrays and lists with one entry per chunk of a segment, by ascending id."""
 
     ids: NDArray[np.int32]
     files: NDArray[np.int32]
     tokens: NDArray[np.uint16]
-    """Lengths in the keyword index."""
+    """The lengths of the chunks in the keyword index, in tokens."""
     types: Sequence[str]
     languages: Sequence[str]
 
@@ -26,7 +26,7 @@ class SegmentColumns:
         types, type_codes = _coded(self.types)
         languages, language_codes = _coded(self.languages)
         head = json.dumps({"chunks": len(self.ids), "types": types, "languages": languages}).encode()
-        # Differences of neighbours are mostly 1 and 0, which compress to almost nothing.
+        # The differences between neighbouring ids are mostly 0 or 1, and compress to almost nothing.
         numbers = [
             np.diff(self.ids, prepend=0).astype("<i4"),
             np.diff(self.files, prepend=0).astype("<i4"),

@@ -1,4 +1,4 @@
-"""Transactions in the team store: reads with a reader's rights on any server, writes on the primary."""
+"""Transactions in the team store: any server reads with a reader's rights, and the primary writes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from cairn.index.postgres.server import Server, ServerState
 from cairn.index.postgres.session import Begun, Session, SingleReads
 
 CONNECTIONS = 8
-"""The limit of connections to each server."""
+"""The maximum number of connections to each server."""
 TIMEOUT_MS = 10_000
-"""Timeout of one statement of a reader."""
+"""The timeout of one statement of a reader."""
 _TRIES = 2
 
-# One statement begins a transaction in one round trip. Its settings end with the transaction, so a connection
-# pooler may sit between Cairn and PostgreSQL. The role comes last, so that the login sets the others.
-# - jit: the planner overestimates the policies and would compile queries that take a few milliseconds.
-# - plan_cache_mode: planning the policies' subqueries for each query took 0.4 ms of a statement's 0.6 ms.
-# - enable_seqscan: after a large publication the planner takes the tables for small and would scan them.
-# - the schema's version: a newer Cairn may migrate the database while this one serves.
+# A single statement, in one round trip, begins a transaction. Its settings end with the transaction, so a
+# connection pooler may be used between Cairn and PostgreSQL. The role is set last, so that the login sets the
+# others.
+# - jit: the planner overestimates the cost of the policies and would compile queries of a few milliseconds.
+# - plan_cache_mode: planning the subqueries of the policies took 0.4 ms of each statement's 0.6 ms.
+# - enable_seqscan: after a large publication, the planner assumes that the tables are small and would scan
+#   them.
+# - The schema's version is checked, because a newer Cairn may migrate the database meanwhile.
 _BEGIN_READING = """
 SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
@@ -44,8 +46,9 @@ T = TypeVar("T")
 class Store:
     """Connections to the servers of a team store: any number of replicas and at most one primary.
 
-    Reads go to the replicas in turn, and to any server that answers when these do not. Writes go to the
-    primary. Each connection shows which server is the primary, so that may change.
+    Reads go to the replicas in turn, or to any other server that answers if these do not. Writes go to the
+    primary. Each new connection shows whether its server is the primary, so another server may become the
+    primary.
     """
 
     def __init__(self, urls: Sequence[str], *, connections: int = CONNECTIONS) -> None:
@@ -58,8 +61,9 @@ class Store:
     def reading(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Connection[TupleRow]]:
         """Begin a read-only transaction that sees only the rows that `reader` may see.
 
-        The reader None is the login itself, which can only look up tokens. Raise `InvalidRequestError` for an
-        unknown reader, `StoreUnavailableError`, and `OutOfTimeError` for a statement that takes too long.
+        None means the login itself, which can only look up tokens. Raise `InvalidRequestError` for an unknown
+        reader, `StoreUnavailableError` if no server answers, and `OutOfTimeError` if a statement takes too
+        long.
         """
         server, connection = self._begin(reader, timeout_ms)
         try:
@@ -70,9 +74,9 @@ class Store:
 
     @contextmanager
     def session(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Iterator[Session]:
-        """Begin a request of `reader`, whose reads share a transaction like that of `reading`, in any thread.
+        """Begin a request of `reader`, whose reads in any thread share a transaction like that of `reading`.
 
-        The first read connects. The transaction ends with the context.
+        The transaction begins at the first read and ends with the context.
         """
         session = Session(self.beginning(reader, timeout_ms))
         try:
@@ -81,7 +85,7 @@ class Store:
             session.end()
 
     def single_reads(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> SingleReads:
-        """Return reads of `reader` that each have a transaction like that of `reading`."""
+        """Return reads of `reader` that each have their own transaction, like that of `reading`."""
         return SingleReads(self.beginning(reader, timeout_ms))
 
     def beginning(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Callable[[], Begun]:
@@ -91,12 +95,12 @@ class Store:
     def read(
         self, reader: str | None, ask: Callable[[Connection[TupleRow]], T], timeout_ms: int = TIMEOUT_MS
     ) -> T:
-        """Return what `ask` returns in a transaction of `reading`. Retry once when the connection breaks."""
+        """Return the result of `ask` in a transaction of `reading`. Retry once if the connection breaks."""
         return self.single_reads(reader, timeout_ms).read(ask)
 
     @contextmanager
     def writing(self) -> Iterator[Connection[TupleRow]]:
-        """Begin a transaction on the primary with the rights of the login; it is committed at the end."""
+        """Begin a transaction on the primary with the rights of the login; commit it at the context's end."""
         server, connection = self._primary()
         try:
             with explained(server.where):
@@ -109,7 +113,6 @@ class Store:
         return [server.state() for server in self._servers]
 
     def close(self) -> None:
-        """Close all connections. The store cannot be used afterwards."""
         for server in self._servers:
             server.close()
 
@@ -128,7 +131,7 @@ class Store:
                     if row is not None and row[-1] == str(VERSION):
                         return server, connection
                     server.give_back(connection)
-                    server.recheck_schema()  # The next attempt raises what is wrong.
+                    server.recheck_schema()  # The next attempt raises the error.
                     continue
                 except psycopg.Error as error:
                     broken = connection.closed
@@ -160,7 +163,7 @@ class Store:
         raise _combined(problems)
 
     def _in_order(self) -> list[Server]:
-        """Return servers that answer before others, replicas before the primary, and equal ones in turn."""
+        """Return the servers: those that answer first, replicas before the primary, equal ones in turn."""
         first = next(self._turns) % len(self._servers)
         turned = self._servers[first:] + self._servers[:first]
         return sorted(turned, key=lambda server: (server.down, server.primary is True))

@@ -16,15 +16,15 @@ from cairn.index.reader.records import DefinitionPlace, FoundName, Hit
 from cairn.index.store.deadline import Cancelled
 
 _MOST_SORTED, _MOST_NAMES = 3_000, 400
-"""The limits of an index file (`cairn.index.sqlite.reader`)."""
+"""These limits are the same as those of an index file (`cairn.index.sqlite.reader`)."""
 _MOST_OWNERS, _MOST_OF_NAME = 50, 1_000
 
 
 class DefinitionQueries(SnapshotReader):
     def _named(self, names: Sequence[str], most: int | None = None) -> list[tuple[int, str, int, int]]:
-        """Return the definitions of these names in any case, at most `most` of each name.
+        """Return the definitions of these names, ignoring case, at most `most` per name.
 
-        A row has the name's index in `names`, the name as it is defined, its chunk and its file.
+        A row is the index in `names`, the name as it is defined, its chunk and its file.
         """
         limited = "" if most is None else f"LIMIT {int(most)}"
         key = self.memory.key
@@ -47,7 +47,7 @@ class DefinitionQueries(SnapshotReader):
     def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         owners = self._named([owner], _MOST_OWNERS)
         owner_files, owner_chunks = {file for *_, file in owners}, {chunk for _, _, chunk, _ in owners}
-        # All chunks of files that define the owner count; of the other files, only the first thousand do.
+        # All definitions in files that define the owner are kept, but only a thousand in other files.
         every = self._named(names) if names else []
         named = [each for each in every if each[3] in owner_files]
         named += [each for each in every if each[3] not in owner_files][:_MOST_OF_NAME]
@@ -120,7 +120,7 @@ class DefinitionQueries(SnapshotReader):
     def symbols_with_words(
         self, words: Sequence[str], limit: int, cancelled: Cancelled
     ) -> list[tuple[int, str]]:
-        # An index file folds names with the tokenizer `ascii`. Lower case of bytes concerns only ASCII, too.
+        # An index file folds names with the tokenizer `ascii`. `bytes.lower` also changes only ASCII letters.
         folded = [storable(word).encode().lower().decode() for word in words]
         found = self.term_postings(folded, NAMES) if folded else {}
         if not found:
@@ -135,7 +135,7 @@ class DefinitionQueries(SnapshotReader):
         return {number: PackedTable(packed) for number, packed in self.packed_tables(ids).items()}
 
     def packed_tables(self, ids: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed symbol tables with these ids, by id."""
+        """Return the packed symbol tables by id."""
         rows = self._rows(
             """SELECT id, symbols FROM cairn.files
                WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL""",

@@ -1,7 +1,7 @@
-"""Search for chunks that contain a text as written: the inverted lists give candidates, the texts decide.
+"""Search for chunks that contain a literal: inverted lists select candidates, whose texts are searched.
 
-As in an index file (`cairn.index.text.exact`), the first candidates have all words and operators of the
-literal. The next ones have its first or last word as a part of a longer word. Texts are read for both.
+As in an index file (`cairn.index.text.exact`), the first candidates contain all words and operators of the
+literal. In the next ones, its first or last word may be part of a longer word.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from cairn.index.postgres.word_queries import WordQueries
 
 _MOST_WORDS = 24
-"""The maximum number of words of a pasted text that select candidates. A matching chunk contains all of the
-text."""
+"""The maximum number of the literal's words that are looked up, even if a pasted text has more."""
 _MOST_TERMS = 1_000
-"""A part of a word that more terms contain does not select candidates."""
+"""If more terms than this contain the literal's first or last word, that word is not looked up."""
 _MOST_MORE = 400
-"""The maximum number of candidates that may have the literal inside longer words, where other chunks have it
-as written."""
+"""The maximum number of candidates with longer words, if there are hits with whole words."""
 _BATCHES = (64, 256, 512)
-"""Numbers of chunks whose texts are read at once."""
+"""The numbers of chunks whose texts are read at once: first few, then more."""
 
 Passes = Callable[[Ids], NDArray[np.bool_]]
 
@@ -47,9 +45,9 @@ def find(
     deadline: Deadline,
     first: Iterable[int],
 ) -> ExactMatches:
-    """Return at most `limit` chunks that contain the literal, besides those in `first` that do.
+    """Return the chunks in `first` that contain the literal, and at most `limit` others.
 
-    At the deadline, return the hits so far, with `cut`. Raise QueryCancelledError.
+    At the deadline, return the hits so far and set `cut`. Raise QueryCancelledError.
     """
     if not literal.text or literal.text.isspace():
         return ExactMatches()
@@ -73,14 +71,14 @@ def find(
 
 
 def _is_over(deadline: Deadline) -> bool:
-    """Whether the deadline has passed. Raise QueryCancelledError."""
+    """Return whether the deadline has passed. Raise QueryCancelledError if the request was cancelled."""
     if deadline.cancelled():
         raise QueryCancelledError("The request was cancelled.")
     return deadline()
 
 
 def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
-    """Yield candidates, those with whole words first. A chunk may come twice."""
+    """Yield candidates, first those with whole words. A chunk may be in both arrays."""
     written = literal.text.replace("\0", " ")
     with reader.reading() as db:
         words, stemmed = tokens(db, written), stems(db, written)
@@ -108,7 +106,7 @@ def _proposals(reader: WordQueries, literal: Literal) -> Iterator[Ids]:
 
 
 def _is_open(written: str, word: str, at_start: bool) -> bool:
-    """Whether the literal's first or last word may be part of a longer word."""
+    """Return whether the literal's first or last word may be part of a longer word in a chunk."""
     if at_start:
         beyond = written[: max(0, written.lower().find(word))]
     else:
@@ -123,7 +121,7 @@ def _with_all(
     operators: Sequence[str],
     parts: Sequence[Sequence[str]] = (),
 ) -> Ids:
-    """Return int64[n], ascending: the chunks with all terms and operators, and a term of each of `parts`."""
+    """Return int64[n], ascending: the chunks with all terms and operators and a term of each of `parts`."""
     every: list[Postings] = [*reader.term_postings(terms).values()]
     every += reader.term_postings(operators, OPERATORS).values()
     every += [together(list(reader.term_postings(part).values())) for part in parts]

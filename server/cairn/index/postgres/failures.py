@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL servers as Cairn's errors, which say what to do and never contain a password."""
+"""Turn errors of PostgreSQL into Cairn's errors, which say what to do and never contain a password."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SILENT = "does not answer. Check the network and firewalls between this machine
 _UNKNOWN_HOST = "has a host name that is not known. Correct the host in the store's URL."
 _FULL = "has no free connection. Raise max_connections there, or lower the pool's size."
 
-# PostgreSQL's client library gives failed connections no code, only a text.
+# For a failed connection, PostgreSQL's client library gives no error code, only a text.
 _REFUSALS = (
     ("password authentication failed", "refuses the password. Correct the password in the store's URL."),
     ("no password supplied", "asks for a password. Add it to the store's URL."),
@@ -45,10 +45,10 @@ _REFUSALS = (
 
 
 def place(url: str) -> str:
-    """Return host, port and database of a URL, without user and password, for messages.
+    """Return the host, port and database of a URL for messages, without user and password.
 
-    Raise `StoreUnavailableError` for an invalid URL, or one that special characters of a password split
-    wrongly: `user:pass/word@host` would show a part of the password as the database.
+    Raise `StoreUnavailableError` for an invalid URL, and for a password with unescaped special characters:
+    with `user:pass/word@host`, the message would show a part of the password as the database.
     """
     try:
         parts = conninfo_to_dict(url)
@@ -67,7 +67,7 @@ def place(url: str) -> str:
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Turn failures of the server or connection into errors with a remedy. Mistakes in SQL pass unchanged."""
+    """Turn failures of the server or connection into errors with a remedy. Errors in SQL pass unchanged."""
     try:
         yield
     except psycopg.Error as error:
@@ -78,7 +78,7 @@ def explained(where: str) -> Iterator[None]:
 
 
 def explain(error: psycopg.Error, where: str) -> StoreUnavailableError | OutOfTimeError | None:
-    """Return the error to show for one of psycopg's, or None for a programming error."""
+    """Return the error to show for an error of psycopg, or None for a programming error."""
     match error:
         case errors.ReadOnlySqlTransaction():
             return StoreUnavailableError(

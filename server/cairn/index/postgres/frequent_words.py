@@ -1,4 +1,4 @@
-"""The frequent words of each repository, by which a query selects a few of thousands of repositories."""
+"""The frequent words of each repository, by which a query selects a few among thousands of repositories."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from cairn.index.postgres.other_server import OtherServer, servers_of
 from cairn.index.postgres.segment import WORDS
 
 _MOST_WORDS = 3_000
-"""The maximum number of words stored for each repository, 150 kB. A repository's topics occur in many of its
-chunks."""
+"""The maximum number of words stored per repository, 150 kB. Words of a repository's topic are frequent."""
 _SMOOTHING = 100.0
-"""The value of `cairn.retrieval.folder_likelihood`."""
+"""The smoothing in chunks, the same value as in `cairn.retrieval.folder_likelihood`."""
 _MOST_TERMS = 200
 
 
@@ -31,7 +30,7 @@ class LikelyRepository:
 
 
 def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
-    """Count the words of a repository again from its inverted lists, and store the most frequent."""
+    """Recount the words of a repository from its inverted lists, and store the most frequent ones."""
     rows = connection.execute(
         f"SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}",
         (shard, repository),
@@ -54,10 +53,10 @@ def likely_repositories(
     shards: Iterable[int],
     most: int,
 ) -> list[LikelyRepository]:
-    """Return the `most` visible repositories that most likely contain the stems `terms`, best first.
+    """Return the `most` visible repositories that are likeliest to contain the stems `terms`, best first.
 
-    Repositories of `shards` that define one of `names` come before all others. Raise PartUnavailableError
-    where a shard's server does not answer.
+    Repositories of `shards` that define any of `names` come before all others. Raise PartUnavailableError if
+    the server of a shard does not answer.
     """
     wanted = list(dict.fromkeys(terms))[:_MOST_TERMS]
     sizes: dict[int, int] = dict(
@@ -92,8 +91,8 @@ def _defining(connection: Connection[TupleRow], names: Iterable[str], shards: It
 
     def of_server(server: OtherServer | None) -> Callable[[Connection[TupleRow]], Counter[int]]:
         there = [shard for shard in wanted if elsewhere.get(shard) is server]
-        # The statement contains the numbers, since PostgreSQL connects to the server of every partition that
-        # it cannot rule out while planning.
+        # The shard numbers are literals in the statement: PostgreSQL connects to the servers of all
+        # partitions that it cannot rule out while planning.
         select = sql.SQL(_SELECT_DEFINING).format(sql.SQL(", ").join(map(sql.Literal, there)))
         return lambda db: Counter(dict(db.execute(select, (folded,)).fetchall()) if there else ())
 

@@ -1,7 +1,7 @@
-"""Inverted lists of a repository: store a segment, copy lists of shared files, merge segments.
+"""Store, copy and merge the inverted lists of a repository.
 
-Each repository has lists of its own, since its readers may not see the other repositories of its pool. Lists
-of files that it shares with these are copied from theirs, without reading the files.
+Each repository has its own lists, because its readers may not see the other repositories of its pool. The
+lists of files that it shares with these are copied from them, without reading the files.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 KINDS = (WORDS, OPERATORS, NAMES)
 MOST_SEGMENTS = 16
-"""Each lookup of a word reads all segments, so more segments than this are merged."""
+"""The maximum number of segments before they are merged: each lookup of a word reads all segments."""
 MOST_DEAD = 0.3
-"""The share of listed chunks that no snapshot has, above which the lists are merged without these."""
+"""The maximum share of dead chunks, which no snapshot contains, before the lists are merged without them."""
 _BLOCKS_AT_ONCE = 200
-"""The number of blocks read or written at once, about 1.5 MB."""
+"""The number of blocks read or written at once; they take about 1.5 MB."""
 
 
 @frozen(eq=False)
 class _Source:
-    """A segment of any repository, with the wanted part of its columns."""
+    """A segment of any repository, with the columns of the chunks to copy from it."""
 
     repository: int
     segment: int
@@ -51,7 +51,7 @@ def put_segment(
     columns: SegmentColumns,
     terms: Iterable[tuple[int, Iterable[TermBatch]]],
 ) -> int:
-    """Store columns and inverted lists, by kind, as a new segment of the repository. Return its id."""
+    """Store columns and the inverted lists of each kind as a new segment. Return the segment's id."""
     place = (home.shard, home.repository)
     row = connection.execute(
         "SELECT coalesce(max(id), 0) + 1 FROM cairn.segments WHERE shard = %s AND repository = %s", place
@@ -76,23 +76,24 @@ def put_segment(
 
 
 def copy_shared_lists(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
-    """Copy lists that only others of the pool have of `files`. Return the number of their chunks."""
+    """Copy lists of `files` that only other repositories of the pool have. Return the number of chunks."""
     listed = [source.columns.files for source in _segments(connection, home, own=True)]
     missing = _with_chunks(connection, home, np.setdiff1d(files, np.concatenate([files[:0], *listed])))
     sources = []
     for source in _segments(connection, home, own=False) if len(missing) else ():
         wanted = np.isin(source.columns.files, missing)
         if wanted.any():
-            # Several repositories may have lists of a file; only the first is copied.
+            # Several repositories may have lists of the same file. Only the lists of the first are copied.
             missing = np.setdiff1d(missing, source.columns.files)
             sources.append(_Source(source.repository, source.segment, _among(source.columns, wanted)))
     return _merge(connection, home, sources) if sources else 0
 
 
 def compact(connection: Connection[TupleRow], home: Home) -> bool:
-    """Merge the repository's segments into one without dead chunks. Return false where that is not due yet.
+    """Merge the repository's segments into one without dead chunks. Return false if they need no merge yet.
 
-    The old lists stay, retired, for running requests. New requests use the new lists, by new snapshot ids.
+    The old lists are kept as retired lists for running requests. The snapshots get new ids, by which new
+    requests find the new lists.
     """
     with connection.transaction():
         connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (home.pool,))
@@ -124,7 +125,7 @@ def compact(connection: Connection[TupleRow], home: Home) -> bool:
 
 
 def drop_retired(connection: Connection[TupleRow], home: Home, older_than: datetime.timedelta) -> int:
-    """Delete the repository's lists that were retired longer ago. Return the number of their segments."""
+    """Delete lists that were retired at least `older_than` ago. Return the number of deleted segments."""
     with connection.transaction():
         rows = connection.execute(
             """DELETE FROM cairn.retired_lists
@@ -140,14 +141,14 @@ def drop_retired(connection: Connection[TupleRow], home: Home, older_than: datet
 
 
 def files_of_snapshots(connection: Connection[TupleRow], repository: int) -> NDArray[np.int32]:
-    """Return int32[n], ascending: the ids of the files in any snapshot of the repository."""
+    """Return int32[n], ascending: the ids of all files in snapshots of the repository."""
     rows = connection.execute("SELECT files FROM cairn.snapshots WHERE repository = %s", (repository,))
     found = [np.frombuffer(packed, np.int32) for (packed,) in rows]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
 
 
 def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the files that have chunks; the others have no lists."""
+    """Return the files that have chunks. Files without chunks have no lists."""
     rows = connection.execute(
         "SELECT id FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND chunks > 0",
         (home.shard, home.pool, files.tolist()),
@@ -156,7 +157,7 @@ def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np
 
 
 def _segments(connection: Connection[TupleRow], home: Home, own: bool) -> Iterator[_Source]:
-    """Yield the segments of the repository, or, where `own` is false, those of the others in its pool."""
+    """Yield the segments of the repository, or of its pool's other repositories if `own` is false."""
     rows = connection.execute(
         """SELECT repository, id, columns FROM cairn.segments
            WHERE shard = %s AND pool = %s AND (repository = %s) = %s ORDER BY repository, id""",
@@ -167,7 +168,7 @@ def _segments(connection: Connection[TupleRow], home: Home, own: bool) -> Iterat
 
 
 def _merge(connection: Connection[TupleRow], home: Home, sources: Sequence[_Source]) -> int:
-    """Store the wanted chunks of the sources as one segment. Return their number."""
+    """Store the chunks of all sources as one segment. Return the number of chunks."""
     columns = _joined([source.columns for source in sources])
     terms = ((kind, batched(_merged_terms(connection, home, sources, kind))) for kind in KINDS)
     put_segment(connection, home, columns, terms)
@@ -186,7 +187,7 @@ def _merged_terms(
 def _terms(
     connection: Connection[TupleRow], shard: int, source: _Source, kind: int
 ) -> Iterator[TermPostings]:
-    """Yield the lists of a segment in the order of their terms, without unwanted chunks."""
+    """Yield the lists of a segment in the order of their terms, with only the wanted chunks."""
     wanted = source.columns.files if kind == NAMES else source.columns.ids
     same = np.zeros(int(wanted.max(initial=0)) + 1, np.int32)
     same[wanted] = wanted

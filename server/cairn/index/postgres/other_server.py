@@ -1,4 +1,4 @@
-"""Other servers with shards of a store. While one is away, requests for its rows fail at once."""
+"""Other servers that store shards. While one of them does not answer, requests for its rows fail at once."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from psycopg.rows import TupleRow
 from cairn.errors import PartUnavailableError
 
 _PATIENCE_MS = 3_000
-"""Timeout of a statement about rows there. A stopped process keeps its connections open and never answers."""
+"""The timeout of a statement on another server. A stopped process keeps connections open without answers."""
 _AWAY_SECONDS = 5.0
-"""How long requests to a server fail at once after a timeout. Otherwise they would occupy all threads."""
+"""How long after a timeout all requests to a server fail at once. Otherwise they would occupy all threads."""
 
 T = TypeVar("T")
 
 
 @define(eq=False)
 class OtherServer:
-    """Another server, and whether it answered this process. It is thread-safe."""
+    """Another server, and whether it answered this process last time. Several threads may use it at once."""
 
     name: str
-    """The name of its foreign server in the database."""
+    """The name of the foreign server in the database."""
     _retry_at: float = field(default=float("-inf"), init=False)
 
     @property
     def is_away(self) -> bool:
-        """Whether it did not answer in the last seconds."""
+        """Whether the server failed to answer within the last `_AWAY_SECONDS`."""
         return time.monotonic() < self._retry_at
 
     def problem(self) -> PartUnavailableError:
@@ -41,7 +41,7 @@ class OtherServer:
         )
 
     def watched(self, ask: Callable[[Connection[TupleRow]], T]) -> Callable[[Connection[TupleRow]], T]:
-        """Return `ask` with a short statement timeout. It raises what `watching` raises."""
+        """Return `ask` with a short statement timeout, and with the errors of `watching`."""
 
         def watched(connection: Connection[TupleRow]) -> T:
             with self.watching():
@@ -52,7 +52,7 @@ class OtherServer:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise PartUnavailableError while the server is away, and where a statement of the block fails."""
+        """Raise PartUnavailableError if the server is away or does not answer a statement of the block."""
         if self.is_away:
             raise self.problem()
         try:
@@ -63,12 +63,12 @@ class OtherServer:
 
 
 _KNOWN: dict[tuple[str, int, str, str], OtherServer] = {}
-"""The servers by the store's host, port and database, and their names."""
+"""The servers, by the store's host, port and database and the server's name."""
 
 
 def servers_of(connection: Connection[TupleRow], shards: Iterable[int]) -> Mapping[int, OtherServer]:
-    """Return the servers of those shards that are not on the store's own server, by shard."""
-    # Readers may not read cairn.shards. PostgreSQL's catalogue is open to all roles and shows only names.
+    """Return the servers, by shard, of the shards that are not on the store's own server."""
+    # Readers may not read cairn.shards. All roles may read PostgreSQL's catalogue, which has only names.
     rows = connection.execute(
         """SELECT shard, s.srvname FROM unnest(%s::int[]) AS shard
            JOIN pg_foreign_table t ON t.ftrelid = to_regclass('cairn.chunks_' || shard)
@@ -83,5 +83,5 @@ def servers_of(connection: Connection[TupleRow], shards: Iterable[int]) -> Mappi
 
 
 def is_any_away() -> bool:
-    """Whether any server is away, so that a request must find out which shards are affected."""
+    """Return whether any server is away. A request must then find out which shards are affected."""
     return any(server.is_away for server in list(_KNOWN.values()))

@@ -1,22 +1,22 @@
-"""The SQL that decides who may see which rows: tables of grants, their triggers, and row security.
+"""The SQL of access rights to rows: tables of grants, their triggers, and row security.
 
 A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any
-reader but inherits nothing from one. All readers have the rights of `cairn_reader`: they may read the parent
-tables, and have no right on partitions.
+reader but inherits no rights from readers. All readers have the rights of `cairn_reader`: they may read the
+parent tables, but not the partitions.
 
-The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once for a query and
-looks rows up in a hash table. A reader of everything needs none of them. Each row is looked up in `holdings`
-only in pools of which the reader sees some repositories but not all.
+The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once per query and
+looks rows up in a hash table. A reader of everything needs no subquery about its grants. The rows of a pool
+are looked up in `holdings` only if the reader sees some but not all of the pool's repositories.
 
-PostgreSQL checks a query's own conditions after the policies, except leakproof ones. Comparisons of numbers,
-text and bytea and `starts_with` are leakproof and use indexes. `LIKE` is not, so write a search for a prefix
-as a range. Estimates in EXPLAIN and the sizes of tables do count hidden rows.
+PostgreSQL checks a query's own conditions after the policies, except leakproof ones. `starts_with` and
+comparisons of numbers, text and bytea are leakproof and use indexes. `LIKE` is not leakproof, so write a
+search for a prefix as a range. The estimates of EXPLAIN and the sizes of tables include hidden rows.
 """
 
 from __future__ import annotations
 
 READERS = "cairn_reader"
-"""The group of all readers. It has the right to select; the policies decide about rows."""
+"""The group of all readers. It may select from tables; the policies decide from which rows."""
 SERVERS = "cairn_server"
 """The group of logins that may become a reader and look up tokens."""
 
@@ -49,7 +49,7 @@ POLICIES = {
     "files": _BY_FILE.format(table="files", file="id"),
     **{table: _BY_FILE.format(table=table, file="file") for table in ("chunks", "vectors", "definitions")},
 }
-"""The condition under which a reader sees a row, for each table that readers may select from."""
+"""For each table that readers may select from, the condition for a row to be visible."""
 
 GRANTS = """
 CREATE TABLE cairn.grants(
@@ -76,11 +76,11 @@ CREATE VIEW cairn.visible_repositories WITH (security_invoker = true) AS
     SELECT id AS repository FROM cairn.repositories;
 """
 
-# `pool_grants` has the pools of which all repositories were granted to a role one by one; a role in
-# `everything` has no rows there. The lock serialises changes of grants and of repositories. Without it, a
-# grant and a new private fork made at the same time would not see each other, and the pool would count as
-# wholly visible. The lock works only where each statement sees what was committed before it, so other
-# isolation levels are refused.
+# `pool_grants` contains the pools whose repositories were all granted to a role individually. A role in
+# `everything` has no rows there. The lock serialises changes of grants and repositories. Without it, a grant
+# and a new private fork could be made at the same time without seeing each other, and the pool would count as
+# wholly visible. The lock works only if each statement sees what was committed before it, so other isolation
+# levels are refused.
 #
 # A transaction that sweeps a pool locks its row (FOR UPDATE) first and clears `unswept` last.
 TRIGGERS = """

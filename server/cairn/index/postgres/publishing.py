@@ -26,7 +26,7 @@ from cairn.index.store.schema import SCHEMA_VERSION
 
 _STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
 _MANY_NEW = 0.1
-"""The share of new chunks from which a shard is analysed: PostgreSQL's `autovacuum_analyze_scale_factor`."""
+"""The share of new chunks from which a shard is analysed, as in `autovacuum_analyze_scale_factor`."""
 _BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 
 
@@ -45,12 +45,12 @@ class Revision:
     commit: str
     committed_at: datetime.datetime
     blobs: Mapping[str, bytes]
-    """Git's id of each file's content, by path."""
+    """The git blob id of each file, by path."""
 
 
 @frozen
 class Published:
-    """A written snapshot: its id, and the numbers of its files, of its new files, and of their chunks."""
+    """A written snapshot: its id, and the numbers of all files, of new files, and of chunks in new files."""
 
     snapshot: int
     files: int
@@ -67,11 +67,11 @@ def publish(
     parts: Mapping[str, bytes] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Published:
-    """Store the files of `segment`, and a snapshot of these and of the files `kept`, which the pool has.
+    """Store the files of `segment`, and a snapshot of these files and of `kept`, which the pool already has.
 
-    `parts` replace those of the segment, which has only its own files; `facts` are added to its facts. The
-    repository gets its own inverted lists of files that only other repositories of the pool had. The ref
-    names the snapshot from then on. All of this is one transaction, which excludes other writers of the pool.
+    `parts` replace the parts of the segment, which cover only its own files; `facts` are added to its facts.
+    If only other repositories of the pool had a file, its inverted lists are copied for this repository. The
+    ref then names the snapshot. All of this is one transaction, which excludes other writers of the pool.
     """
     with connection.transaction():
         row = connection.execute(
@@ -93,10 +93,10 @@ def publish(
 
 
 def _analyze(connection: Connection[TupleRow], shard: int, chunks: int) -> None:
-    """Update the planner's statistics of the shard where many rows are new.
+    """Update the planner's statistics of the shard if many rows are new.
 
-    Until autovacuum does, PostgreSQL picks wrong indexes: queries over 20,000 chunks took 70 ms instead of
-    20. A shard on another server is left to the autovacuum there.
+    Until autovacuum updates them, PostgreSQL picks the wrong indexes: queries over 20,000 chunks took 70 ms
+    instead of 20 ms. On other servers, only autovacuum updates them.
     """
     row = connection.execute("SELECT chunks, server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
     if row is None or row[1] is not None or chunks < _MANY_NEW * row[0]:
@@ -116,10 +116,10 @@ class _Writing:
     _next_file: int
     _next_chunk: int
     file_ids: dict[int, int] = field(factory=dict, init=False)
-    """The files' ids in the pool, by their id in the segment."""
+    """The ids of files in the pool, by their ids in the segment."""
 
     def write(self, blobs: Mapping[str, bytes]) -> tuple[int, int]:
-        """Store the files that the pool lacks. Return their number and that of their chunks."""
+        """Store the files that the pool lacks. Return the numbers of these files and of their chunks."""
         files = self._segment.files()
         new = self._new_files(files, blobs)
         if not new:
@@ -151,7 +151,7 @@ class _Writing:
         return len(new), len(chunks)
 
     def _new_files(self, files: Sequence[NewFile], blobs: Mapping[str, bytes]) -> list[NewFile]:
-        """Note the ids of all files, with new ids for those that the pool lacks. Return these."""
+        """Fill `file_ids`, with new ids for files that the pool lacks. Return the new files."""
         rows = self._connection.execute(
             """SELECT f.path, f.content_hash, f.collection, f.blob, f.id FROM cairn.files f
                JOIN unnest(%s::text[]) AS wanted(path) ON wanted.path = f.path
@@ -187,7 +187,7 @@ class _Writing:
         self._copy(f"files({columns})", rows)
 
     def _copy_chunks(self, ids: NDArray[np.int32]) -> tuple[list[str], list[str]]:
-        """Store the chunks. Return their types and their languages."""
+        """Store the chunks. Return the type and the language of each."""
         types: list[str] = []
         languages: list[str] = []
         kind, language = _STORED.index("type"), _STORED.index("language")
@@ -212,9 +212,9 @@ class _Writing:
         self._copy("definitions(shard, pool, folded, name, chunk, file)", rows)
 
     def _copy_vectors(self, ids: NDArray[np.int32], chunks: Ids, files_of: Ids) -> None:
-        """Store the static vectors. A halfvec represents their integers exactly.
+        """Store the static vectors. Their integers are exact in a halfvec.
 
-        All rows have the same length, so numpy makes the binary COPY.
+        All rows have the same length, so numpy can build the data of the binary COPY.
         """
         row = np.dtype(
             [("fields", ">i2")]
@@ -269,7 +269,7 @@ def _put_snapshot(
     files: NDArray[np.int32],
     parts: Mapping[str, bytes],
 ) -> int:
-    """Store a snapshot under a new id, in place of an older one of the commit, and let the ref name it."""
+    """Store a snapshot under a new id, replace an older one of the commit, and point the ref to it."""
     row = connection.execute(
         """INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, facts, files)
            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
@@ -299,7 +299,7 @@ def _put_snapshot(
 
 
 def point_ref(connection: Connection[TupleRow], repository: int, ref: str, snapshot: int) -> None:
-    """Let the ref name the snapshot, and note the time for snapshots that no ref names any longer."""
+    """Point the ref to the snapshot. Record the time for snapshots that no ref names any more."""
     with connection.transaction():
         connection.execute(
             """INSERT INTO cairn.refs(repository, ref, snapshot) VALUES (%s, %s, %s)
@@ -310,7 +310,7 @@ def point_ref(connection: Connection[TupleRow], repository: int, ref: str, snaps
 
 
 def note_unnamed(connection: Connection[TupleRow], repository: int) -> None:
-    """Set `unnamed_since` of the repository's snapshots that no ref names, and clear it of the others."""
+    """Set `unnamed_since` for the repository's snapshots that no ref names, and clear it for the others."""
     named = "EXISTS (SELECT FROM cairn.refs WHERE refs.snapshot = snapshots.id)"
     connection.execute(
         sql.SQL(

@@ -1,4 +1,4 @@
-"""The reader of a snapshot in a team's database, with the rights of one role."""
+"""The reader of a snapshot in a team's database, which has the rights of one role."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from cairn.index.store.deadline import Cancelled
 from cairn.index.store.schema import STATIC_LENGTH
 
 _COMPARED = 50_000
-"""The number of chunks of a snapshot up to which the database compares all vectors; above, it searches the
-HNSW index."""
+"""The maximum number of a snapshot's chunks for which the database compares all vectors. For larger
+snapshots, it searches the HNSW index."""
 _VECTORS = VectorCache()
 
 
 class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
-    """Reads the snapshot of `memory`. Row security decides which rows the role of `reads` sees."""
+    """Reads the snapshot of `memory`. Row security decides which rows `reads` may see."""
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
@@ -48,11 +48,11 @@ class PostgresReader(WordQueries, ChunkQueries, DefinitionQueries):
             hits = self._filtered([Hit(chunk, _cosine(distance)) for chunk, distance in rows], only, limit)
             if len(hits) >= limit or len(rows) < requested:
                 return hits
-            requested *= 4  # Some of them belong to other revisions.
+            requested *= 4  # Some of these neighbours belong to other revisions.
 
     def _nearest(self, vector: NDArray[np.int8], limit: int) -> list[tuple[int, float]]:
         key = self.memory.key
-        # PostgreSQL uses the HNSW index only where ORDER BY has a bare distance.
+        # PostgreSQL uses the HNSW index only if ORDER BY is by the bare distance.
         distance = (
             "vector <-> %s::halfvec" if self.memory.chunks > _COMPARED else "(vector <-> %s::halfvec) + 0"
         )
@@ -117,5 +117,5 @@ def _halfvec(vector: NDArray[np.int8]) -> str:
 
 
 def _cosine(distance: float) -> float:
-    """Return the cosine of two static vectors with this distance."""
+    """Return the cosine of two static vectors with this Euclidean distance."""
     return 1.0 - distance * distance / (2.0 * STATIC_LENGTH**2)

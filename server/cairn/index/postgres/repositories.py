@@ -1,4 +1,4 @@
-"""The repositories of a team store and the places of their rows."""
+"""The repositories of a team store, and the pools and shards that contain their rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cairn.index.postgres.publishing import Home
 from cairn.index.postgres.shards import add_shard, known_server
 
 _FULL = 200_000
-"""The number of chunks of a full shard, which gets no new pools."""
+"""The number of chunks from which a shard gets no new pools."""
 
 
 def find_home(
     connection: Connection[TupleRow], name: str, url: str, pool: int | None = None, server: str = ""
 ) -> Home:
-    """Return the place of the repository `name`. Register a new one: a fork in `pool`, others in a new pool.
+    """Return where the repository `name` is stored. Register a new one in `pool`, or else in a new pool.
 
-    `server` names the other server for a new pool; "" is the store's own. Raise InvalidRequestError for an
-    unknown server.
+    `server` names the database server for a new pool; "" means the store's own server. Raise
+    InvalidRequestError for an unknown server.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('cairn.repositories', 0))")
@@ -42,7 +42,7 @@ def find_home(
 
 
 def _new_pool(connection: Connection[TupleRow], server: str) -> int:
-    """Create a pool in the server's fullest shard that has room, or in a new shard."""
+    """Create a pool in the fullest shard of the server that still has room, or in a new shard."""
     row = connection.execute(
         """SELECT id FROM cairn.shards WHERE server IS NOT DISTINCT FROM %s AND chunks < %s
            ORDER BY chunks DESC, id LIMIT 1""",

@@ -1,7 +1,7 @@
-"""Roles of the database cluster: one for each reader, and the groups of readers and of servers.
+"""Roles of the database cluster: one per reader, the group of readers, and the group of servers.
 
-Roles belong to the cluster, not to a database: two stores in one cluster share the role `cairn:alice`, but
-each has its own grants. Cairn therefore never drops a role; one without grants sees nothing.
+Roles belong to the cluster, not to a database: two stores in a cluster share the role `cairn:alice`, but each
+has its own grants. So Cairn never drops a role; a role without grants sees nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres.policies import READERS, SERVERS
 
 PREFIX = "cairn:"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,56}")  # PostgreSQL cuts names of roles off after 63 bytes
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,56}")  # PostgreSQL truncates role names to 63 bytes.
 _TRIES = 8
 
 
@@ -36,13 +36,13 @@ def reader_name(role: str) -> str:
 
 
 def make_groups(connection: Connection[TupleRow]) -> None:
-    """Create the groups of readers and of servers where the cluster lacks them."""
+    """Create the groups of readers and of servers if the cluster lacks them."""
     _make_role(connection, READERS)
     _make_role(connection, SERVERS)
 
 
 def make_reader(connection: Connection[TupleRow], reader: str) -> str:
-    """Create the role of a reader where it is missing, let servers become it, and return its name."""
+    """Create the role of a reader if it is missing, let servers become this role, and return its name."""
     role = role_name(reader)
     _make_role(connection, role)
     _make_member(connection, READERS, role, inherit=True)
@@ -51,7 +51,7 @@ def make_reader(connection: Connection[TupleRow], reader: str) -> str:
 
 
 def admit_server(connection: Connection[TupleRow], login: str) -> None:
-    """Let a login become any reader. Raise `InvalidRequestError` for one that row security does not bind."""
+    """Let a login become any reader. Raise `InvalidRequestError` for a login that bypasses row security."""
     found = connection.execute(
         "SELECT rolcanlogin, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", (login,)
     ).fetchone()
@@ -68,12 +68,13 @@ def _make_role(connection: Connection[TupleRow], role: str) -> None:
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         return
 
-    with suppress(errors.DuplicateObject, errors.UniqueViolation):  # Another session may create it now.
+    # Another session may be creating the role.
+    with suppress(errors.DuplicateObject, errors.UniqueViolation):
         _change(connection, sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
 
 
 def _make_member(connection: Connection[TupleRow], group: str, member: str, *, inherit: bool) -> None:
-    """Let a role become a group, and with `inherit` give it the group's rights."""
+    """Let a role become a group. With `inherit`, also give it the group's rights."""
     joined = connection.execute(
         "SELECT count(*) = 1 AND bool_and(inherit_option = %s AND set_option)"
         " FROM pg_auth_members WHERE roleid = to_regrole(%s) AND member = to_regrole(%s)",
@@ -88,9 +89,9 @@ def _make_member(connection: Connection[TupleRow], group: str, member: str, *, i
 
 
 def _change(connection: Connection[TupleRow], statement: sql.Composed) -> None:
-    """Run a change of roles in a savepoint. Retry while another session changes the same roles.
+    """Change roles in a savepoint, and retry while another session changes the same roles.
 
-    PostgreSQL reports the race as an internal error ("tuple concurrently updated") without a code of its own.
+    PostgreSQL reports the race as an internal error ("tuple concurrently updated") without a specific code.
     """
     for attempt in range(_TRIES):
         try:

@@ -14,17 +14,18 @@ from cairn.index.postgres.policies import GRANTS, RIGHTS, TOKENS, TRIGGERS
 from cairn.index.postgres.roles import make_groups
 from cairn.index.postgres.tables import BULK, CATALOGUE
 
-_OLDEST_POSTGRES = 160000  # GRANT … WITH INHERIT FALSE, SET TRUE came with PostgreSQL 16
-_OLDEST_PGVECTOR = (0, 8)  # iterative scans came with pgvector 0.8
+_OLDEST_POSTGRES = 160000  # PostgreSQL 16 introduced GRANT … WITH INHERIT FALSE, SET TRUE.
+_OLDEST_PGVECTOR = (0, 8)  # pgvector 0.8 introduced iterative scans.
 _LOCK_KEY = "cairn.prepare"
 _CONNECT_SECONDS = 10
 
 
 def prepare(url: str) -> int:
-    """Create the schema in an empty database, or migrate that of an older Cairn. Return its version.
+    """Create the schema in an empty database, or migrate the schema of an older Cairn. Return its version.
 
-    It is one transaction under a lock, so several processes may call it at once. `url` is that of the store's
-    owner, who may create roles. Raise `StoreUnavailableError` for an unsuitable server or a newer schema.
+    This runs in one transaction under a lock, so several processes may call it at once. `url` must be the URL
+    of the store's owner, who may create roles. Raise `StoreUnavailableError` for an unsuitable server or a
+    newer schema.
     """
     with explained(place(url)), psycopg.connect(url, connect_timeout=_CONNECT_SECONDS) as connection:
         if connection.info.server_version < _OLDEST_POSTGRES:
@@ -51,7 +52,7 @@ def prepare(url: str) -> int:
 
 
 def check_version(connection: Connection[TupleRow]) -> None:
-    """Raise `StoreUnavailableError` where the database has another version of the schema than this Cairn."""
+    """Raise `StoreUnavailableError` if the database's schema version is not the one of this Cairn."""
     try:
         found = _version(connection)
     except (errors.UndefinedTable, errors.InvalidSchemaName):
@@ -71,7 +72,7 @@ def check_version(connection: Connection[TupleRow]) -> None:
 
 
 def use_vectors(connection: Connection[TupleRow]) -> None:
-    """Put pgvector's types on the transaction's search path. Install the extension if it is missing."""
+    """Add pgvector's types to the transaction's search path. Install the extension if it is missing."""
     try:
         with connection.transaction():
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
@@ -118,11 +119,11 @@ def _first(connection: Connection[TupleRow]) -> None:
     make_groups(connection)
     for statements in (CATALOGUE, BULK, GRANTS, TRIGGERS, TOKENS, RIGHTS):
         connection.execute(statements)
-    # Every role may create temporary tables in a new database; readers may create nothing.
+    # In a new database, every role may create temporary tables. Readers may create nothing.
     database = sql.Identifier(connection.info.dbname)
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
 
 
 STEPS: tuple[Callable[[Connection[TupleRow]], None], ...] = (_first,)
-"""Migrations: step n takes a database from version n to n + 1. Released steps never change."""
+"""The migrations: step n takes a database from version n to n + 1. A released step never changes."""
 VERSION = len(STEPS)

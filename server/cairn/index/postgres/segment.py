@@ -1,6 +1,6 @@
-"""The rows of an index file, as a team's database stores them.
+"""Read the rows of an index file in the form that a team's database stores.
 
-A run indexes files into an index file as on any machine. The team's database stores its rows under new ids.
+A run first indexes files into an ordinary index file. The team's database then stores its rows under new ids.
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME, open_reader
 
 WORDS, OPERATORS, NAMES = 1, 2, 3
-"""Kinds of terms: words of chunks, operators in chunks, names in symbol tables."""
+"""The kinds of terms: words in chunks, operators in chunks, and names in symbol tables."""
 
 _VOCABULARIES = {OPERATORS: "operators", NAMES: "names"}
 _VECTORS_AT_ONCE = 20_000
 _ROWS_AT_ONCE = 1_000_000
-"""The number of occurrences of terms that are read at once: a text of 8 MB, and arrays of about the same
-size."""
+"""The number of occurrences of terms that are read at once: 8 MB of text, and about as much in arrays."""
 
 
 @frozen
 class FileFacts:
-    """The facts of a file that imports, copies and history are counted from."""
+    """The facts of a file from which imports, copies and history are computed."""
 
     path: str
     size: int
@@ -62,10 +61,10 @@ class NewFile(FileFacts):
 
 
 class Segment:
-    """The index file in `folder`, which must not change meanwhile. Close it after use."""
+    """An open index file, which must not change while it is open. Close it after use."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the index file. Raise IndexUnavailableError where there is none of this version."""
+        """Open the index file in `folder`. Raise IndexUnavailableError if none of this version exists."""
         db = open_reader(folder / DATABASE_NAME)
         if db is None:
             raise IndexUnavailableError(f"There is no index in {folder}. Index the files first.")
@@ -81,7 +80,7 @@ class Segment:
         self._db.close()
 
     def meta(self) -> dict[str, Any]:
-        """Return the rows of `meta`: facts, and the recipe of the vectors."""
+        """Return the table `meta`: facts about the index, and the recipe of the vectors."""
         return dict(self._db.execute("SELECT key, value FROM meta"))
 
     def files(self) -> list[NewFile]:
@@ -93,51 +92,51 @@ class Segment:
         return [NewFile(*cast(Any, row)) for row in rows]
 
     def highest_chunk(self) -> int:
-        """Return the highest id of a chunk, or 0."""
+        """Return the highest chunk id, or 0."""
         return int(self._db.execute("SELECT max(id) FROM chunks").get or 0)
 
     def chunk_places(self) -> tuple[Ids, Ids]:
-        """Return int64[n] and int64[n]: the ids of all chunks, ascending, and those of their files."""
+        """Return int64[n] and int64[n]: the ids of all chunks, ascending, and the ids of their files."""
         ((ids, files),) = self._db.execute(
             "SELECT group_concat(id), group_concat(file_id) FROM (SELECT id, file_id FROM chunks ORDER BY id)"
         )
         return numbers(ids), numbers(files)
 
     def chunk_rows(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield id, file and these columns of each chunk, by id."""
+        """Yield the id, the file id and these columns of each chunk, by id."""
         return cast(
             "Iterator[tuple[Any, ...]]",
             self._db.execute(f"SELECT id, file_id, {', '.join(columns)} FROM chunks ORDER BY id"),
         )
 
     def definitions(self) -> Iterator[tuple[str, int]]:
-        """Yield each name that a chunk defines, with the chunk's id."""
+        """Yield each defined name, with the id of the chunk that defines it."""
         return cast("Iterator[tuple[str, int]]", self._db.execute("SELECT name, chunk_id FROM definitions"))
 
     def vectors(self, ids: Ids) -> Iterator[tuple[Ids, NDArray[np.int8]]]:
-        """Yield ids and static vectors of these chunks in batches: int64[n] and int8[n, dimension]."""
+        """Yield the ids and static vectors of these chunks in batches: int64[n] and int8[n, dimension]."""
         for start in range(0, len(ids), _VECTORS_AT_ONCE):
             yield self.reader.static_vectors(ids[start : start + _VECTORS_AT_ONCE].tolist())
 
     def tokens(self, ids: Ids) -> NDArray[np.uint16]:
-        """Return uint16[n]: the lengths of these chunks in the keyword index."""
+        """Return uint16[n]: the lengths of these chunks in the keyword index, in tokens."""
         return self.reader.columns().tokens[ids]
 
     def terms(self, kind: int) -> Iterator[TermBatch]:
-        """Yield the terms of a kind in ascending order. A document is a chunk, or for NAMES a file."""
+        """Yield the terms of a kind in ascending order. A document is a chunk; for NAMES, it is a file."""
         return self._words() if kind == WORDS else self._marks(_VOCABULARIES[kind], kind)
 
     def _words(self) -> Iterator[TermBatch]:
         rows = self._db.execute("SELECT term, doc, cnt FROM words")
         for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
             marked_places = self._read_places("doc * 2 + (col = 'symbol_words')", "occurrences", run)
-            # An index file counts no more of a frequent word when it is queried, either.
+            # Queries of an index file also count a frequent word only once per chunk.
             yield counted(run, marked_places >> 1, (marked_places & 1).astype(np.bool_), COUNTED)
 
     def _marks(self, table: str, kind: int) -> Iterator[TermBatch]:
-        """Yield terms without counts.
+        """Yield the terms of `table` with counts of 1.
 
-        A document of the table `names` is a symbol table, which files may share.
+        A document of the table `names` is a symbol table, which several files may share.
         """
         rows = self._db.execute(f"SELECT term, doc, doc FROM temp.{table}_terms")
         sharing = self._files_of_symbols() if kind == NAMES else None
@@ -153,17 +152,17 @@ class Segment:
             yield marked([each.term for each in run], places, documents)
 
     def _read_places(self, column: str, table: str, run: Sequence[Frequency]) -> Ids:
-        """Return int64[rows]: a column of the table of occurrences for the terms of a run, in their order."""
+        """Return int64[rows]: a column of the occurrences of a run's terms, in order."""
         sql = f"SELECT group_concat({column}) FROM {table} WHERE term >= ? AND term <= ?"
         return numbers(self._db.execute(sql, (run[0].term, run[-1].term)).get)
 
     def _files_of_symbols(self) -> tuple[Ids, Ids, Ids]:
-        """Return the files with symbol tables, by table, and each table's first index and count there."""
+        """Return file ids, ordered by symbol table, and each table's first index and number of files."""
         ((tables, files),) = self._db.execute(
             """SELECT group_concat(symbols_id), group_concat(id)
                FROM (SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY symbols_id, id)"""
         )
-        # The vocabulary may still contain tables that no file has any longer.
+        # The vocabulary may still contain symbol tables that no file uses any more.
         highest = int(self._db.execute("SELECT max(rowid) FROM names").get or 0)
         of_tables = numbers(tables)
         many = np.bincount(of_tables, minlength=highest + 1)
@@ -174,7 +173,7 @@ class Segment:
 
 
 def parts_of(db: apsw.Connection) -> dict[str, bytes]:
-    """Return imports, copies and git history of the files of an index, each packed, by name."""
+    """Return the packed parts of an index by name: imports, copies and git history of its files."""
     commits = dict(stored_commits(db))
     histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
     subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
@@ -199,7 +198,7 @@ def unpacked_part(packed: bytes) -> list[Any]:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes that a part contains as text."""
+    """Return the bytes that a part contains as base85 text."""
     return base64.b85decode(text)
 
 
@@ -208,7 +207,7 @@ def _text(data: object) -> str:
 
 
 def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
-    """Return the postings in the order of their new ids, int32[old ids]. Drop those with the new id 0."""
+    """Return postings with new ids, in their order. `ids` is int32[old ids]; the new id 0 drops a posting."""
     new = ids[postings.ids]
     order = np.flatnonzero(new)
     if len(order) > 1 and (np.diff(new[order]) < 0).any():
@@ -228,6 +227,6 @@ def merged(every: Sequence[Postings]) -> Postings:
 
 
 def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of `meta` for a snapshot, which has no queue and no vectors of the larger model."""
+    """Return the rows of `meta` without what a snapshot lacks: a queue, and vectors of the larger model."""
     fixed = {"model_id": 0, "embedded": 0, "queued": 0, "writing": 0, "paused": 0, "scanned": 1}
     return {key: value for key, value in meta.items() if not isinstance(value, bytes)} | fixed

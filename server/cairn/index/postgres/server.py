@@ -18,18 +18,18 @@ from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.schema import check_version
 
-# These limits together make a request try the next server within 5 s.
+# With these timeouts together, a request tries the next server within 5 s.
 CONNECT_SECONDS = 2
-"""Timeout of a connection, the shortest that the client library allows."""
+"""The timeout of a connection attempt, the shortest that the client library allows."""
 _BUSY_SECONDS = 2.0
-"""Timeout of a request for a free connection."""
+"""The timeout of waiting for a free connection of the pool."""
 _DOWN_SECONDS = 5.0
-"""How long a server that did not answer is tried last."""
+"""How long a server is tried last after it did not answer."""
 _SILENT_SECONDS = 1.5
-"""How long a statement waits before it tests whether the server still accepts connections. A stopped process,
-a full disk or an overloaded machine keeps its connections open and never answers."""
+"""How long a statement waits before it tests whether the server still accepts connections. A stopped, full or
+overloaded machine keeps its connections open and never answers."""
 _SHARED_SECONDS = 3.0
-"""How long other threads use the result of a connection attempt that timed out."""
+"""How long other threads reuse the failure of a connection attempt that timed out."""
 _IDLE_SECONDS = 300.0
 NETWORK_OPTIONS: Mapping[str, int] = {
     "connect_timeout": CONNECT_SECONDS,
@@ -38,12 +38,12 @@ NETWORK_OPTIONS: Mapping[str, int] = {
     "keepalives_interval": 1,
     "keepalives_count": 2,
 }
-"""Options of connections: one to a machine that vanished fails within 4 s (`tcp_user_timeout` in ms)."""
+"""Options by which a connection to an unreachable machine fails within 4 s (`tcp_user_timeout` is in ms)."""
 _DEFAULTS: Mapping[str, str | int] = {"application_name": "cairn", **NETWORK_OPTIONS}
 
 R = TypeVar("R")
 
-# A replica that has replayed all that it received is not behind, however old the last change is.
+# A replica that has replayed everything it received has no lag, however old the last change is.
 _SELECT_LAG = """
     SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL
         WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
@@ -53,24 +53,24 @@ _SELECT_LAG = """
 @attrs.frozen
 class ServerState:
     where: str
-    """Host, port and database."""
+    """The host, port and database."""
     answers: bool
     primary: bool | None
-    """Whether it accepts writes; None where that is unknown."""
+    """Whether the server accepts writes; None if unknown."""
     behind_seconds: float | None = None
-    """The lag of a replica; None for the primary, and where it is unknown."""
+    """The lag of a replica; None for the primary, and if it is unknown."""
     problem: str = ""
-    """Why it does not answer, and what to do."""
+    """Why the server does not answer, and what to do."""
 
 
 class _Watched(Connection[TupleRow]):
     """A connection whose statements fail when the server stops answering."""
 
     is_silent: Callable[[], bool] = staticmethod(lambda: False)
-    """Tests whether the server accepts no connections. A statement that takes long calls it."""
+    """Returns whether the server accepts no connections. A slow statement calls this."""
 
     def wait(self, gen: Generator[Any, Any, R], *given: Any, **more: Any) -> R:
-        """Wait as any connection. Close it and raise OperationalError where the server is silent."""
+        """Wait as usual, but close the connection and raise OperationalError if the server is silent."""
         return super().wait(self._watching(gen), *given, **more)
 
     def _watching(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
@@ -78,7 +78,7 @@ class _Watched(Connection[TupleRow]):
             state = next(gen)
             while True:
                 next_test = time.monotonic() + _SILENT_SECONDS
-                # psycopg sends an empty value ten times a second while nothing is ready.
+                # psycopg sends an empty value ten times per second while nothing is ready.
                 while not (ready := (yield state)):
                     if time.monotonic() >= next_test:
                         if self.is_silent():
@@ -93,20 +93,20 @@ class _Watched(Connection[TupleRow]):
 
 @attrs.define(eq=False)
 class Server:
-    """A pool of connections to one server, which the first use opens. Any thread may use it."""
+    """A pool of connections to one server, opened at the first use. Any thread may use it."""
 
     url: str = attrs.field(repr=False)
     connections: int
-    """The limit of connections to the server."""
+    """The maximum number of connections to the server."""
     where: str = attrs.field(init=False)
-    """Host, port and database, for messages."""
+    """The host, port and database, for messages."""
     primary: bool | None = attrs.field(init=False, default=None)
-    """Whether it accepts writes; None before the first connection."""
+    """Whether the server accepts writes; None before the first connection."""
     _pool: ConnectionPool[Connection[TupleRow]] = attrs.field(init=False, repr=False)
     _ready: bool = attrs.field(init=False, default=False)
     _retry_at: float = attrs.field(init=False, default=0.0)
     _failure: tuple[float, StoreUnavailableError] | None = attrs.field(init=False, default=None)
-    """The time and the error of the last failed attempt to connect."""
+    """The time and the error of the last failed connection attempt."""
     _silent: bool = attrs.field(init=False, default=False)
     """Whether that attempt timed out."""
     _lock: threading.Lock = attrs.field(init=False, repr=False, factory=threading.Lock)
@@ -120,7 +120,8 @@ class Server:
             self.url,
             connection_class=_Watched,
             configure=self._watch,
-            min_size=0,  # With more, a thread of the pool would keep trying to reach a server that is gone.
+            # With a higher minimum, a thread of the pool would retry forever if the server is gone.
+            min_size=0,
             max_size=self.connections,
             max_idle=_IDLE_SECONDS,
             reconnect_timeout=CONNECT_SECONDS,
@@ -130,17 +131,17 @@ class Server:
 
     @property
     def down(self) -> bool:
-        """Whether the server did not answer in the last seconds."""
+        """Whether the server failed to answer within the last `_DOWN_SECONDS`."""
         return time.monotonic() < self._retry_at
 
     def take(self, *, read_only: bool) -> Connection[TupleRow]:
-        """Take a connection out of the pool, without a transaction. Raise `StoreUnavailableError`."""
+        """Take a connection without a transaction from the pool. Raise `StoreUnavailableError`."""
         self._make_ready()
         try:
             connection = self._pool.getconn()
         except PoolTimeout:
             self._ready = False
-            self._make_ready()  # Raises where the server fails. Otherwise its connections are all in use.
+            self._make_ready()  # This raises if the server fails. Otherwise all connections are in use.
             raise StoreUnavailableError(
                 f"All {self.connections} connections to {self.where} are in use."
                 " Try again, or allow more of them."
@@ -149,13 +150,14 @@ class Server:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
         connection.read_only = read_only
-        # Reads need one snapshot of the database: rows that a revocation or a publication removes between two
-        # statements would be missing from shared caches. Changes of grants must see others' commits.
+        # Reads need one snapshot of the database: if a revocation or a publication removed rows between two
+        # statements, these rows would be missing from shared caches. Changes of grants must see the commits
+        # of other transactions.
         connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
         return connection
 
     def give_back(self, connection: Connection[TupleRow]) -> None:
-        """Return a connection to the pool. A transaction that is still open is rolled back."""
+        """Return a connection to the pool, and roll back an open transaction."""
         if not connection.closed:
             try:
                 connection.rollback()
@@ -164,7 +166,7 @@ class Server:
         broken = connection.closed
         self._pool.putconn(connection)
         if broken and not self._pool.closed:
-            # The other connections are most likely broken too. The next request tests the server.
+            # The other connections are probably broken too. The next request tests the server.
             self._ready = False
             self._pool.drain()
 
@@ -173,7 +175,7 @@ class Server:
         self._ready = False
 
     def state(self) -> ServerState:
-        """Connect to the server and return its state. This takes some seconds where it does not answer."""
+        """Connect to the server and return its state. This takes some seconds if it does not answer."""
         try:
             connection = self.take(read_only=True)
             try:
@@ -198,7 +200,7 @@ class Server:
         connection.is_silent = self._is_silent
 
     def _is_silent(self) -> bool:
-        """Whether the server accepts no connections. Other threads use the result as well."""
+        """Return whether the server accepts no connections. Other threads share the result."""
         self._ready = False
         try:
             self._make_ready()
@@ -209,9 +211,9 @@ class Server:
         return False
 
     def _make_ready(self) -> None:
-        """Connect once outside the pool, whose errors are vague, and check the schema's version.
+        """Connect once without the pool, whose errors are vague, and check the schema's version.
 
-        Threads that waited for another thread's attempt share its failure.
+        If another thread is connecting, wait for it and share its failure.
         """
         began = time.monotonic()
         with self._lock:
@@ -241,5 +243,5 @@ class Server:
 
 
 def _is_primary(connection: Connection[TupleRow]) -> bool:
-    """Whether the server of a connection accepts writes, by the status that it sent when connecting."""
+    """Return whether the server accepts writes, by the status that it sent when the connection was made."""
     return connection.info.parameter_status("in_hot_standby") != "on"

@@ -1,4 +1,4 @@
-"""Reads as one reader: each in a transaction of its own, or all of one request in the same."""
+"""Reads with the rights of a reader, with a transaction per read or one for a whole request."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from cairn.index.postgres.server import Server
 
 T = TypeVar("T")
 Begun = tuple[Server, Connection[TupleRow]]
-"""A connection in a transaction of the reader, and its server."""
+"""A server, and a connection to it in a transaction of the reader."""
 
 
 class Reads(ABC):
-    """Reads as one reader. Any thread may use it."""
+    """Reads with the rights of one reader. Any thread may use this."""
 
     @abstractmethod
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        """Return what `ask` returns. Retry once when the connection breaks, most likely on another server."""
+        """Return the result of `ask`. Retry once, probably on another server, if the connection breaks."""
 
     @property
     @abstractmethod
     def detached(self) -> SingleReads:
-        """Reads as the same reader that may outlive the request."""
+        """Reads with the rights of the same reader, which may outlive the request."""
 
 
 class SingleReads(Reads):
@@ -64,11 +64,11 @@ def _retried(
 
 
 class Session(Reads):
-    """The reads of one request: its threads read one after the other, in one transaction.
+    """The reads of one request, in a single transaction that its threads use in turn.
 
-    The first read begins the transaction, and `end` ends it. A failed read ends it too, since PostgreSQL
-    refuses all further statements in it; the next read begins another. A thread that the request no longer
-    waits for may still read after the end, in a transaction of its own.
+    The first read begins the transaction, and `end` ends it. A failed read also ends it, since PostgreSQL
+    would refuse all further statements; the next read begins another transaction. A thread that the request
+    no longer waits for may still read after `end`: each such read has its own transaction.
     """
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
@@ -93,7 +93,7 @@ class Session(Reads):
         return self._detached
 
     def end(self) -> None:
-        """End the transaction, or let a thread that is reading now end it afterwards."""
+        """End the transaction. If a thread is reading now, that thread ends it after the read."""
         self._ended = True
         self._give_back()
 
@@ -108,7 +108,7 @@ class Session(Reads):
             raise
 
     def _give_back(self) -> None:
-        # A thread that has the lock calls this after releasing it, and then sees that the session has ended.
+        # If another thread has the lock, it calls this method after releasing the lock.
         if self._lock.acquire(blocking=False):
             try:
                 begun, self._begun = self._begun, None

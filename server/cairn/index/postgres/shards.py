@@ -1,7 +1,7 @@
-"""Shards: the partitions of the bulk tables, here or on another server, and the index of a shard's vectors.
+"""Shards: the partitions of the bulk tables, on this or another server, and the index of their vectors.
 
 All functions need a connection of the store's owner. Shards can be added while the store is in use: a
-partition is created as a table of its own and then attached, which blocks neither readers nor writers.
+partition is created as a separate table and then attached, which blocks neither readers nor writers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from cairn.index.postgres.server import NETWORK_OPTIONS
 from cairn.index.postgres.tables import BULK_TABLES, BulkTable
 
 _BUILD_MEMORY = "1GB"
-"""Memory for building an HNSW index. One that does not fit takes several times longer."""
+"""The memory for building an HNSW index. An index that does not fit takes several times longer."""
 _FOREIGN_TABLE_OPTIONS: Mapping[str, str] = {"extensions": "vector", "fetch_size": "1000"}
-"""Further options of another server. The default fetch size of 100 rows makes ten times the round trips."""
+"""Further options of another server. The default fetch size of 100 rows needs ten times the round trips."""
 
 _ALWAYS_HERE = frozenset({"holdings"})
-"""Tables that row security reads with every query. PostgreSQL connects to the servers of all foreign tables
-in a query: with `holdings` elsewhere, one missing server would stop queries about all repositories."""
+"""Tables that are never on another server, because row security reads them in every query. PostgreSQL
+connects to the servers of all foreign tables of a query, so one missing server would stop all queries."""
 
 
 @attrs.frozen
@@ -36,11 +36,11 @@ class ShardServer:
 
     name: str
     url: str = attrs.field(repr=False)
-    """The URL for this machine and for the store's own server. Its user owns the tables there."""
+    """The URL for this machine and for the store's own server. The URL's user owns the tables there."""
 
 
 def add_shard(connection: Connection[TupleRow], server: ShardServer | None = None) -> int:
-    """Add a shard with its partitions, here or on another server. Return its id."""
+    """Add a shard with its partitions, on the store's own server or another. Return the shard's id."""
     with connection.transaction():
         use_vectors(connection)
         found = connection.execute(
@@ -65,7 +65,7 @@ def add_shard(connection: Connection[TupleRow], server: ShardServer | None = Non
 
 
 def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | None:
-    """Return the store's other server with this name; None for "". Raise InvalidRequestError."""
+    """Return the other server with this name; None for "". Raise InvalidRequestError if it is unknown."""
     if not name:
         return None
     row = connection.execute(
@@ -83,9 +83,9 @@ def known_server(connection: Connection[TupleRow], name: str) -> ShardServer | N
 
 
 def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardServer | None = None) -> None:
-    """Build the HNSW index of a large shard. It blocks the shard's writers. An existing index stays.
+    """Build the HNSW index of a large shard if it is missing. This blocks the shard's writers.
 
-    A shard on another server needs `server`.
+    `server` is required for a shard on another server.
     """
     if server is None and _server_of(connection, shard) is not None:
         raise InvalidRequestError("server", f"shard {shard} is on another server, which must be given")
@@ -112,12 +112,12 @@ def _make_here(connection: Connection[TupleRow], table: BulkTable, shard: int) -
         sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(_partition(table, shard), _parent(table))
     )
     _finish(connection, table, shard)
-    # Readers have no right on partitions. Row security without a policy refuses them even if one is granted.
+    # Readers have no rights on partitions. Even if they had, row security without a policy hides all rows.
     connection.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(_partition(table, shard)))
 
 
 def _make_elsewhere(server: ShardServer, shard: int) -> None:
-    """Create the tables of a shard on its server. Tables from an interrupted attempt are used."""
+    """Create the tables of a shard on its server, except those that an interrupted attempt has created."""
     with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
         elsewhere.execute("CREATE SCHEMA IF NOT EXISTS cairn")
         use_vectors(elsewhere)
@@ -132,7 +132,7 @@ def _make_elsewhere(server: ShardServer, shard: int) -> None:
 
 
 def _finish(connection: Connection[TupleRow], table: BulkTable, shard: int) -> None:
-    """Add a partition's keys and indexes, its storage, and the check that its rows belong to one shard."""
+    """Add a partition's keys, indexes, storage options, and the check that all rows belong to the shard."""
     partition = _partition(table, shard)
     for kind, columns in (("PRIMARY KEY", table.key), ("UNIQUE", table.unique)):
         if columns:
@@ -160,7 +160,7 @@ def _make_foreign(
 
 
 def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> None:
-    """Register another server with the database, for all roles: row security applies here, not there.
+    """Register another server in the database, for all roles: row security applies here, not there.
 
     PostgreSQL shows the password of the mapping only to the owner of the store and to superusers.
     """

@@ -1,4 +1,4 @@
-"""The common base of a snapshot's queries: the database, the files, and the filter of chunks."""
+"""The base class of a snapshot's queries: access to the database and the files, and the chunk filter."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
 
 @define(eq=False, slots=False)
 class SnapshotReader(CatalogueReader):
-    """Reads the snapshot of `memory`. Row security decides which rows the role of `reads` sees."""
+    """Reads the snapshot of `memory`. Row security decides which rows `reads` may see."""
 
     memory: SnapshotMemory = field(kw_only=True)
     reads: Reads = field(kw_only=True)
 
     @classmethod
     def of(cls, store: Store, role: str | None, memory: SnapshotMemory, root: str = "") -> Self:
-        """Return the reader of a snapshot for a role. Each read has a transaction of its own."""
+        """Return the reader of a snapshot for a role. Each read has its own transaction."""
         return cls.within(store.single_reads(role), memory, root)
 
     @classmethod
     def within(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> Self:
-        """Return the reader of a snapshot for one request, whose `reads` may see the snapshot.
+        """Return the reader of a snapshot for one request, whose `reads` must be allowed to see the snapshot.
 
-        Make a new one for each request: it is cheap, since `memory` has all cached data.
+        Create a reader per request: this is cheap, because `memory` has all cached data.
         """
         return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, reads=reads)
 
@@ -69,7 +69,7 @@ class SnapshotReader(CatalogueReader):
         return self.memory.files.get(number)
 
     def _file_ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """Return the ids of those files that are in the snapshot, in the order of `paths`."""
+        """Return the ids of the files that are in the snapshot, by path, in the order of `paths`."""
         sql = "SELECT f.path, f.id FROM json_each(?) w CROSS JOIN files f ON f.path = w.value ORDER BY w.key"
         return dict(self.select(sql, (json.dumps(list(paths)),)))
 
@@ -83,7 +83,7 @@ class SnapshotReader(CatalogueReader):
     # --- which chunks may be found ----------------------------------------------------------------------
 
     def _mask(self, only: ChunkFilter) -> NDArray[np.bool_] | None:
-        """Return bool[ids]: which chunks pass, hidden ones included. Return None where all do."""
+        """Return bool[ids]: whether each chunk passes, also in hidden files; or None if all chunks pass."""
         if not only:
             return None
         file_of = self.columns().file_of
@@ -104,7 +104,7 @@ class SnapshotReader(CatalogueReader):
         return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
 
     def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
-        """Return bool[n]: which of these chunks are in the snapshot and pass."""
+        """Return bool[n]: whether each of these chunks is in the snapshot and passes."""
         passing = present_chunks(self.memory, ids)
         mask = self._mask(only)
         if mask is not None:
@@ -120,13 +120,13 @@ class SnapshotReader(CatalogueReader):
 
 
 def check(cancelled: Cancelled) -> None:
-    """Raise the error of a cancelled query, or of one past its deadline."""
+    """Raise the appropriate error if the query was cancelled or its deadline has passed."""
     if cancelled():
         raise interruption(cancelled)
 
 
 def storable(text: str) -> str:
-    """Replace characters that PostgreSQL cannot store, so that they match nothing."""
+    """Replace characters that PostgreSQL cannot store. The replacement matches nothing."""
     return well_formed(text).replace("\0", "\ufffd")
 
 

@@ -25,7 +25,7 @@ from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.text.unicode import well_formed
 
 _MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
-"""Limits of the cache: snapshots, and their chunks. A million chunks take 50 MB, a thousand files 1 MB."""
+"""The cache's maximum numbers of snapshots and chunks. A million chunks take 50 MB, a thousand files 1 MB."""
 
 _SELECT_VISIBLE = """
     SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
@@ -36,7 +36,7 @@ _SELECT_VISIBLE = """
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
         s.committed_at DESC, f.ref"""
 
-# PostgreSQL knows the length of `files` without reading its value.
+# PostgreSQL computes the length of `files` without reading its value.
 _SELECT_REPOSITORIES = """
     SELECT DISTINCT ON (r.name) r.name, f.ref, s.commit, s.committed_at, s.indexed_at,
         octet_length(s.files) / 4, coalesce((s.facts->>'chunks')::int, 0), s.shard, count(*) OVER named,
@@ -47,7 +47,7 @@ _SELECT_REPOSITORIES = """
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC,
         s.committed_at DESC, f.ref"""
 
-# Compaction gives snapshots new, higher ids. The old lists stay for a while.
+# Compaction gives snapshots new, higher ids; the old lists are kept for a while, so a higher id is fine.
 _SELECT_MISSING = """
     SELECT 1 FROM unnest(%s::int[], %s::bigint[]) AS k(repository, id)
     WHERE NOT EXISTS (SELECT FROM cairn.snapshots s WHERE s.repository = k.repository AND s.id >= k.id)
@@ -62,7 +62,6 @@ class StoredSnapshot:
 
     key: SnapshotKey
     repository: str
-    """The repository's name."""
     ref: str
     commit: str
     committed_at: datetime.datetime
@@ -72,7 +71,7 @@ class StoredSnapshot:
 def visible_snapshots(
     reads: Reads, repository: str | None = None, ref: str | None = None
 ) -> list[StoredSnapshot]:
-    """Return a snapshot of each visible repository, or of the named one: of `ref`, or of its main branch."""
+    """Return a snapshot of each visible repository, or of `repository`: at `ref`, or its main branch."""
     if any(name is not None and not _is_text(name) for name in (repository, ref)):
         return []
     given = {"repository": repository, "ref": ref}
@@ -98,38 +97,36 @@ class VisibleRepository:
     refs: int
     """The number of its indexed branches and tags."""
     newest_ref: str
-    """The ref with the newest commit."""
     newest_at: datetime.datetime
-    """The time of that commit."""
 
 
 def visible_repositories(reads: Reads) -> list[VisibleRepository]:
-    """Return all repositories that the reader may see, by name, without reading snapshots."""
+    """Return all repositories that the reader may see, ordered by name, without reading snapshots."""
     rows = reads.read(lambda db: db.execute(_SELECT_REPOSITORIES).fetchall())
     return list(starmap(VisibleRepository, rows))
 
 
 def _is_text(name: str) -> bool:
-    """Whether PostgreSQL can store the name: no name has a zero or a lone surrogate."""
+    """Return whether PostgreSQL can store the name, that is, without a zero or a lone surrogate."""
     return "\0" not in name and well_formed(name) == name
 
 
 class RequestReads(Session):
-    """The reads of one request in one transaction, which sees one state of the database.
+    """The reads of one request in a single transaction, which sees one state of the database.
 
-    Data of a snapshot is cached for all its readers, so it must be complete, even if the reader loses the
-    repository during the request or a replica lacks the snapshot. After a broken connection, the request
-    therefore continues only in a transaction that shows the same snapshots.
+    The cached data of a snapshot serves all its readers, so it must be complete even if this reader loses
+    access during the request or a replica lacks the snapshot. So after a broken connection, the request
+    continues only in a transaction that sees the same snapshots.
     """
 
     def __init__(self, store: Store, reader: str | None) -> None:
         self._required: list[SnapshotKey] = []
         super().__init__(partial(_begin, store.beginning(reader), self._required))
         self._problem: StoreUnavailableError | OutOfTimeError | None = None
-        """The error of a failed read, which later reads of the request raise at once."""
+        """The error of a failed read. Later reads of the request raise it at once."""
 
     def require(self, keys: Iterable[SnapshotKey]) -> None:
-        """Require these snapshots, the only ones that the request reads, in each further transaction."""
+        """Require each further transaction to see these snapshots. The request must read no others."""
         self._required += keys
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
@@ -143,7 +140,7 @@ class RequestReads(Session):
 
 
 def _begin(begin: Callable[[], Begun], required: Sequence[SnapshotKey]) -> Begun:
-    """Begin a transaction. Raise StoreUnavailableError where it does not show all required snapshots."""
+    """Begin a transaction. Raise StoreUnavailableError if it does not see all required snapshots."""
     server, connection = begin()
     if not required:
         return server, connection
@@ -169,7 +166,7 @@ class SnapshotCache:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, reads: Reads, key: SnapshotKey) -> SnapshotMemory:
-        """Return the memory of a visible snapshot. Raise StoreUnavailableError where it is gone."""
+        """Return the data of a visible snapshot. Raise StoreUnavailableError if it was deleted."""
         if (known := self._used(key)) is not None:
             return known
         with self._lock:
@@ -211,9 +208,10 @@ _SELECT_NEAREST = """
 
 
 def nearest_snapshot(reads: Reads, commits: Sequence[str]) -> StoredSnapshot | None:
-    """Return the visible snapshot of the first of `commits` that has one.
+    """Return the visible snapshot of the first of `commits` that has a snapshot, or None.
 
-    Raise PartUnavailableError where its server does not answer, so that the caller can answer in another way.
+    Raise PartUnavailableError if the snapshot's server does not answer, so that the caller can use a
+    fallback.
     """
     given = (list(commits), SCHEMA_VERSION)
     row = reads.read(lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
@@ -231,7 +229,7 @@ def _reach(connection: Connection[TupleRow], key: SnapshotKey) -> None:
 
 
 def snapshot_key(reads: Reads, snapshot: int) -> SnapshotKey | None:
-    """Return the key of a snapshot, or None where the reader sees no such snapshot."""
+    """Return the key of a snapshot, or None if the reader cannot see it."""
     sql = "SELECT id, repository, pool, shard FROM cairn.snapshots WHERE id = %s"
     row = reads.read(lambda db: db.execute(sql, (snapshot,)).fetchone())
     return None if row is None else SnapshotKey(*row)

@@ -1,12 +1,13 @@
 """The tables of the team store, as SQL.
 
 A repository and its forks form a pool and share their files, chunks and vectors. A shard is a group of pools
-that lies on one server. The bulk tables are partitioned by shard, so that a query about one repository
-reads one partition, and a partition can lie on another server.
+on the same server. The bulk tables are partitioned by shard, so that a query about one repository reads one
+partition, and a partition can be on another server.
 
 The parents of the bulk tables have no keys and no indexes: PostgreSQL attaches a foreign table only to a
-parent without unique indexes. Each partition has them instead. Statements with `ON CONFLICT (column, …)`
-therefore name the partition (`cairn.files_3`); `ON CONFLICT DO NOTHING` works through the parent as well.
+parent without unique indexes. Instead, each partition has keys and indexes. Statements with `ON CONFLICT
+(column, …)` therefore name the partition (`cairn.files_3`); `ON CONFLICT DO NOTHING` works through the parent
+as well.
 """
 
 from __future__ import annotations
@@ -14,32 +15,31 @@ from __future__ import annotations
 import attrs
 
 DIMENSIONS = 256
-"""Dimensions of a vector of the default embedding model."""
+"""The number of dimensions of the default embedding model."""
 
 
 @attrs.frozen
 class BulkTable:
-    """A table with one partition for each shard."""
+    """A table with one partition per shard."""
 
     name: str
     columns: str
     key: str = ""
-    """Columns of a partition's primary key; empty for a table without one."""
+    """The columns of a partition's primary key; empty if it has none."""
     unique: str = ""
-    """Columns of a partition's further unique key."""
+    """The columns of a partition's second unique key."""
     indexes: tuple[str, ...] = ()
-    """Lists of columns with an ordinary index."""
+    """Lists of columns, each with an ordinary index."""
     external: tuple[str, ...] = ()
-    """Columns whose values Cairn compresses. PostgreSQL stores them unchanged."""
+    """The columns whose values Cairn has compressed. PostgreSQL stores them unchanged."""
 
     def partition(self, shard: int) -> str:
         """Return the name of a shard's partition, without the schema."""
         return f"{self.name}_{shard}"
 
 
-# The `external` columns have EXTERNAL storage, in which packed blocks of 2 to 16 kB take 11 % more than their
-# own size. With MAIN storage, which keeps a value in the row while it fits a page, they take 16 % more.
-# Reading 300 of 4,000 blocks took 4.8 ms with EXTERNAL and 4.6 ms with MAIN (PostgreSQL 18).
+# With EXTERNAL storage, packed blocks of 2 to 16 kB take 11 % more than their size. With MAIN (in the row if
+# it fits on a page), they take 16 % more. Reading 300 of 4,000 blocks took 4.8 ms and 4.6 ms (PostgreSQL 18).
 BULK_TABLES = (
     BulkTable(
         "files",
@@ -48,7 +48,7 @@ BULK_TABLES = (
         kind text NOT NULL, collection text NOT NULL, indexed_at text NOT NULL, chunks int NOT NULL,
         imports text NOT NULL, sketch bytea NOT NULL, symbols bytea""",
         key="shard, pool, id",
-        # Different files can have equal indexed texts, such as all binary files. The blob distinguishes them.
+        # The blob distinguishes files whose indexed texts are equal, such as binary files.
         unique="shard, pool, path, blob, content_hash, collection, version",
         external=("sketch", "symbols"),
     ),
@@ -96,15 +96,15 @@ BULK_TABLES = (
     ),
 )
 
-# `pools.unswept` is set when a repository leaves its pool, because the pool may still contain files that only
-# this repository had. Until garbage collection deletes those files and clears `unswept`, no database role may
-# read the pool as a whole.
+# `pools.unswept` is set when a repository leaves its pool, which may still contain files that only this
+# repository had. Until garbage collection deletes these files and clears the mark, no role may see the pool
+# as a whole.
 #
-# `repositories.roots` are the root commits of its history, by which a fork is recognised.
-# `repositories.project` is the project of the files that no manifest assigns to a project. A fork copies it,
-# so that its unchanged files equal those of the original.
+# `repositories.roots` are the root commits of the history, by which forks are recognised.
+# `repositories.project` is the project of files without a manifest. A fork copies it, so that shared files
+# are equal.
 #
-# Servers cache data of a snapshot by its id, so a snapshot gets a new id when it or its inverted lists
+# Servers cache the data of a snapshot by its id, so a snapshot gets a new id if it or its inverted lists
 # change. `retired_lists` are old lists that running requests may still read.
 CATALOGUE = """
 CREATE TABLE cairn.shards(

@@ -1,4 +1,4 @@
-"""Batches of neighbouring terms with their postings in arrays: a few numpy calls for thousands of terms."""
+"""Batches of neighbouring terms with their postings in arrays, so that few numpy calls handle many terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TERMS_AT_ONCE = 2_000
 
 @frozen
 class Frequency:
-    """A term of an index file, with the numbers of its documents and of its occurrences."""
+    """A term of an index file, with the numbers of its documents and occurrences."""
 
     term: str
     documents: int
@@ -26,7 +26,7 @@ class Frequency:
 
 
 def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequency]]:
-    """Yield runs of neighbouring terms with at most `most_rows` rows together, or a single term."""
+    """Yield runs of neighbouring terms with at most `most_rows` rows in total, or single terms with more."""
     run: list[Frequency] = []
     rows = 0
     for each in terms:
@@ -42,8 +42,8 @@ def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequen
 def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], most: int) -> TermBatch:
     """Count the terms of a run in each document.
 
-    `documents` is int64[rows], ascending for each term; `named` is bool[rows]: whether the row is an
-    occurrence in a name. A term in more than `most` documents has a count of 1 in each.
+    `documents` is int64[rows], ascending for each term. `named` is bool[rows]: whether the occurrence is in a
+    name. A term in more than `most` documents gets a count of 1 in each.
     """
     places = np.repeat(np.arange(len(run)), [each.rows for each in run])
     firsts = np.flatnonzero(np.diff(places << 32 | documents, prepend=-1))
@@ -59,7 +59,7 @@ def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], 
 
 
 def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
-    """Return postings with counts of 1 from pairs of an index in `terms` and a document, which may repeat."""
+    """Return postings with counts of 1 from pairs of an index in `terms` and a document; pairs may repeat."""
     pairs = np.unique(places << 32 | documents)
     ends = np.searchsorted(pairs >> 32, np.arange(len(terms)), side="right")
     ids = (pairs & 0xFFFFFFFF).astype(np.int32)
@@ -67,7 +67,7 @@ def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
 
 
 def renumbered(batch: TermBatch, ids: NDArray[np.int32]) -> TermBatch:
-    """Return the batch in the order of its new ids, int32[old ids]. Drop those with the new id 0."""
+    """Return the batch with new ids, in their order. `ids` is int32[old ids]; 0 drops a posting."""
     new, places = ids[batch.ids], batch.places
     order = np.flatnonzero(new)
     keys = places[order] << 32 | new[order]

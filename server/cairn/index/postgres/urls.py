@@ -1,4 +1,4 @@
-"""The URLs of the team store, from the environment or from a file that only its owner can read."""
+"""The URLs of the team store, from the environment or a private file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from cairn.errors import StoreUnavailableError
 
 VARIABLE = "CAIRN_STORE_URL"
-"""URLs of the store's servers, separated by white space."""
+"""The name of the environment variable with the URLs of the store's servers, separated by white space."""
 
 
 def store_urls(file: Path | None = None) -> tuple[str, ...]:
-    """Return the URLs of the store's servers: the lines of a file, or without one those of the environment.
+    """Return the URLs of the store's servers: the lines of `file` if given, otherwise from the environment.
 
-    They contain passwords, so others must not be able to read the file (mode 0600). Lines that begin with #
-    are comments. Raise `StoreUnavailableError` where there are no URLs.
+    The URLs contain passwords, so only the owner of the file may be able to read it (mode 0600). Lines that
+    begin with # are comments. Raise `StoreUnavailableError` if there are no URLs.
     """
     if file is None:
         urls = os.environ.get(VARIABLE, "").split()

@@ -1,7 +1,7 @@
-"""A cache of the static vectors of snapshots, which are compared in memory as those of an index file are.
+"""A cache of the static vectors of snapshots, which are compared in memory like those of an index file.
 
-Comparing 20,000 vectors takes 1 ms here and 10 ms in the database, where each of a query's three comparisons
-also costs a round trip.
+Comparing 20,000 vectors takes 1 ms in memory and 10 ms in the database. There, each of a query's three
+comparisons also costs a round trip.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from cairn.index.vectors.static_rows import RowStore, StaticRows
 logger = logging.getLogger(__name__)
 
 _MOST_BYTES = 400_000_000
-"""Memory for all vectors: a million chunks in small snapshots, or four million in large ones."""
+"""The memory for all vectors: that of a million chunks in small snapshots, or four million in large ones."""
 _READ_BEHIND_FROM = 30_000
-"""The number of chunks from which a background thread reads the vectors (a million take 5 s), so that
-requests can time out. The database would need 1 s of all cores to compare a million for one query."""
+"""The number of chunks from which a background thread reads the vectors, so that requests can time out. A
+million take 5 s to read; comparing them in the database takes 1 s of all cores per query.
+"""
 _LOOK_SECONDS = 0.02
-"""The interval in which a waiting request looks at its deadline."""
+"""The interval at which a waiting request checks its deadline."""
 _CODED_FROM = 130_000
-"""The value of an index file (`cairn.index.vectors.static_matrix`)."""
+"""The number of chunks from which vectors are quantised, as in `cairn.index.vectors.static_matrix`."""
 _LONGEST_READING_MS = 600_000
 _AT_ONCE = 16_384
-"""The number of rows read at once, 9 MB."""
+"""The number of rows read at once, which take 9 MB."""
 _RETRY_SECONDS = 60.0
 """The pause after a background thread failed to read vectors."""
 
@@ -53,20 +54,18 @@ _ROW = np.dtype(
         ("unused", ">i2"), ("vector", ">f2", (DIMENSIONS,)),
     ]
 )  # fmt: skip
-"""A chunk's id and its vector, as a binary COPY sends them."""
+"""The row of a binary COPY with a chunk's id and its vector."""
 
 
 @define(eq=False)
 class _Entry:
-    """The vectors of one snapshot."""
-
     rows: StaticRows | None = None
     size: int = 0
-    """Bytes of memory."""
+    """The memory in bytes."""
     used: float = 0.0
     reading: threading.Lock = field(factory=threading.Lock, init=False)
     behind: threading.Thread | None = None
-    """The latest background thread that read them."""
+    """The latest background thread that read the vectors."""
     tried: float = float("-inf")
     """The time when that thread began."""
 
@@ -74,8 +73,8 @@ class _Entry:
 class VectorCache:
     """A thread-safe cache of the vectors of recently used snapshots.
 
-    The first reader's rights read a snapshot's vectors, which then serve all its readers. A caller must
-    therefore have a `SnapshotMemory` only of a repository that the database shows to its reader.
+    The vectors are read with the rights of the first reader and then serve all readers. So a caller may have
+    the `SnapshotMemory` only of a repository that its reader may see.
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES, read_behind_from: int = _READ_BEHIND_FROM) -> None:
@@ -87,10 +86,11 @@ class VectorCache:
     def of(
         self, memory: SnapshotMemory, reads: Reads, cancelled: Cancelled | None = None
     ) -> StaticRows | None:
-        """Return the vectors of a snapshot, or None for too many or unreadable ones.
+        """Return the vectors of a snapshot, or None if they are too many or cannot be read.
 
-        A background thread reads those of a large snapshot. With `cancelled`, wait for it, and raise
-        OutOfTimeError or QueryCancelledError once that is true; without it, return None meanwhile.
+        A background thread reads the vectors of a large snapshot. Without `cancelled`, return None while it
+        reads. With `cancelled`, wait for the thread, and raise OutOfTimeError or QueryCancelledError once
+        `cancelled()` is true.
         """
         if _size(memory.chunks) > self._most_bytes:
             return None
@@ -110,14 +110,14 @@ class VectorCache:
             return entry.rows
 
     def wait(self, memory: SnapshotMemory) -> None:
-        """Wait for a background thread that reads the snapshot's vectors."""
+        """Wait until no background thread reads the snapshot's vectors."""
         entry = self._entries.get(memory)
         if entry is not None and entry.behind is not None:
             entry.behind.join()
 
     @property
     def size(self) -> int:
-        """Bytes of memory that all vectors take."""
+        """The memory of all vectors in bytes."""
         with self._lock:
             return sum(entry.size for entry in self._entries.values())
 
@@ -143,7 +143,7 @@ class VectorCache:
             logger.warning("The vectors of snapshot %d could not be read: %s", memory.key.id, problem)
 
     def _keep(self, entry: _Entry, rows: StaticRows) -> None:
-        """Keep these, and evict the least recently used ones above the limit."""
+        """Keep `rows`, and evict the least recently used vectors above the limit."""
         with self._lock:
             entry.rows, entry.size = rows, _size(len(rows.store.ids))
             filled = sorted(
@@ -164,11 +164,11 @@ def _wait(thread: threading.Thread, cancelled: Cancelled) -> None:
 
 
 def read_rows(db: Connection[TupleRow], memory: SnapshotMemory) -> StaticRows:
-    """Read the vectors of a snapshot, and quantise them where they are many."""
+    """Read the vectors of a snapshot, and quantise them if there are many."""
     store = RowStore(memory.chunks, DIMENSIONS, Path(tempfile.gettempdir()))
     for ids, vectors in _copied(db, memory):
         present = present_chunks(memory, ids)
-        # The pool may have several revisions, and a publication may have added vectors just now.
+        # The pool may contain several revisions, and a publication may have just added vectors.
         room = len(store.ids) - store.count
         store.add(ids[present][:room], vectors[present][:room])
         store.memory.release()
@@ -182,7 +182,7 @@ def read_rows(db: Connection[TupleRow], memory: SnapshotMemory) -> StaticRows:
 def _copied(
     db: Connection[TupleRow], memory: SnapshotMemory
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int8]]]:
-    """Yield ids and vectors of the pool's chunks in batches: int64[n] and int8[n, dimension]."""
+    """Yield the ids and vectors of the pool's chunks in batches: int64[n] and int8[n, dimension]."""
     statement = sql.SQL(
         """COPY (SELECT chunk, vector FROM cairn.vectors WHERE shard = {} AND pool = {})
            TO STDOUT (FORMAT binary)"""
@@ -199,5 +199,5 @@ def _copied(
 
 
 def _size(rows: int) -> int:
-    """Return the bytes of memory for `rows` vectors. Many are in a file, and only their codes in memory."""
+    """Return the memory of `rows` vectors in bytes. If they are many, only their codes are in memory."""
     return rows * (DIMENSIONS // 4 if rows >= _CODED_FROM else DIMENSIONS) + rows * 12

@@ -25,7 +25,7 @@ from cairn.index.text.match import quoted_word
 from cairn.index.text.word_list import WordList
 
 _MOST_CHECKED = 300
-"""Limit of chunks whose texts are searched for a phrase. Above it, all chunks with its words count."""
+"""The maximum number of chunks whose texts are searched for a phrase. If more have its words, all count."""
 
 
 class WordQueries(SnapshotReader):
@@ -53,7 +53,7 @@ class WordQueries(SnapshotReader):
         return {text: _once(each) if len(terms[text]) > 1 else each for text, each in found}
 
     def _postings_of(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
-        """Return the postings of words and phrases, given with their stems."""
+        """Return the postings of each word or phrase; `terms` has their stems."""
         found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
 
         def postings(every: Sequence[str]) -> Postings:
@@ -157,7 +157,7 @@ class WordQueries(SnapshotReader):
 
 
 def _times(db: apsw.Connection, wanted: str, text: str) -> int:
-    """Count how often the stems of a text contain `wanted`, stems between and within spaces."""
+    """Return how often a text contains `wanted`: stems, with a space before and after each."""
     stemmed, found, place = f" {' '.join(stems(db, text))} ", 0, -1
     while (place := stemmed.find(wanted, place + 1)) >= 0:
         found += 1
@@ -165,5 +165,5 @@ def _times(db: apsw.Connection, wanted: str, text: str) -> int:
 
 
 def _once(postings: Postings) -> Postings:
-    """Return the postings of a phrase with a count of 1 in each chunk, as in an index file."""
+    """Return the postings with a count of 1 in each chunk, as an index file does for a phrase."""
     return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))

@@ -26,56 +26,56 @@ from cairn.index.text.word_list import WordList, Words
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
-"""Runs a function in a transaction of the reader."""
+"""The type of a function that runs another function in a transaction of the reader."""
 _Block = tuple[Dictionary, bytes | None]
-"""The dictionary of a block of terms, and its lists where they were read."""
+"""The dictionary of a block of terms, and its lists if they were read."""
 
 _PHRASES = -1
-"""The kind under which phrases are cached beside terms."""
+"""The kind by which cached phrases differ from cached terms."""
 _MOST_BYTES = 28_000_000
-"""Size limit of all cached lists. The least recently used terms are evicted."""
+"""The maximum size of all cached lists. The least recently used terms are evicted."""
 _MOST_COUNTED = 50_000
-"""Limit of cached document frequencies."""
+"""The maximum number of cached document frequencies."""
 _READ_WITH_COUNTS = 8_192
-"""Size up to which a block's lists are read with its dictionary. Nearly all blocks are smaller, and queries
-look up most terms that they count."""
+"""The maximum size of lists that are read with their block's dictionary. Nearly all blocks are smaller, and
+queries look up most terms that they count."""
 _MOST_WAITING = 256
-"""Limit of counted terms whose lists wait to be unpacked, 2 MB."""
+"""The maximum number of counted terms whose packed lists are kept, 2 MB."""
 _MOST_BLOCKS = 60
-"""Limit of blocks that are searched for a prefix. A prefix of more blocks takes too long."""
+"""The maximum number of blocks that are searched for a prefix. More blocks would take too long."""
 
 
 @define(eq=False)
 class SnapshotWords:
-    """A thread-safe cache of the terms of one snapshot. It does not keep the snapshot's memory alive."""
+    """A thread-safe cache of the terms of one snapshot. It does not keep the `SnapshotMemory` alive."""
 
     _memory: ref[SnapshotMemory]
     _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
     _bytes: int = field(default=0, init=False)
     _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
     _waiting: OrderedDict[tuple[int, str], list[_Block]] = field(factory=OrderedDict, init=False)
-    """The blocks of counted terms."""
+    """The blocks of counted terms, whose lists are not unpacked yet."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _reading_all: threading.Lock = field(factory=threading.Lock, init=False)
 
     @property
     def memory(self) -> SnapshotMemory:
-        """The memory of the snapshot, which a caller keeps alive."""
+        """The data of the snapshot, which the caller keeps alive."""
         memory = self._memory()
         assert memory is not None
         return memory
 
     def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
-        """Count the snapshot's documents that contain each term."""
+        """Return the number of the snapshot's documents that contain each term."""
         totals = self._totals(ask, terms, kind)
         if not self.memory.has_others:
             return totals
-        # Only the lists show which documents belong to other revisions.
+        # Only the lists of a term show which documents belong to other revisions.
         lists = self.postings(ask, [term for term, total in totals.items() if total], kind)
         return {term: len(lists[term].ids) if term in lists else 0 for term in totals}
 
     def _totals(self, ask: Ask, terms: Iterable[str], kind: int) -> dict[str, int]:
-        """Count the repository's documents that contain each term, including those of other revisions."""
+        """Return the number of the repository's documents, in all revisions, that contain each term."""
         wanted = list(dict.fromkeys(terms))
         # Another thread may clear all counts at any moment.
         known = {term: count for term in wanted if (count := self._counts.get((kind, term))) is not None}
@@ -135,8 +135,8 @@ class SnapshotWords:
         return found
 
     def all(self, ask: Ask) -> WordList:
-        """Return all words of the repository, cached for a while. A million chunks take 1 s to read."""
-        with self._reading_all:  # Several threads at once take three times as long.
+        """Return all words of the repository, cached for a while. Reading takes 1 s per million chunks."""
+        with self._reading_all:  # Several threads at once would take three times as long.
             known = self.memory.words
             if not known.lists:
                 known = WordList(tuple(self._read_all(ask)))
@@ -155,13 +155,13 @@ class SnapshotWords:
             yield Words(self.memory.columns.upto, b"\n".join([b"", *texts, b""]))
 
     def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
-        """Count the chunks with each term of this prefix. Return nothing where that takes too long."""
-        if deadline():  # After the query, the number of blocks bounds the time.
+        """Return the number of chunks with each term of this prefix, or {} if that would take too long."""
+        if deadline():  # The number of blocks limits the time after the query.
             return {}
         key = self.memory.key
         lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
-        # Each segment has its own limit, so that PostgreSQL searches the index instead of joining all blocks.
+        # A limit per segment makes PostgreSQL search the index instead of joining all blocks.
         sql = f"""SELECT b.dictionary, b.lists FROM unnest(%s::int[]) AS s(id)
             CROSS JOIN LATERAL (
                 SELECT max(t.first) AS first FROM cairn.terms t WHERE {of_segment} AND t.first <= %s) AS low
@@ -189,7 +189,7 @@ class SnapshotWords:
         return dict(found)
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
-        """Read the blocks that may contain each term. `lists` is the SQL of their lists."""
+        """Return the blocks that may contain each term. `lists` is the SQL expression for their lists."""
         key = self.memory.key
         sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
             CROSS JOIN unnest(%s::int[]) AS s(id) CROSS JOIN LATERAL (
@@ -238,12 +238,12 @@ def query_stems(text: str) -> list[str]:
 
 
 def stems(db: apsw.Connection, text: str) -> list[str]:
-    """Return the terms of a text as the keyword index has them."""
+    """Return the stemmed words of a text, as the keyword index stores them."""
     return _tokens(db, "porter", ["unicode61"], text)
 
 
 def tokens(db: apsw.Connection, text: str) -> list[str]:
-    """Return the words of a text before stemming, as the keyword index separates them."""
+    """Return the unstemmed words of a text, as the keyword index separates them."""
     return _tokens(db, "unicode61", [], text)
 
 
@@ -256,7 +256,7 @@ def _tokens(db: apsw.Connection, name: str, arguments: list[str], text: str) -> 
 
 
 def intersection(every: Sequence[Postings]) -> Postings:
-    """Return the documents that all postings have, each with the lowest of their counts."""
+    """Return the documents that are in all postings, each with its lowest count."""
     ids = every[0].ids
     for each in every[1:]:
         ids = np.intersect1d(ids, each.ids, assume_unique=True)
