@@ -1,4 +1,5 @@
-"""List programmers' abbreviations, so that `ctx` finds "context" and "configuration" finds `config`."""
+"""Map programmers' abbreviations to words and back: `ctx` also finds "context", "configuration" also finds
+`config`."""
 
 from __future__ import annotations
 
@@ -44,12 +45,13 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
-"""The number of leading letters in which words of one stem must agree: "author" has the stem of
-"authorization"."""
+"""How many leading letters a word must share with the full form of an abbreviation. A common stem is not
+enough: "author" has the stem of "authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:
-    """Return the words that the lower-case `word` stands for, or its abbreviations; never `word` itself."""
+    """Return the words that the lower-case `word` stands for, or its abbreviations. The result never contains
+    `word` itself."""
     if word in EXPANSIONS:
         return EXPANSIONS[word]
     return tuple(
