@@ -33,7 +33,7 @@ class Sentence:
     start: int
     end: int
     language: Language | None
-    """The language of the sentence; None if it is English or unclear."""
+    """Whether the sentence has English function words, and those of no other language outweigh them."""
     is_english: bool
     """Whether the sentence has English function words, and no more words of another language."""
 
