@@ -183,9 +183,7 @@ class _Referrals:
             around = any(scope.start_line <= each.start_line < scope.end_line for each in self.definitions)
         if around and not is_own:
             return None
-        if (
-            around
-        ):  # The call is outside the passage's functions: at the top level, or in the type around them.
+        if around:  # The call is at the top level, or in the type around the passage's functions.
             ends = [each.end_line for each in self.definitions if each.end_line <= line]
             starts = [each.start_line for each in self.definitions if each.start_line > line]
             first = max(line - _AROUND, start, *ends)

@@ -89,9 +89,7 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
         return evolve(found, stored=part_of(stored, referral)) if referral else found
     used = relations.used.get((result.folder, stored.id), ())
     shown = _lines_of_names(stored, passage, used, relations.defined)
-    if (
-        not shown
-    ):  # A name in many files does not relate the chunk to the passage, but its line is worth showing.
+    if not shown:  # A name in many files does not relate the two chunks, but its line is worth showing.
         used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
         defined = [name for name in passage.symbols if not _is_word(name)]
         shown = _lines_of_names(stored, passage, used, defined)
