@@ -1,5 +1,4 @@
-"""Map programmers' abbreviations to words and back: `ctx` also finds "context", "configuration" also finds
-`config`."""
+"""Map programmers' abbreviations to words and back: `ctx` finds "context", "configuration" finds `config`."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ enough: "author" has the stem of "authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:
-    """Return the words that the lower-case `word` stands for, or its abbreviations. The result never contains
-    `word` itself."""
+    """Return the words that the lower-case `word` stands for, or its abbreviations, without `word` itself."""
     if word in EXPANSIONS:
         return EXPANSIONS[word]
     return tuple(

@@ -95,8 +95,7 @@ class Candidates:
         return np.add.reduceat(highest_first * counted, self._starts)
 
     def ordered(self, column: Floats) -> NDArray[np.intp]:
-        """Return intp[n]: the indexes of the chunks, by file, and within each file the highest values
-        first."""
+        """Return intp[n]: the indexes of the chunks, by file, and in each file the highest values first."""
         return np.lexsort((-column, self.file_of))
 
     def places(self) -> NDArray[np.intp]:
@@ -129,8 +128,7 @@ class Candidates:
         return column
 
     def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
-        """Return the scores in `found`, given by folder and chunk id, as float64[n]. Chunks without a score
-        get 0."""
+        """Return the scores in `found`, by folder and chunk id, as float64[n]; 0 for chunks without one."""
         column = np.zeros(len(self.ids))
         for folder, of_folder in enumerate(found):
             for chunk, value in of_folder.items():

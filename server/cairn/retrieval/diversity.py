@@ -22,13 +22,10 @@ _COMPARED_WORDS = 2_000
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """Damp the scores of repeated files, directories and file names, and return the results, best first.
-    Near-duplicates come last.
-
-    `ranked` has the best first. Each factor in `settings` is 0 to 1, and 1 changes nothing. A factor applies
-    once for each rule that a result breaks: the tenth result of a file is damped like the second. Results of
-    equal score keep their order.
-    """
+    """Damp the scores of repeated files, directories and file names. Return the results, best first,
+    near-duplicates last. `ranked` has the best first. A factor in `settings`, 0 to 1, applies once for each
+    rule that a result breaks: a file's tenth result is damped like the second. Results of equal score keep
+    their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0

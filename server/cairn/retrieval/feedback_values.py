@@ -1,8 +1,6 @@
-"""Learn from feedback: files that users chose for a query rank higher for similar queries.
-
-Only the stems of a query are stored. A choice counts more the more similar and the more recent its query is.
-The signal's weight bounds the effect on a file.
-"""
+"""Learn from feedback: files that users chose for a query rank higher for similar queries. Only the stems of
+a query are stored. A choice counts more the more similar and the more recent its query is. The signal's
+weight bounds the effect on a file."""
 
 from __future__ import annotations
 
@@ -20,17 +18,15 @@ STRENGTH: Mapping[FeedbackAction, float] = {
     FeedbackAction.HELPFUL: 1.0,
     FeedbackAction.NOT_HELPFUL: -1.0,
 }
-"""The strength of each action. Opening a result counts half, because the user may only check whether it is
-right."""
+"""The strength of each action. Opening a result counts half, because the user may only check its content."""
 
 HALF_LIFE_DAYS = 30.0
-"""The age in days at which a choice counts half, because code changes. Ages are whole days, so that answers
-do not change within a day."""
+"""The age in days at which a choice counts half, because code changes. Ages are whole days for stable
+answers."""
 
 DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
-"""The minimum similarity of two queries, as the weighted share of common stems. Less similar queries are
-unrelated."""
+"""The minimum similarity of related queries: the share of their stems that both have, weighted by rarity."""
 
 
 @frozen
@@ -56,8 +52,7 @@ class Learned:
         return bool(self._evidence)
 
     def values(self, stems: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
-        """Return the preference for each path, −1 to 1. A stem that `idf` lacks gets the lowest value of
-        `idf`."""
+        """Return the preference for each path, −1 to 1. A stem without `idf` gets the lowest one in `idf`."""
         lowest = min(idf.values(), default=1.0) or 1.0
         rarity = {stem: idf.get(stem, lowest) for stem in stems}
         whole = sum(rarity.values())
@@ -79,8 +74,7 @@ class Learned:
 
 
 def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
-    """Sum up `choices` with their age on the day `today`, in days since 1970. Choices after that day have the
-    age 0."""
+    """Sum up `choices` by their age on the day `today`, in days since 1970. Later choices have age 0."""
     evidence: defaultdict[frozenset[str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for choice in choices:
         age = max(0, today - choice.at // DAY_S)

@@ -22,8 +22,8 @@ _RELEASE_NOTES = re.compile(
 )
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
-"""The maximum numbers of cached paths. A query compares a few hundred files, and later queries mostly the
-same files."""
+"""The maximum numbers of cached paths. A query compares a few hundred files, most of them like the last
+query."""
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
@@ -40,8 +40,7 @@ def joined_name(path: str) -> str:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def folder_stems(path: str) -> frozenset[str]:
-    """Return the stems of the words in all folder names of a path, and the stem of each folder name as one
-    word."""
+    """Return the stems of the words in a path's folder names, and of each folder name as one word."""
     return _stems_of_folders(path.rpartition("/")[0])
 
 
@@ -68,8 +67,7 @@ def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
-    """Return the folders in a path that are named after a natural language: the path above each one, and the
-    language code."""
+    """Return the folders in a path that are named after a language: the path above each, and the code."""
     return _languages_of_folders(path.rpartition("/")[0])
 
 

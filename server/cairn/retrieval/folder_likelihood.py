@@ -16,7 +16,7 @@ from cairn.retrieval.pools import Pool
 
 _SMOOTHING = 100.0
 """The weight of the average folder, in chunks, that is added to the counts of each folder (Dirichlet
-smoothing). Among 100, 1,000 and 5,000, this value found the right one of ten and of eleven repositories most
+smoothing). Of 100, 1,000 and 5,000, this value chose the right one of ten and of eleven repositories most
 often."""
 
 

@@ -35,8 +35,7 @@ _WHOLE_PROJECT = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\
 _SAYS_WHAT_IT_DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
 TOP_LINES, OPENING_LINES = 20, 60
-"""How many lines of a README say what the project is, and how many introduce it. After these, a README covers
-installation or credits."""
+"""How many lines of a README say what the project is, and how many introduce it. Other topics follow."""
 DESCRIPTION = re.compile(
     r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
         | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$
@@ -65,8 +64,7 @@ def subject_of(text: str) -> str:
 
 
 def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
-    """Return `text` with the project's name in place of "this project" at its start or in a question for an
-    overview."""
+    """Return `text` with the project's name for "this project" at its start or in an overview question."""
     found = _OF_THIS_PROJECT.match(text) if vocabulary else None
     if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
         return text
@@ -74,7 +72,7 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return a key that is the same for all spellings of a name: `serde_json` and "Serde JSON", `express` and
+    """Return a key that all spellings of a name share: `serde_json` and "Serde JSON", `express` and
     "Express.js"."""
     return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
@@ -105,8 +103,7 @@ class OverviewSubject:
 
     key: str
     _definition: re.Pattern[str]
-    """Matches the beginning of a sentence about the subject. The group `is` matches if the sentence is a
-    definition."""
+    """Matches the beginning of a sentence about the subject. Its group `is` matches in definitions."""
     _name: re.Pattern[str]
 
     @classmethod

@@ -1,5 +1,4 @@
-"""Run the legs of a query over all indexes. A leg is one way to find chunks or files, such as keywords or
-vectors."""
+"""Run the legs of a query over all indexes. A leg is one way to find chunks or files, such as by keywords."""
 
 from __future__ import annotations
 
@@ -46,21 +45,19 @@ _MAX_LITERALS = 4
 """The maximum number of quoted texts to search for. Each search scans the whole index."""
 _RARE = 10
 _MAX_FIRST_LOOKS = 300
-"""The maximum number of chunks found by other legs that are searched first for a literal. Reading one takes
-30 µs."""
+"""The maximum number of chunks of other legs that are searched first for a literal. Reading one takes 30
+µs."""
 _MAX_FILES = 40
 """The maximum number of files that each index finds as wholes by path, and as many by commit."""
 _MAX_INTRODUCING = 4
 """The maximum number of READMEs and manifests that become candidates for every overview."""
 _SUBJECT_ROWS = 4_000
-"""The maximum number of files whose commit subjects are scored. The budget of chunks is higher, because there
-are more chunks."""
+"""The maximum number of files whose commit subjects are scored. The budget of chunks, which are more, is
+higher."""
 _RESPELLED = 0.5
-"""The score of a name in another case convention, which users seldom mean. A mere difference in case scores
-0.9."""
+"""The score of a name in another convention, which users seldom mean. One in another case scores 0.9."""
 _NOT_IN_OWNER = 0.25
-"""The factor for definitions outside the type or module that the query names, if that defines the name
-too."""
+"""The factor for definitions outside the type or module named in the query, if that defines the name too."""
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages put before a name. Users often leave them out."""
 _SIGILLED = 0.9
@@ -77,8 +74,7 @@ _MEANING_LEGS = frozenset({"similarity", "compared"})
 
 @define
 class Legs:
-    """Runs the legs of one query over several indexes. If a leg fails in one index, it continues with the
-    others."""
+    """Runs the legs of one query over several indexes. If a leg fails in one, it continues in the others."""
 
     readers: Sequence[IndexReader]
     query: Query
@@ -241,8 +237,8 @@ class Legs:
                 pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
-        """Compute the similarity of all chunks in these pools to each query. The similarities to a query go
-        to its legs in `every`."""
+        """Compute the similarity of all chunks in these pools to each query, and add it to the query's legs
+        in `every`."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
@@ -250,8 +246,7 @@ class Legs:
                     legs.pools[place].found["compared"].update(cosines)
 
     def merge(self, other: Legs, *, leg: str = "") -> None:
-        """Add the results of `other`, which has the same indexes. With `leg`, all of them are added under
-        this name."""
+        """Add the results of `other`, which has the same indexes. With `leg`, all get this name."""
         for pool, theirs in zip(self.pools, other.pools, strict=True):
             for name, found in theirs.found.items():
                 pool.found[leg or name].update(found)
@@ -271,8 +266,7 @@ class Legs:
     def _run(
         self, name: str, setting: Leg | None = None, *, patiently: bool = False
     ) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
-        """Yield each index with its pool and a context for the search. Yield nothing if the settings exclude
-        the leg."""
+        """Yield each index with its pool and a context, or nothing if the settings exclude the leg."""
         if setting is not None and setting not in self.settings.legs:
             return
         began = time.perf_counter()
@@ -316,9 +310,9 @@ class _RunningLeg:
 
 
 def is_identifier(query: Query) -> bool:
-    """Return whether the query is one name that is not a plain word. If the name is defined, vectors change
-    nothing: without them, the NDCG@10 of symbol queries stays the same (0.991, 0.957 in checkouts, 0.997 in
-    other repositories)."""
+    """Return whether the query is one name that is not a plain word. Vectors change nothing for a defined
+    name: without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in other
+    repositories)."""
     return query.is_symbol and not _is_plain_word(query.text.strip())
 
 

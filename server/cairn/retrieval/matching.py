@@ -15,8 +15,7 @@ _SHORT_STEM = 3
 """The maximum number of letters of a stem whose inflections may share only the first two letters. Inflections
 of a longer stem share all letters but the last."""
 _CACHED_TEXTS = 200
-"""The maximum number of cached texts. Each result is matched twice: for the terms that it shows and for the
-verdict."""
+"""The maximum number of cached texts. Each result is matched for its shown terms, then for the verdict."""
 
 
 @frozen(eq=False)
@@ -97,8 +96,7 @@ def _spellings(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _beginning(part: str) -> str:
-    """Return the part of a stem that all inflections share. The last letter may differ: category,
-    categori."""
+    """Return the part of a stem that all inflections share: without "y" or "i" in category, categori."""
     return part[:-1] if len(part) > _SHORT_STEM else part[:2]
 
 

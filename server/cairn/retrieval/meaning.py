@@ -1,8 +1,6 @@
 """Compare queries and chunks by vectors: the static vectors that every index has, or those of an installed
-larger model.
-
-Vectors of different kinds are never compared with each other, so each query uses one kind for all chunks.
-"""
+larger model. Vectors of different kinds are never compared with each other, so each query uses one kind for
+all chunks."""
 
 from __future__ import annotations
 
@@ -64,8 +62,8 @@ class ModelVector:
     model: str
     static: StaticVector | None = None
     """The static vector that finds the chunks to compare. It reads a sixth of the bytes, and vectors of
-    deleted texts cannot take all results. NDCG@10 was 0.879 with an earlier table, and 0.881 if all chunks
-    were compared."""
+    deleted texts cannot take all results. NDCG@10 was 0.879 with an earlier table, 0.881 comparing all
+    chunks."""
 
     def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         if self.static is None:

@@ -74,11 +74,9 @@ _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]{0,300}[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
 _MARKS = frozenset("./\\*")
-"""Characters of which every path has one. Most matches of `_PATH` in a long text are plain words without
-these."""
+"""Characters of which every path has one. Most matches of `_PATH` in a long text are plain words."""
 _PLACE_CHARS = 20
-"""How many characters before a path may contain a word such as "in". The longest such word and some spaces
-fit."""
+"""How many characters before a path may contain a word such as "in", with room for the longest and spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
 # A name of a product is not a file, and some endings are more often the name of a member (`app.text`).
 _PRODUCTS = re.compile(

@@ -24,8 +24,8 @@ from cairn.retrieval.query import Query
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _FEWEST = 7
-"""The minimum number of packages to compare. A smaller workspace has a main package, and most queries are
-about that."""
+"""The minimum number of packages to compare. Most queries about a smaller workspace are about its main
+package."""
 _NOISE = 0.1
 """Differences of cosines up to this are noise: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000
@@ -46,8 +46,7 @@ class Package:
 
 @frozen
 class Packages:
-    """The relevance of each package of a workspace folder to a query, 0 to 1, by the package's folder and
-    project."""
+    """The relevance of each package of a workspace folder to a query, 0 to 1, by folder and project."""
 
     by_folder: Mapping[str, float] = field(factory=dict)
     by_project: Mapping[str, float] = field(factory=dict)
@@ -64,8 +63,8 @@ def package_relevance(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
     """Return the relevance of the packages of each index: how much the cosine of each to the query exceeds
-    the median and the noise. The result is empty without the static `table`, or if there are fewer than seven
-    packages."""
+    the median and the noise. The result is empty without `table`, or if there are fewer than seven packages.
+    """
     known = [reader.cached("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]

@@ -29,15 +29,13 @@ class Pool:
     words: list[QueryWord] = field(factory=list)
     """The query's words without those that occur almost everywhere."""
     keywords: FoundWords = field(factory=FoundWords)
-    """The query's words and other spellings. They give the BM25 score of every chunk, whichever leg found
-    it."""
+    """The query's words and other spellings, with the BM25 score of every chunk, whichever leg found it."""
     files: dict[str, None] = field(factory=dict)
     """The paths of files found as wholes, as keys. The values are unused."""
     named: Mapping[str, float] = field(factory=dict)
     """The likelihood that the query means each file which it names, 1 at most, by path."""
     subjects: Mapping[str, float] = field(factory=dict)
-    """The BM25 score of the subjects of each file's commits, divided by the highest possible score, by
-    path."""
+    """The BM25 score of each file's commit subjects, divided by the highest possible score, by path."""
 
     def add(self, leg: str, hits: Iterable[Hit]) -> None:
         self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)

@@ -36,26 +36,23 @@ from cairn.text.unicode import well_formed
 from cairn.text.words import is_stopword, stem, stems
 
 MAX_QUERY_CHARS = 10_000
-"""The maximum length of a query in characters. A longer query is cut, and the answer says so, since a pasted
-file must not block a search."""
+"""The maximum length of a query in characters. A longer one, such as a pasted file, is cut, as the answer
+says."""
 
 MAX_TERMS = 32
-"""The maximum number of terms. FTS5 scores every match of every term, so only the first words of a pasted
-page count."""
+"""The maximum number of terms. FTS5 scores every match of each, so of a pasted page the first words count."""
 
 _MAX_FRAGMENTS = 3
-"""The maximum number of message fragments in a report that are searched for. Each search scans the whole
-index."""
+"""The maximum number of a report's message fragments to search for. Each search scans the whole index."""
 
 _MAX_NAME_WORDS = 4
-"""The maximum number of plain words that may together be a name ("add url rule"). More words are a
-sentence."""
+"""The maximum number of plain words that may be a name ("add url rule"). More words are a sentence."""
 
 _ALPHA = 0.5
 """With this balance, both keywords and vectors have the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
-"""With this balance, vectors have 0.3 of their weight. A user who types one name means that name, and seldom
-similar text."""
+"""With this balance, vectors have 0.3 of their weight. A user who types one name seldom means similar
+text."""
 
 _WORD = re.compile(r"\w")
 
@@ -78,8 +75,7 @@ class Query:
     alternatives: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     """Words or phrases that count as a term, by term: other lengths, synonyms, translations, corrections."""
     paths: tuple[str, ...] = ()
-    """Paths and globs with forward slashes. A path from a stack trace may begin above the workspace
-    folder."""
+    """Paths and globs with forward slashes. A path from a stack trace may begin above the folder."""
     literals: tuple[str, ...] = ()
     """Texts to find verbatim; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
@@ -130,8 +126,8 @@ class Query:
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Spellings in other case conventions. A short query in plain words is respelled as a whole: "add url
-        rule" → `add_url_rule`."""
+        """Spellings in other case conventions, also of a short query in plain words: "add url rule" →
+        `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
@@ -163,8 +159,7 @@ class Query:
 
     @property
     def _terms_in_order(self) -> tuple[str, ...]:
-        """The terms as typed. The terms of a report are ordered by weight, so only those of its title are
-        given."""
+        """The terms as typed; for a report only those of its title, since a report orders terms by weight."""
         return read_words(self.report.title).terms if self.report else self.terms
 
     @cached_property
@@ -255,8 +250,7 @@ def understand(
 
 
 def _of_report(report: Report, translation: Translation, settings: SearchSettings) -> Query:
-    """Return the query for a report. Typing errors are not repaired, since most unknown words of a report are
-    names."""
+    """Return the query for a report. Typing errors stay, since most unknown words of a report are names."""
     synonyms = word_synonyms(settings.synonyms)
     weights = report.terms()
     synonymous: dict[str, tuple[str, ...]] = {}
@@ -324,8 +318,7 @@ def _without_punctuation(text: str) -> str:
 
 
 def _words_with_numbers(name: str) -> list[str]:
-    """Return the words of a name, with each number joined to the word before it: `OAuth2Form` → oauth2,
-    form."""
+    """Return the words of a name, each number joined to the word before it: `OAuth2Form` → oauth2, form."""
     words: list[str] = []
     for word in identifier_words(name):
         if words and (word.isdigit() or len(words[-1]) == 1):

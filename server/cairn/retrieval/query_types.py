@@ -61,8 +61,7 @@ _LIKE_A_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
 
 
 def named_kind(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the kinds of definitions in a query like `struct inode`; "" and () for other
-    queries."""
+    """Return the name and the kinds of definitions in a query like `struct inode`, or "" and ()."""
     found = _NAMED.fullmatch(text.strip())
     if found is None:
         return "", ()
@@ -78,8 +77,7 @@ def own_name(text: str) -> str:
 
 
 def owner_name(text: str) -> str:
-    """Return the part before a qualified name's last part: `net.Router::add_route` → `Router`; "" for a plain
-    name."""
+    """Return the part before the last in a qualified name: `net.Router::add_route` → `Router`; else ""."""
     parts = _QUALIFIERS.split(text)
     return parts[-2].lstrip("@$&") if len(parts) > 1 else ""
 

@@ -78,8 +78,7 @@ def question_kinds(text: str) -> frozenset[QuestionKind]:
 
 @lru_cache(maxsize=256)
 def message_of(text: str) -> str:
-    """Return the program's message that a question cites in quotes or before the asking sentence; "" if
-    none."""
+    """Return the program's message that a question cites in quotes or before the asking sentence, or ""."""
     complaint = _complaint(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     found = [*(quoted if _REPORTS_A_MESSAGE.search(text) else ()), *(piece for piece in [complaint] if piece)]

@@ -2,8 +2,7 @@
 
 A search ranks one query. A discovery adds variations of the query. The query alone decides how much a file
 counts; a variation finds further chunks, and tells which chunks of a file answer it. The word legs run in
-parallel with the model, which embeds all queries in one call, because SQLite and the model both release
-Python's lock.
+parallel with the model, which embeds all queries in one call: SQLite and the model release Python's lock.
 """
 
 from __future__ import annotations
@@ -43,13 +42,12 @@ _NOTHING_LEARNED: Mapping[int, Learned] = {}
 _SPARE = 10
 """The number of additional results, which may replace near-duplicates."""
 _LONGEST_MEANING_MS = 2_000.0
-"""The maximum wait for vectors, after which the comparison fails. The model's call continues, because it
-cannot be interrupted."""
+"""The maximum wait for vectors, after which the comparison fails. The model's call cannot be interrupted."""
 
 _variation_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads that search for variations. Each keeps a connection to every index that it reads."""
 _meaning_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
-"""Threads that compare by meaning. They are separate, because a call that hangs in the model must not block
+"""Threads that compare by meaning. They are separate, so that a call that hangs in the model blocks no
 others."""
 
 
@@ -106,8 +104,7 @@ class Ranking:
         return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
-        """Return the indexes of one query's `limit` best chunks in these collections, with a positive
-        value."""
+        """Return the indexes of one query's `limit` best chunks of positive value in the collections."""
         of_file = np.isin(self._collections, list(collections))[self.candidates.file_of]
         return self._best(
             question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
@@ -129,8 +126,8 @@ class Ranking:
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
-        """Return the chunks at these places with their texts, along with those fetched earlier. Deleted
-        chunks are missing."""
+        """Return the chunks at these places and those fetched earlier, with texts. Deleted ones are
+        missing."""
         candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
@@ -175,13 +172,10 @@ def rank(
     signals: Sequence[Signal] = SIGNALS,
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
-    """Rank the chunks of the indexes for `queries`. The first query is the main one; the others are
-    variations of it.
-
-    `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier choices by
-    folder. Raises QueryCancelledError soon after `cancelled()` turns true, and the error of a leg if all
-    other legs found nothing.
-    """
+    """Rank the chunks of the indexes for `queries`: the first is the main query, the others are variations of
+    it. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier choices
+    by folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if no leg
+    found anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1
@@ -279,8 +273,8 @@ def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Se
 def neighbours(
     results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
 ) -> list[list[StoredChunk]]:
-    """Return for each result up to `window` chunks before and after it in its file. Each folder is queried
-    once."""
+    """Return for each result up to `window` chunks before and after it in its file, by one query per
+    folder."""
     around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in results} if window else ():
         places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]
@@ -290,8 +284,7 @@ def neighbours(
 
 
 def source_of(legs: Set[str]) -> str:
-    """Return the kind of search that found a result, by its legs: `exact`, `keyword`, `embedding` or
-    `hybrid`."""
+    """Return the kind of search of these legs: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})

@@ -1,5 +1,4 @@
-"""Find the chunks that call, implement or test the functions and types of a passage, and the chunks that
-these call."""
+"""Find the chunks that call, implement or test a passage's functions and types, and those that these call."""
 
 from __future__ import annotations
 
@@ -26,14 +25,11 @@ _MOST_FILES = 40
 """The maximum number of files that contain a function's name. With more files its tests are not searched,
 since this took 0.4 s for `parse`."""
 _MOST_MEANINGS = 3
-"""The maximum number of definitions that the name at the cursor may mean. With more, the function around the
-cursor is used."""
+"""The maximum number of definitions of the name at the cursor. With more, the function around it is used."""
 SURE = 0.5
-"""The minimum confidence of a sure reference. With less, the reason says "may", and the reference ranks among
-the other relations."""
+"""The minimum confidence of a sure reference. Others say "may", and rank among the other relations."""
 _AROUND = 2
-"""How many lines are shown before and after a call that is outside all functions, in a chunk of the
-passage."""
+"""How many lines are shown before and after a call outside all functions, in a chunk of the passage."""
 _MOST_DEFINITIONS = 8
 """The maximum number of definitions used of a passage. A passage with more is a list of small ones."""
 _NAMED = 3
@@ -54,8 +50,7 @@ class Referral:
 
     @property
     def value(self) -> float:
-        """The strength of the relation, 0 to 1. All sure references are above 0.8, because the relation says
-        more than the confidence."""
+        """The strength of the relation, 0 to 1. That of all sure references is at least 0.9."""
         return 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
 
 
@@ -88,8 +83,7 @@ def _around(graph: ReferenceGraph, path: str, lines: range) -> dict[Place, None]
 def referrals(
     reader: IndexReader, graph: ReferenceGraph, definitions: Sequence[Place], cancelled: Cancelled
 ) -> tuple[Referrals, Mapping[int, StoredChunk]]:
-    """Return the chunks that refer to the definitions or to which the definitions refer, and the texts of
-    these chunks."""
+    """Return the chunks that refer to the definitions or to which these refer, and the chunks' texts."""
     found = _Referrals(reader, definitions)
     if not definitions:
         return found.by_chunk, found.chunks
@@ -124,8 +118,8 @@ class _Referrals:
     """The edges by chunk and relation, each with the line to show."""
 
     def add(self, relation: str, edge: Edge, path: str, line: int) -> None:
-        """Add an edge whose other end is at `line` of `path`. An edge from one of the definitions to itself
-        is skipped."""
+        """Add an edge whose other end is at `line` of `path`, unless it begins and ends in the
+        definitions."""
         if relation != CALLEE and edge.enclosing in self.definitions:
             return
         for stored in self.reader.between(path, line, line + 1)[:1]:
@@ -171,8 +165,7 @@ class _Referrals:
     def _shown(
         self, stored: StoredChunk, line: int, scope: Place | None, scopes: Sequence[Place | None]
     ) -> tuple[int, int] | None:
-        """Return the lines that show the edges, without the passage's own functions; None for the whole
-        chunk."""
+        """Return the lines that show the edges, without the passage's own functions; None for the whole."""
         is_own = self._is_own(stored)
         start, end = stored.chunk.start_line, stored.chunk.end_line
         if not is_own and len(stored.chunk.defines) < 2:

@@ -1,7 +1,5 @@
-"""Find the chunks that are related to a passage, by several named relations.
-
-References find its callers and callees; names, files and vectors find the rest. No model runs, because the
-index has the passage's vectors.
+"""Find the chunks that are related to a passage, by several named relations. References find its callers and
+callees; names, files and vectors find the rest. No model runs, because the index has the passage's vectors.
 """
 
 from __future__ import annotations
@@ -122,8 +120,7 @@ class Relations:
     found: Sequence[Related]
     defined: Sequence[str]
     used: Mapping[tuple[int, int], Sequence[str]]
-    """The rare names that the passage uses, by folder and defining chunk. Names that fewer files define come
-    first."""
+    """The rare names that the passage uses, by folder and defining chunk; the rarest first."""
     vector: relations.PassageVector
     referrals: Referrals = field(factory=dict)
 
@@ -193,8 +190,8 @@ class _Search:
                     pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
-        """Return the chunks that contain one of these names exactly. Keywords alone would also find
-        `unloaded` for `unload`."""
+        """Return the chunks with one of these exact names. Keywords alone would find `unloaded` for
+        `unload`."""
         reader = self.readers[folder]
         hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)
@@ -274,8 +271,7 @@ class _Search:
         return reader.chunk_ids(best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
-        """Return all found chunks. The passage itself is among them only if it refers to its own
-        functions."""
+        """Return all found chunks, and the passage itself only if it refers to its own functions."""
         found = []
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
@@ -297,8 +293,7 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 
 def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:
-    """Return the vector to compare with an index that uses `static_table`; None if they cannot be
-    compared."""
+    """Return the vector to compare with an index that uses `static_table`; None if there is none."""
     static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
     if own.vector is not None:
         return ModelVector(own.vector, own.model, static)

@@ -1,6 +1,6 @@
-"""Select the lines of a related chunk that show its relation to the passage, and name the relation. These
-lines are a call of a name that the passage defines, the definition of a name that it uses, or else the window
-nearest in meaning."""
+"""Select the lines of a related chunk that show its relation to the passage, and name the relation. These are
+a call of a name that the passage defines, the definition of a name that it uses, or the window nearest in
+meaning."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class _Mode(enum.IntEnum):
 
 @frozen(order=True)
 class _Mention:
-    """A line that contains a name which the passage defines. Lines that say more about the relation compare
-    lower."""
+    """A line with a name that the passage defines. Lines that say more about the relation compare lower."""
 
     is_aside: bool
     is_minor: bool
@@ -98,7 +97,7 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
 
 
 def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
-    """Return the result with the line of its strongest relation. `shown` has a line and a reason by
+    """Return the result with the line of its strongest relation; `shown` has lines and reasons by
     relation."""
     reasons_shown = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
@@ -170,8 +169,7 @@ def _is_word(name: str) -> bool:
 
 
 def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
-    """Return float64[dimension] of length about 1; None if the vector cannot be compared with those of the
-    table."""
+    """Return float64[dimension] of length about 1; None if the table's vectors are not comparable with it."""
     if (
         table
         and given.static is not None

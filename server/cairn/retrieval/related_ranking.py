@@ -20,11 +20,11 @@ WEIGHTS: Mapping[str, float] = {
     USES: 1.5,
     **FILE_WEIGHTS,
 }
-"""The weight of each relation, whose values are 0 to 1. The weights were chosen by hand, since there are no
-relevance judgements. The same file has a negative weight, because it is already in view. A sure reference
-precedes all other relations."""
+"""The weight of each relation, whose values are 0 to 1. The weights were chosen by hand, without relevance
+judgements. The passage's own file has a negative weight, because it is in view. Sure references come first.
+"""
 SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""The maximum share of the results for each relation by reference: many callers alone do not explain a
+"""The maximum share of the results for each relation by reference: callers alone do not explain a
 function."""
 
 _BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
@@ -37,8 +37,7 @@ _SIMILARITY = DiversitySettings().similarity
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
     """Rank by the weighted sum of relations. Further chunks of a file and near-duplicates come last. Chunks
-    with a sure reference come first, whatever these rules say, and each kind of reference has its share of
-    the results."""
+    with a sure reference precede all, and each kind of reference has its share of the results."""
     scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
     referred = _within_shares([each for each in scored if _is_sure(each[1])], limit)
     first: dict[tuple[int, str], tuple[float, Related]] = {}

@@ -34,8 +34,7 @@ class Family(enum.StrEnum):
 
 
 FIRST_FILES = 20
-"""The number of best files that get a closer look. With 30 or 60, NDCG@10 in large trees and 21 repositories
-differs by less than 0.003."""
+"""The number of best files that get a closer look. With 30 or 60, NDCG@10 differs by less than 0.003."""
 
 
 @frozen(eq=False)
@@ -60,8 +59,7 @@ class SignalInputs:
     packages: Sequence[Packages] = ()
     """The relevance of the packages of each folder to the query; empty if unknown."""
     folders: Sequence[float] = ()
-    """The log likelihood of the query in each folder minus the highest, at most 0; empty for a single
-    folder."""
+    """The log likelihood of the query in each folder minus the highest; empty for a single folder."""
     look: Callable[[NDArray[np.intp]], CloserScores] | None = None
     """Examines the files at these indexes; None without vectors, or if the query is a name."""
     closer: CloserScores | None = None
@@ -125,8 +123,7 @@ class Signal:
     signed: bool = False
     in_reports: float | None = None
     of_first: bool = False
-    """Whether the signal needs the closer look. It then applies only to the files that the other signals rank
-    first."""
+    """Whether the signal needs the closer look, so that it applies only to the files ranked first."""
 
     def weight_for(self, query: Query) -> float:
         return self.weight if self.in_reports is None or query.report is None else self.in_reports
@@ -148,8 +145,7 @@ def best(column: str) -> Value:
 
 
 def top(column: str, decay: Sequence[float]) -> Value:
-    """Return the signal value that is the decayed sum of a file's highest values in this column of
-    `Candidates`."""
+    """Return the signal value that is the decayed sum of a file's best values in a column of `Candidates`."""
     return lambda inputs: inputs.candidates.decayed(getattr(inputs.candidates, column), decay)
 
 

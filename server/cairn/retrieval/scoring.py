@@ -21,11 +21,9 @@ from cairn.retrieval.scores import Scores
 from cairn.retrieval.signals import definitions
 
 _PREAMBLE_SHARE = 0.5
-"""The factor of a preamble's match. It is shown only if it matches twice as well as every definition below
-it."""
+"""The factor of a preamble's match, which must be twice as good as that of every definition below it."""
 _DEFINITION = 20.0
-"""The weight of a definition if the query is a name. The definition is shown, however often the file contains
-the name elsewhere."""
+"""The weight of a definition if the query is a name. Even a frequent name shows its definition."""
 
 # The weights of evidence. With these, the first passages contained most of what answers to 60 questions must
 # cite.
@@ -48,13 +46,11 @@ _VARIATION = 0.5
 
 
 Scoring = Callable[[Candidates, Scores, Sequence[Legs]], Floats]
-"""Returns float64[queries, chunks], at least 0: the value of each chunk for each query, those of variations
-last."""
+"""Returns float64[queries, chunks], at least 0: the value of each chunk by query, variations last."""
 
 
 def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """Return float64[1, chunks] for a search: the file's score times the chunk's match relative to the best
-    in its file."""
+    """Return float64[1, chunks] for a search: the file's score, scaled by the chunk's match in its file."""
     matching = _matching(candidates, legs[0].query)
     best = candidates.best(matching)[candidates.file_of] if len(matching) else matching
     shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
@@ -79,8 +75,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
 
 
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
-    """Return float64[queries, chunks] for a discovery: sums of shares; 0 for chunks that a variation did not
-    find."""
+    """Return float64[queries, chunks] for a discovery: sums of shares; 0 for chunks not found."""
     question = legs[0].query
     in_file = _FILE * share(scores.totals)[candidates.file_of]
     penalties = _PENALTY * scores.penalties()[candidates.file_of]

@@ -1,8 +1,6 @@
-"""Choose the candidates to rank. Ranking reads details of these only.
-
-The legs find thousands of chunks, because each leg finds what others miss. By a rough score of every chunk,
-the files that later rank in the top ten are among the first few hundred.
-"""
+"""Choose the candidates to rank. Ranking reads details of these only. The legs find thousands of chunks,
+because each leg finds what others miss. By a rough score of every chunk, the files that later rank in the top
+ten are among the first few hundred."""
 
 from __future__ import annotations
 
@@ -27,8 +25,7 @@ _DECAY = 0.7 ** np.arange(8)
 
 
 def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
-    """Return the ids of the chunks to rank: those of the most promising files, and all that must be
-    ranked."""
+    """Return the ids of the chunks to rank: those of promising files, and all that must be ranked."""
     ids = np.array(pool.chunks(), np.int64)
     files = reader.columns().files_of(ids)
     always = np.isin(ids, [chunk for leg in _ALWAYS_RANKED for chunk in pool.found.get(leg, ())])

@@ -40,21 +40,17 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 """The shares of a file's best three chunks. More say little, because the chunks of a file are similar."""
 
 _MANY_IMPORTS = 4
-"""The minimum divisor of import counts, so that a single import does not count fully in a project of three
-files."""
+"""The minimum divisor of import counts. In a project of three files, one import must not count fully."""
 
 _LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
-"""The value of a matching file name with almost none of the query's words, and the increase for all of them.
-The sum is 1 at most."""
+"""The value of a file name with hardly a word of the query, and the increase for all words; at most 1 in
+sum."""
 
 _CHOSEN = 1.0
-"""The maximum effect of users' choices on a file's sum.
-
-For 55 questions about Flask and Click, neighbours among the first ten results differ by 0.27 (median), the
-first and second by 1.1, the first and fifth by 3.2. So a file that is always chosen passes one or two better
-files. It could rise to the first place from the second for 44 % of the questions, from the fifth for 4 %, and
-from the tenth for none.
-"""
+"""The maximum effect of users' choices on a file's sum. For 55 questions about Flask and Click, neighbours
+among the first ten results differ by 0.27 (median), the first and second by 1.1, the first and fifth by 3.2.
+So a file that is always chosen passes one or two better files. It could rise to the first place from the
+second for 44 % of the questions, from the fifth for 4 %, from the tenth for none."""
 
 _TYPE_KINDS = {
     **dict.fromkeys(
@@ -73,9 +69,8 @@ def _definition(inputs: SignalInputs) -> Floats:
 
 
 def definitions(query: Query, candidates: Candidates) -> Floats:
-    """Return how well each chunk defines the query's name, 1 at most. All values are 0 if the query is more
-    than a name. Of definitions with the same name, users mean a type more often than a function, variable or
-    member."""
+    """Return how well each chunk defines the query's name, 1 at most, or 0 if the query is more than a name.
+    Users mean a type more often than a function, variable or member of the same name."""
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
     strength = candidates.symbol * query.is_symbol
     for place in np.flatnonzero(strength).tolist():
@@ -118,8 +113,7 @@ def _joined_name(inputs: SignalInputs) -> Floats:
 
 
 def _abbreviated_name(inputs: SignalInputs) -> Floats:
-    """Return whether a word in the file's name abbreviates a word of the query, such as `req` for
-    "request"."""
+    """Return whether a word in the file's name abbreviates a word of the query: `req` for "request"."""
     terms = inputs.query.terms
     # An abbreviation has two letters or more, and omits two or more.
     beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - inputs.query.stems
@@ -224,8 +218,7 @@ def _documents(wanted: Documents) -> Value:
 
 
 def _introduction(inputs: SignalInputs) -> Floats:
-    """Return how well the file introduces the project or the query's subject. The README of either is
-    best."""
+    """Return how well the file introduces the project or the query's subject. Its README is best."""
     subject = name_key(subject_of(inputs.query.wording))
     if not (subject or asks_for_overview(inputs.query.wording)):
         return inputs.nothing()
@@ -304,8 +297,8 @@ _FORMER_NAMES: Mapping[str, str] = {
 }
 """The present name of each signal by its former name. Settings may use former names until version 0.3."""
 _ALIKE = 70
-"""The minimum similarity, in per cent, of a name in a hint: "is test" and "is a test" have 95, unrelated
-names about 50."""
+"""The minimum similarity in per cent for a hint: "is test" and "is a test" have 95, unrelated names about
+50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:

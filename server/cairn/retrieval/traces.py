@@ -9,8 +9,7 @@ from attrs import frozen
 from cairn.retrieval.mentions import normalised_path
 
 _MAX_PLACES = 8
-"""The maximum number of paths and names to search for. A trace may have hundreds of frames, and the innermost
-lead to the cause."""
+"""The maximum number of paths and names to search for. The innermost frames lead to the cause."""
 _MAX_FRAMES = 32
 """The maximum number of frames kept. It is higher, because most frames may belong to libraries."""
 

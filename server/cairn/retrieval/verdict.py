@@ -51,8 +51,7 @@ WEAK = "The evidence is weak: it may be about something else."
 WEIGHTS = (17.0, 4.3, -3.4, -2.3)
 """The weight of each value of `features` in the log odds of an answer: the similarity of the best passages,
 the share of the query in one file's passages, the number of names that no passage contains, and whether the
-question asks if something exists. The weights were fitted and rounded (`benchmarks/answers/verdicts.py
---fit`)."""
+question asks if something exists. They were fitted and rounded (`benchmarks/answers/verdicts.py --fit`)."""
 BIAS = -9.4
 _ASKS_WHICH = re.compile(
     r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
@@ -60,8 +59,8 @@ _ASKS_WHICH = re.compile(
     r"|loaders?|processors?|validators?|layers?|extractors?|adapters?|encoders?|interceptors?|calls?|fields?|values?)\b",
     re.IGNORECASE,
 )
-"""Matches a question that asks whether something exists. Other questions presume that it does: how it works,
-or why."""
+"""Matches a question that asks whether something exists. Others presume that it does: how it works, or
+why."""
 
 WHICH_FIRST = "Which one should I go deeper on?"
 
@@ -94,8 +93,7 @@ class Evidence:
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
-    """Return the query's terms that the chunk contains in any inflection or by an alternative, in the order
-    of the query."""
+    """Return the query's terms in the chunk, in any inflection or by an alternative, in their order."""
     contained = _terms_in(query, stored)
     return tuple(term for place, term in enumerate(query.terms) if place in contained)
 
@@ -143,8 +141,7 @@ def judge(
 
 
 def likelihood(query: Query, shares: Sequence[float], strength: Strength | None) -> float | None:
-    """Return the likelihood that passages of this strength answer, 0 to 1; None if they were not compared by
-    meaning."""
+    """Return the likelihood that passages of this strength answer, 0 to 1; None without vectors."""
     if strength is None or strength.similarity is None:
         return None
     weighed = zip(WEIGHTS, features(query, shares, strength), strict=True)
@@ -159,8 +156,7 @@ def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
-    """Return the verdict. Its terms are those of the first candidate, or of all candidates in a split
-    answer."""
+    """Return the verdict, with the terms of the first candidate, or of all candidates in a split answer."""
     action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
     return Verdict(
@@ -207,7 +203,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """Return the result whose whole title the query asks about: "what is home" means "Home", not "Dashboard
+    """Return the result whose whole title is the subject: "what is home" means "Home", not "Dashboard
     home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
@@ -230,8 +226,7 @@ def _namesake(
 
 
 def _lead(found: Sequence[Ranked]) -> float:
-    """Return (top - second) / top, where second is the mean of the next three scores; missing ones count as
-    0."""
+    """Return (top - second) / top, where second is the mean of the next three scores, 0 if missing."""
     scores = [ranked.score for ranked in found[: 1 + _COMPARED]]
     if not scores or scores[0] <= 0:
         return 0.0
@@ -264,8 +259,7 @@ def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
 
 
 def _split(query: Query) -> list[Query]:
-    """Return the parts of the query between "and", "or" and commas. There are none unless two parts have all
-    terms."""
+    """Return the parts between "and", "or" and commas, if there are two, with all terms of the query."""
     pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
     parts = [set(map(stem, terms)) for terms in pieces if terms]
     terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in parts]
@@ -285,8 +279,7 @@ def _unsure(top: Evidence, judged: Sequence[Evidence]) -> _Decision:
 
 
 def _between(first: Evidence, second: Evidence) -> _Decision:
-    """Ask which of two results is meant. They are distinguished by category; if that is equal, by folder, else
-    by path."""
+    """Ask which of two results is meant: by category, or by folder if that is equal, else by path."""
     if first.category == second.category:
         where = [each.path.rpartition("/")[0] for each in (first, second)]
         if where[0] == where[1] or not all(where):

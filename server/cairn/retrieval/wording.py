@@ -30,8 +30,7 @@ class Wording:
 def read_words(
     text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
 ) -> Wording:
-    """Return the words of `text`. All words of a name count; in code, all but function words do. `codes` are
-    not split."""
+    """Return the words of `text`: all of a name, all but function words of code. `codes` are not split."""
     words = [word.removesuffix("'s") for word in _WORD.findall(text)]
     compounds = dict.fromkeys(filter(is_compound, words))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
@@ -73,8 +72,7 @@ def words_of(pieces: Iterable[str]) -> set[str]:
 
 
 def rewrite_phrases(text: str, synonyms: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Replace phrases by their synonyms, longest first. Return the text, and each old phrase by its
-    replacement."""
+    """Replace phrases by synonyms, longest first. Return the text, and the old phrases by the new ones."""
     phrases = {" ".join(old.lower().split()): new for old, new in synonyms.items() if len(old.split()) > 1}
     if not phrases:
         return text, {}
@@ -97,8 +95,7 @@ def word_synonyms(synonyms: Mapping[str, str]) -> dict[str, str]:
 def with_synonyms(
     terms: Iterable[str], synonyms: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Replace words by their synonyms. Return the terms, and the replaced words by the first word of their
-    replacement."""
+    """Replace words by synonyms. Return the terms, and the old words by the first of the new words."""
     replaced: dict[str, None] = {}
     stands_for: dict[str, tuple[str, ...]] = {}
     for term in terms:
@@ -112,8 +109,7 @@ def with_synonyms(
 def alternatives(
     terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the alternatives of each term in `others`. Words in `other_lengths_of` also get their other
-    lengths."""
+    """Return each term's alternatives in `others`, and for `other_lengths_of` also the other lengths."""
     sources = tuple(others)
 
     def candidates(term: str) -> Iterator[str]:

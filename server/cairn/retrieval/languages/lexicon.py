@@ -1,9 +1,6 @@
-"""Look up words of a language, in any inflection, and their meanings in English.
-
-Each line of a word list is `meaning = word, phrase, …`. A word may have several meanings, on several lines or
-as `a / b`; translations use the first. The lists contain no inflections: a word is looked up as it is, then
-by its stem.
-"""
+"""Look up words of a language, in any inflection, and their meanings in English. Each line of a word list is
+`meaning = word, phrase, …`. A word may have several meanings, on several lines or as `a / b`; translations
+use the first. The lists have no inflections: a word is looked up as it is, then by its stem."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from attrs import field, frozen
 from cairn.text.unicode import without_accents
 
 _STEMMERS = {"es": "spanish", "de": "german", "fr": "french", "ru": "russian"}
-"""The Snowball stemmers by language. Portuguese has none, because the Snowball stemmer gives "abre" and
-"abrir" two stems."""
+"""The Snowball stemmers. The one for Portuguese is not used: it gives "abre" and "abrir" two stems."""
 _PORTUGUESE_ENDINGS = re.compile(
     r"(?<=.{4})(?:acoes|acao|amentos?|imentos?|ando|endo|indo|aram|eram|iram|amos|emos|imos|ad[oa]s?|id[oa]s?)\Z"
     r"|(?<=.{3})(?:oes|aos|ao|ais|eis|al|el|ens|em|am|ou|eu|iu|[aei]r|[aeo]s|[aeos])\Z"
@@ -27,8 +23,7 @@ _PORTUGUESE_ENDINGS = re.compile(
 _MAX_PHRASE = 6
 _MAX_MEANINGS = 4
 _LONG = 6
-"""The minimum number of letters of a word that is unambiguous without its accents. Shorter ones are not:
-"donde", "ou", "que"."""
+"""The minimum length of a word that is unambiguous without accents, unlike "donde", "ou" and "que"."""
 _FEWEST_LETTERS = 4
 """The minimum number of letters of a word that is inflected, and of each part of a German compound."""
 _ASKING = re.compile(r"(?:what|which|where|why|how|who|when)\b")
@@ -68,8 +63,7 @@ class Lexicon:
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
     ) -> WordMeaning | None:
         """Return the meaning of the words as a phrase, each in any inflection, or None. `careless` says that
-        the whole question lacks accents (in German: also capitals), so that they may be missing in these
-        words."""
+        the whole question lacks accents (in German: also capitals), so they may be missing here."""
         typed = " ".join(words)
         for spelled in _spellings(self.code, typed):
             if found := self.exact.get(spelled):
@@ -161,8 +155,8 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
-    """Yield the possible spellings of the words. German nouns have a capital, but so has the first word of a
-    sentence."""
+    """Yield possible spellings of the words. German nouns have a capital, but so has a sentence's first
+    word."""
     words = _WORD_SIGNS.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")

@@ -1,8 +1,6 @@
-"""Recognise the language of a question by its script, or by function words if it is in Latin letters.
-
-The default is English. Names, quotes and code are ignored. English sentences among others, such as a pasted
-error message, stay English.
-"""
+"""Recognise the language of a question by its script, or by function words if it is in Latin letters. The
+default is English. Names, quotes and code are ignored. English sentences, such as a pasted message, stay
+English."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ from cairn.text.words import STOPWORDS
 _CERTAIN, _LIKELY = 2, 1
 _ENOUGH = 2
 _SHORT = 600
-"""The maximum number of characters of a text that one foreign sentence at its beginning or end makes foreign.
-A longer text is pasted."""
+"""The maximum length of a text that is foreign if its first or last sentence is. A longer text is pasted."""
 
 
 @frozen
@@ -133,8 +130,8 @@ _SCRIPTS = (
 characters, and most Ukrainian letters are also Russian."""
 _LETTER = re.compile(r"[^\W\d_]")
 _MOSTLY = 0.2
-"""The minimum share of non-ASCII letters in a foreign sentence with English function words. It is low because
-Chinese needs few characters."""
+"""The minimum share of non-ASCII letters in a foreign sentence with English words. Chinese needs few
+characters."""
 
 UNTRANSLATED = re.compile(
     r"""`+[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+
@@ -172,8 +169,7 @@ _ENGLISH = STOPWORDS - set("a am an as at by do he i in is it me no of off on or
 
 
 def _may_be_foreign(text: str) -> bool:
-    """Return whether `text` has enough foreign words for a closer look at each sentence. Most questions do
-    not."""
+    """Return whether `text` has enough foreign words to look at each sentence. Most questions do not."""
     if not text.isascii():
         return True
     counts = _counts(text)

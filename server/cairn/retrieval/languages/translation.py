@@ -1,8 +1,6 @@
-"""Translate questions into English, word by word and phrase by phrase. Names and quotes stay unchanged.
-
-The result is not good English, but it has the words of the code and the question words by which a question is
-classified: "¿Dónde se cierra la conexión?" becomes "Where close connection?".
-"""
+"""Translate questions into English, word by word and phrase by phrase. Names and quotes stay unchanged. The
+result is not good English, but it has the words of the code and the question words by which a question is
+classified: "¿Dónde se cierra la conexión?" becomes "Where close connection?"."""
 
 from __future__ import annotations
 
@@ -141,8 +139,7 @@ def _spaced(
 
 
 def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the translated pieces of a sentence in a language without spaces. From left to right, the longest
-    known word is taken."""
+    """Yield the translated pieces of a sentence without spaces, by the longest known word at each place."""
     end = 0
     for run in _RUN.finditer(text):
         if text[end : run.start()].strip():

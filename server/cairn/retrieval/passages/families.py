@@ -28,7 +28,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
 
 
 def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
-    """Return the first families that `texts` list. Each text is given as its lines, the most promising text
+    """Return the first families that `texts`, each a sequence of lines, list; the most promising text is
     first."""
     found: list[Family] = []
     for lines in texts:
@@ -58,8 +58,7 @@ def lists(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _members(run: Sequence[str]) -> Family:
-    """Return the names at the first position where all lines differ. Words that all names contain are left
-    out."""
+    """Return the names at the first position where all lines differ, without words common to all."""
     rows = [_NAME.findall(line) for line in run]
     for names in zip(*rows, strict=False):
         if len({name.lower() for name in names}) < len(names):
@@ -76,8 +75,7 @@ def _members(run: Sequence[str]) -> Family:
 def mentioning(
     reader: IndexReader, found: Sequence[Family], only: ChunkFilter, cancelled: Cancelled
 ) -> list[int]:
-    """Return the ids of chunks that mention members of the families. For each family, the best keyword
-    matches come first."""
+    """Return the ids of chunks that mention members of the families, the best matches of each first."""
     ids: dict[int, None] = {}
     for family in found:
         hits = reader.keywords(family, _ALL_COLUMNS, _MOST_CHUNKS, only, cancelled)

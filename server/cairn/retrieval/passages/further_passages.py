@@ -43,8 +43,7 @@ class FurtherPassage:
 def passages_of_results(
     ranking: Ranking, found: Sequence[Ranked], table: StaticTable | None
 ) -> tuple[list[Passage], Strength | None]:
-    """Return the passages of the found files, best first, and their strength. There are none if the query is
-    a name."""
+    """Return the passages of the found files, best first, and their strength; none if the query is a name."""
     files = {(result.folder, result.stored.path) for result in found}
     if not files or ranking.legs.query.is_symbol:
         return [], None
@@ -91,8 +90,8 @@ def further_passages(
 
 
 def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
-    """Return for each result the lines `[first, last)` that it shares with the best of the `ranked` passages;
-    None if it shares none."""
+    """Return for each result the lines `[first, last)` shared with the best of the `ranked` passages, or
+    None."""
     best: list[tuple[int, int] | None] = []
     for result in shown:
         chunk, file = result.stored.chunk, (result.folder, result.stored.path)
@@ -106,8 +105,7 @@ def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple
 
 
 def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
-    """Add the passage to `found`, the further passages of its file, or join it to near ones. `shown` are the
-    lines of the result."""
+    """Add the passage to `found`, or join it to near ones. `shown` are the lines of the file's result."""
     first, last = passage.first, passage.last
     if first < shown[1] and shown[0] < last:
         return
@@ -129,8 +127,7 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
 
 
 def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> bool:
-    """Set the passage's text from the index, without blank lines at either end. Return False if no text is
-    left."""
+    """Set the passage's text from the index, trimmed of blank lines. Return False if no text is left."""
     lines: dict[int, str] = {}
     best = passage.best.stored
     is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line

@@ -76,9 +76,9 @@ def rank_passages(
     most: int = MOST_CHUNKS,
     files: Set[tuple[int, str]] | None = None,
 ) -> tuple[list[Passage], Strength | None]:
-    """Return the windows of the `most` most promising chunks, best first, and their strength, which is None
-    without windows. With `files` (folder and path), only found chunks of these files are cut, and reasons are
-    empty."""
+    """Return the windows of the `most` most promising chunks, best first, and their strength, None without
+    windows. With `files` (folder and path), only found chunks of these files are cut, and reasons are empty.
+    """
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
@@ -136,7 +136,7 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
-    """Return the bonus of windows in the best definitions and sections, since an answer often fills several
+    """Return the bonus of windows in the best definitions and sections: answers often fill several
     windows."""
     most, gain = _DEFINITIONS, _DEFINITION_GAIN
     if QuestionKind.FLOW in windows.kinds:
@@ -156,8 +156,7 @@ def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
     """Return the reason for each window; `parts` are float64[signals, windows]. A distinctive signal is the
-    best reason, words of the question are the next, and similarity in meaning comes last, because most
-    windows have it."""
+    best reason, then words of the question, then similarity in meaning, which most windows have."""
     distinctive = _strongest(parts, _DISTINCTIVE)
     usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
     contained = windows.counts > 0

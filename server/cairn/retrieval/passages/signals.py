@@ -35,11 +35,9 @@ from cairn.workspace.collections import FileKind
 _K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
-"""The number of members of a family, beside the first, from which a window has the full value of this
-signal."""
+"""The number of members of a family, beside the first, that give a window the full value."""
 _BEGINS, _BETWEEN_CALLS = 0.7, 0.5
-"""The value of a step's windows without calls into the workspace: that of the window where the step begins,
-and that of others."""
+"""The value of a step's windows without calls into the workspace: where the step begins, and elsewhere."""
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -150,8 +148,7 @@ def _test(windows: Windows) -> Floats:
 
 
 def _list(windows: Windows) -> Floats:
-    """Return how long a list of similar lines the window contains, 0 to 1. The user may have to add a line
-    there."""
+    """Return how long a list of similar lines the window contains, 0 to 1. A new thing may belong there."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
     longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))
@@ -166,8 +163,7 @@ def _family(windows: Windows) -> Floats:
 
 
 def _step(windows: Windows) -> Floats:
-    """Return how likely the window belongs to the flow. The value is highest in windows that call a further
-    step."""
+    """Return how likely the window belongs to the flow; windows that call a further step have the most."""
     if not windows.steps:
         return np.zeros(len(windows.texts))
     values = np.zeros(len(windows.texts))

@@ -1,6 +1,5 @@
-"""Find steps: the functions that a flow passes through, found by following calls. A question about what
-happens in order is answered by functions that call each other. Some of these contain few words of the
-question."""
+"""Find steps: the functions that a flow passes through, found by following calls. Functions that call each
+other answer a question about what happens in order. Some of these contain few words of the question."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ _LINK = 0.5
 _BY_NAME = 0.7
 """The part of this share that depends on how near a neighbour's name is to the question."""
 _BY_THREE = 0.6
-"""The weight of the mean of a function's three best windows in its own worth. The best window alone has the
-remaining weight."""
+"""The weight of the mean of a function's three best windows in its worth. The best alone has the rest."""
 
 _LEAST_CONFIDENCE = 0.5
 _MOST_CALLS, _MOST_CALLERS = 200, 20
@@ -81,8 +79,7 @@ class Walk:
     _worth: defaultdict[_Function, float] = field(factory=lambda: defaultdict(float), init=False)
     _calls: dict[_Function, Sequence[Edge]] = field(factory=dict, init=False)
     _reasons: dict[_Function, tuple[float, str]] = field(factory=dict, init=False)
-    """The highest worth that a neighbour passed on to each function, and a reason that names this
-    neighbour."""
+    """The highest worth that a neighbour passed on to each function, and a reason that names it."""
 
     def __attrs_post_init__(self) -> None:
         self._graphs = [ReferenceGraph(reader, self.cancelled) for reader in self.readers]

@@ -1,5 +1,4 @@
-"""Measure how well the best passages answer a question: by their similarity and by the terms that they
-contain."""
+"""Measure how well the best passages answer a question: by their similarity and the terms in them."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ from cairn.text.identifiers import identifier_words
 _BEST = 3
 """How many passages the mean similarity covers. A single passage may be similar by chance."""
 _FILES_OF = 5
-"""How many of the best passages choose the files whose terms count. All passages of a file contain its terms
-together."""
+"""How many of the best passages choose the files whose terms count. A file's passages count together."""
 _LEAST_INTRODUCTION = 0.5
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
@@ -67,7 +65,7 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
 
 
 def _written_as_names(question: str) -> frozenset[str]:
-    """Return, in lower case, the capitalised words within sentences and the words with digits or several
+    """Return, in lower case, capitalised words within sentences, and words with digits or several
     capitals."""
     named: set[str] = set()
     for match in _WORD.finditer(question):

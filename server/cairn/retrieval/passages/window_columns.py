@@ -28,8 +28,8 @@ from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
-"""The points of a window that introduces a subject: for a README's first lines, for lines near its top, and
-for a definition."""
+"""The points of a window that introduces a subject: in a README's first lines, near its top, by a
+definition."""
 _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
@@ -66,8 +66,7 @@ class Windows:
 
     @cached_property
     def introductions(self) -> Floats:
-        """float64[windows]: how well each window introduces the subject of an overview; 0 for other
-        queries."""
+        """float64[windows]: how well each window introduces the subject of an overview; else 0."""
         wanted = OverviewSubject.by(self.query.wording)
         if wanted is None:
             return np.zeros(len(self.texts))
@@ -187,7 +186,7 @@ def gather_windows(
     steps: Sequence[Step] = (),
 ) -> Windows:
     """Return the windows of the `most` most promising chunks, ordered by file. With `files`, only found
-    chunks of these are used. Chunks of the `steps`, and chunks that mention members of a `listed` family, are
+    chunks of these are used. Chunks of the `steps`, and those that mention members of a `listed` family, are
     added."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
@@ -265,8 +264,7 @@ def _candidates(
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
-    """Return all chunks of these files that no leg found: the body of a function seldom has the words of its
-    head."""
+    """Return all chunks of these files that no leg found: a function's body seldom has its head's words."""
     found: list[_Chunk] = []
     known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
     for folder, reader in enumerate(ranking.readers):

@@ -27,8 +27,7 @@ _MOST_NAMED = 40
 def named_definitions(
     reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
 ) -> dict[int, float]:
-    """Return the weight of each chunk that defines a name in the report. The rarer the name, the higher the
-    weight."""
+    """Return the weight of each chunk that defines a name in the report. Rarer names weigh more."""
     found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
     known = reader.places({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)

@@ -70,8 +70,7 @@ _NOT_NAMES = _RECEIVERS | frozenset(
 
 
 def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
-    """Return the identifiers in a report, those of highest weight first. Names that the report's own code
-    defines are left out."""
+    """Return the identifiers in a report, weightiest first, without those that its own code defines."""
     defined = {name for match in _DEFINED.finditer(parts.code) for name in match.groups() if name}
     found = _NameCounter(defined)
     found.read(parts.title, _TITLE, plain=_PLAIN_IN_TITLE)
@@ -171,8 +170,7 @@ def read_places(text: str, message: str) -> dict[str, float]:
 
 
 def _module_paths(module: str) -> Iterator[tuple[str, float]]:
-    """Yield the paths that a dotted name may mean, each with its share. The last parts of the name may be
-    names within a module."""
+    """Yield the paths that a dotted name may mean, with shares. Its last parts may be names in a module."""
     parts = module.split(".")
     if len(parts[0]) == 1 or len(parts) > _MOST_PARTS or parts[0] in _RECEIVERS or detect_language(module):
         return

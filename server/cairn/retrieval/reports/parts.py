@@ -37,8 +37,7 @@ _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
 def _split_title(text: str) -> tuple[str, str]:
-    """Return the title and the rest. If the first line is too long for a title, its first sentence is the
-    title."""
+    """Return the title and the rest. The title of a long first line is its first sentence."""
     first, _, rest = text.partition("\n")
     end = _SENTENCE_END.search(first)
     if len(first) > _LONGEST_TITLE and end:
