@@ -39,8 +39,8 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 }
 """The words that each abbreviation may stand for."""
 
-# Only unambiguous abbreviations. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every chunk of  # noqa: E501
-# some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
+# Ambiguous abbreviations are left out. `func`, `str`, `err`, `async`, `param` or `cmd` occur in nearly every
+# chunk of some languages (the last three lowered NDCG@10); `spec` and `doc` mean files of their own kind.
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7

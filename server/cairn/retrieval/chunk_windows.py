@@ -22,8 +22,7 @@ from cairn.text.words import stem
 _CACHED_CHUNKS = 2_000
 """The maximum number of cached chunks. Each takes about 12 KB, texts included."""
 TOKENS = 256
-"""The maximum number of tokens embedded of a window, and of its path and headings. More are tables of
-data."""
+"""The maximum number of tokens embedded of a window, and of its path and headings. Longer ones are data."""
 
 
 @frozen(eq=False)
@@ -39,8 +38,7 @@ class ReadChunk:
     pieces: tuple[list[int], ...]
     """The token ids of each window in the static table; empty without a table."""
     vectors: NDArray[np.int8]
-    """int8[windows, dimension]: each vector includes path and headings. The dimension is 0 without a
-    table."""
+    """int8[windows, dimension]: each vector includes path and headings. Without a table, dimension is 0."""
     comments: tuple[float, ...]
     """The share of each window's lines that are comments."""
 

@@ -33,7 +33,7 @@ _COMMENT = re.compile(
 )
 """Matches comments, but neither preprocessor lines nor attributes."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
-"""Matches a string literal, and an escaped quote outside of literals, since this begins no literal."""
+"""Matches a string literal. An escaped quote outside of literals is matched too, as it does not begin one."""
 _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\([^)\n]{0,80}\)|#\{[^}]{0,80}\}|<\w+>|\\[nrt]|@\w+"
 )

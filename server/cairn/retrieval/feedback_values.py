@@ -21,8 +21,7 @@ STRENGTH: Mapping[FeedbackAction, float] = {
 """The strength of each action. Opening a result counts half, because the user may only check its content."""
 
 HALF_LIFE_DAYS = 30.0
-"""The age in days at which a choice counts half, because code changes. Ages are whole days for stable
-answers."""
+"""The age in days at which a choice counts half, because code changes. Whole days keep answers stable."""
 
 DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
@@ -62,8 +61,7 @@ class Learned:
                 common[query] += weight
         evidence: defaultdict[str, float] = defaultdict(float)
         for query, shared in common.items():
-            # The rarity of the earlier query's other words is unknown, so each counts like an average word of
-            # this query.
+            # The rarity of the earlier query's other words is unknown; each counts like an average word.
             others = len(query - stems) * whole / len(rarity)
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:

@@ -22,8 +22,7 @@ _RELEASE_NOTES = re.compile(
 )
 _VERSION = re.compile(r"v(\d+)")
 _CACHED_NAMES, _CACHED_FOLDERS = 10_000, 5_000
-"""The maximum numbers of cached paths. A query compares a few hundred files, most of them like the last
-query."""
+"""The maximum numbers of cached paths. Successive queries compare mostly the same few hundred files."""
 
 
 @lru_cache(maxsize=_CACHED_NAMES)

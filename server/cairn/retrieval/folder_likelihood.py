@@ -15,9 +15,8 @@ import numpy as np
 from cairn.retrieval.pools import Pool
 
 _SMOOTHING = 100.0
-"""The weight of the average folder, in chunks, that is added to the counts of each folder (Dirichlet
-smoothing). Of 100, 1,000 and 5,000, this value chose the right one of ten and of eleven repositories most
-often."""
+"""The weight of the average folder, in chunks, that is added to each folder's counts (Dirichlet smoothing).
+Of 100, 1,000 and 5,000, this value chose the right one of ten and of eleven repositories most often."""
 
 
 def folder_likelihoods(pools: Sequence[Pool], chunks: Sequence[int]) -> Sequence[float]:

@@ -37,7 +37,7 @@ _OVERVIEW_TERMS = 1
 """The maximum number of terms in a request to explain a whole, such as "explain flask". "Explain how digest
 authentication works" has more."""
 _MOST_TERMS = 2
-"""The maximum number of terms in a "what is …" question for an overview. Others may ask for a difference."""
+"""The maximum number of terms in a "what is …" overview question. Longer ones may ask for a difference."""
 _ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)
 _EXPLICIT_LOCATION = re.compile(r"^(?:where|which|find|locate)", re.IGNORECASE)
 _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})

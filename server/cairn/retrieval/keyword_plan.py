@@ -56,8 +56,7 @@ def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = Tru
     is_found = any(term.rows for term in needed)
     if len(left) > 1:
         both = f"({left[0].expression} AND {left[1].expression})"
-        # Two common words together can still match too many rows: "test" and "1" do in 24,000 of 107,000
-        # chunks.
+        # Two common words together may match too many rows: "test" and "1" match 24,000 of 107,000 chunks.
         if not is_found or count([both]).matching.get(both, 0) <= budget:
             parts.append(both)
     elif left and not is_found:
@@ -85,7 +84,6 @@ def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
 def _any(words: Iterable[str], counts: Mapping[str, int], absent: bool) -> _Term:
     every = list(dict.fromkeys(words))
     present = [word for word in every if absent or counts.get(word, 0)]
-    # A group with one present word stays in brackets, so that its count is separate from that of the bare
-    # word.
+    # A group with one present word stays in brackets, so that it is counted apart from the bare word.
     expression = every[0] if len(every) == 1 else f"({' OR '.join(present)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))

@@ -45,15 +45,13 @@ _MAX_LITERALS = 4
 """The maximum number of quoted texts to search for. Each search scans the whole index."""
 _RARE = 10
 _MAX_FIRST_LOOKS = 300
-"""The maximum number of chunks of other legs that are searched first for a literal. Reading one takes 30
-µs."""
+"""The maximum number of other legs' chunks that are searched first for a literal. Reading one takes 30 µs."""
 _MAX_FILES = 40
-"""The maximum number of files that each index finds as wholes by path, and as many by commit."""
+"""The maximum number of whole files that are found by path in an index, and as many by commit."""
 _MAX_INTRODUCING = 4
 """The maximum number of READMEs and manifests that become candidates for every overview."""
 _SUBJECT_ROWS = 4_000
-"""The maximum number of files whose commit subjects are scored. The budget of chunks, which are more, is
-higher."""
+"""The maximum number of files whose commit subjects are scored. The budget for chunks is higher."""
 _RESPELLED = 0.5
 """The score of a name in another convention, which users seldom mean. One in another case scores 0.9."""
 _NOT_IN_OWNER = 0.25
@@ -237,8 +235,7 @@ class Legs:
                 pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
     def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
-        """Compute the similarity of all chunks in these pools to each query, and add it to the query's legs
-        in `every`."""
+        """Compute the similarity of all chunks in these pools to each query, for its legs in `every`."""
         for place, (reader, pool, leg) in enumerate(self._run("compared")):
             with leg:
                 ids = pool.chunks()
@@ -311,8 +308,8 @@ class _RunningLeg:
 
 def is_identifier(query: Query) -> bool:
     """Return whether the query is one name that is not a plain word. Vectors change nothing for a defined
-    name: without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in other
-    repositories)."""
+    name: without them, the NDCG@10 of symbol queries is equal (0.991, 0.957 in checkouts, 0.997 in others).
+    """
     return query.is_symbol and not _is_plain_word(query.text.strip())
 
 

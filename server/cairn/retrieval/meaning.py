@@ -1,6 +1,5 @@
-"""Compare queries and chunks by vectors: the static vectors that every index has, or those of an installed
-larger model. Vectors of different kinds are never compared with each other, so each query uses one kind for
-all chunks."""
+"""Compare queries and chunks by vectors: the static ones that every index has, or those of an installed
+larger model. Vectors of different kinds are never compared, so each query uses one kind for all chunks."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ class ModelVector:
     model: str
     static: StaticVector | None = None
     """The static vector that finds the chunks to compare. It reads a sixth of the bytes, and vectors of
-    deleted texts cannot take all results. NDCG@10 was 0.879 with an earlier table, 0.881 comparing all
-    chunks."""
+    deleted texts cannot take all results. NDCG@10 was 0.879 with an earlier table, 0.881 comparing all."""
 
     def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         if self.static is None:
@@ -101,8 +99,8 @@ def table_of(meaning: Meaning | None) -> StaticTable | None:
 
 
 def finder(vector: QueryVector) -> tuple[QueryVector, str]:
-    """Return the vector that finds the nearest chunks, and the name of this leg. A static vector beside the
-    model's only finds: all chunks that any leg found are compared by the model's vectors."""
+    """Return the vector that finds the nearest chunks, and the name of this leg. Beside a model, the static
+    vector only finds: then all chunks that any leg found are compared by the model's vectors."""
     if isinstance(vector, ModelVector) and vector.static is not None:
         return vector.static, "static"
     return vector, "similarity"

@@ -124,8 +124,7 @@ def _is_path(fragment: str, has_line: bool, placed: object, after: str) -> bool:
         return False
     if named or "*" in fragment or fragment.startswith(("./", "../", "~/", "/")) or fragment[-1] in "/\\":
         return True
-    # "success/error" and "client/server/peer" are plain words. After "in" at the end of a sentence they are
-    # paths.
+    # "success/error" and "client/server/peer" are words, but paths after "in" at the end of a sentence.
     return bool(placed) and not re.match(r"\s+\w", after)
 
 

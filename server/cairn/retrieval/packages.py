@@ -24,8 +24,7 @@ from cairn.retrieval.query import Query
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _FEWEST = 7
-"""The minimum number of packages to compare. Most queries about a smaller workspace are about its main
-package."""
+"""The minimum number of packages to compare. Queries about fewer are mostly about the main package."""
 _NOISE = 0.1
 """Differences of cosines up to this are noise: they led a question about ripgrep's core to `crates/cli`."""
 _MOST = 2_000

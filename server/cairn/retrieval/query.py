@@ -36,8 +36,7 @@ from cairn.text.unicode import well_formed
 from cairn.text.words import is_stopword, stem, stems
 
 MAX_QUERY_CHARS = 10_000
-"""The maximum length of a query in characters. A longer one, such as a pasted file, is cut, as the answer
-says."""
+"""The maximum length of a query in characters. A longer one is cut, for example a pasted file."""
 
 MAX_TERMS = 32
 """The maximum number of terms. FTS5 scores every match of each, so of a pasted page the first words count."""
@@ -51,8 +50,7 @@ _MAX_NAME_WORDS = 4
 _ALPHA = 0.5
 """With this balance, both keywords and vectors have the full weights of `signals`."""
 _SYMBOL_ALPHA = 0.15
-"""With this balance, vectors have 0.3 of their weight. A user who types one name seldom means similar
-text."""
+"""With this balance, vectors have 0.3 of their weight. A user who types a name seldom means similar text."""
 
 _WORD = re.compile(r"\w")
 
@@ -126,8 +124,7 @@ class Query:
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Spellings in other case conventions, also of a short query in plain words: "add url rule" →
-        `add_url_rule`."""
+        """Spellings in other conventions, also of a few plain words: "add url rule" → `add_url_rule`."""
         spelled = [_words_with_numbers(name) for name in self.names]
         plain = " ".join(self.text.lower().split()) == self.normalized
         if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
@@ -165,7 +162,7 @@ class Query:
     @cached_property
     def spellings(self) -> tuple[str, ...]:
         """Further keywords to look for: compounds, adjacent terms joined, other conventions, phrases."""
-        names = (name for name in self.respelled if "-" not in name)  # the index splits kebab-case names
+        names = (name for name in self.respelled if "-" not in name)  # The index splits kebab-case names.
         snake_case = map("_".join, pairwise(self._terms_in_order))
         return tuple(dict.fromkeys((*self.compounds, *self.joined, *snake_case, *names, *self.phrases)))
 
@@ -305,7 +302,7 @@ def _translated_and_repaired(
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Return the meanings of foreign words among `terms`, and the corrections of typing errors."""
     if translation.language or vocabulary is None or not terms:
-        return {}, {}  # words of another language are not typing errors
+        return {}, {}  # Words of another language are not typing errors.
     unknown = vocabulary.unknown(terms)
     has_grammar = any(map(is_stopword, translation.text.split()))
     translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])

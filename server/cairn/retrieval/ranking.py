@@ -47,8 +47,7 @@ _LONGEST_MEANING_MS = 2_000.0
 _variation_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads that search for variations. Each keeps a connection to every index that it reads."""
 _meaning_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
-"""Threads that compare by meaning. They are separate, so that a call that hangs in the model blocks no
-others."""
+"""Threads that compare by meaning. They are separate, so that a hanging model does not block other work."""
 
 
 @frozen(eq=False)
@@ -126,8 +125,7 @@ class Ranking:
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
-        """Return the chunks at these places and those fetched earlier, with texts. Deleted ones are
-        missing."""
+        """Return the chunks at these places and those fetched earlier. Deleted chunks are missing."""
         candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
@@ -172,10 +170,10 @@ def rank(
     signals: Sequence[Signal] = SIGNALS,
     cancelled: Cancelled = lambda: False,
 ) -> Ranking:
-    """Rank the chunks of the indexes for `queries`: the first is the main query, the others are variations of
-    it. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier choices
-    by folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if no leg
-    found anything."""
+    """Rank the chunks of the indexes for `queries`: the first is the main query, the others are its
+    variations. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier
+    choices by folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if
+    none found anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1
@@ -216,8 +214,7 @@ def rank(
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question)
     packages: Sequence[Packages] = ()
-    # Packages are not used for searches: they lowered NDCG@10 by 0.009 (60 questions, four to seven
-    # packages).
+    # For searches, packages lowered NDCG@10 by 0.009 (60 questions, workspaces of four to seven packages).
     if vectors and question.query.for_evidence:
         packages = package_relevance(readers, question.query, table_of(meaning))
     table = table_of(meaning) if vectors and not question.query.is_symbol else None
@@ -273,8 +270,7 @@ def wait_for_meaning(embedding: Future[Sequence[QueryVector]], legs: Legs) -> Se
 def neighbours(
     results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
 ) -> list[list[StoredChunk]]:
-    """Return for each result up to `window` chunks before and after it in its file, by one query per
-    folder."""
+    """Return for each result up to `window` chunks on either side in its file, by one query per folder."""
     around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in results} if window else ():
         places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]
@@ -284,7 +280,7 @@ def neighbours(
 
 
 def source_of(legs: Set[str]) -> str:
-    """Return the kind of search of these legs: `exact`, `keyword`, `embedding` or `hybrid`."""
+    """Return the kind of search that these legs are: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})

@@ -118,8 +118,7 @@ class _Referrals:
     """The edges by chunk and relation, each with the line to show."""
 
     def add(self, relation: str, edge: Edge, path: str, line: int) -> None:
-        """Add an edge whose other end is at `line` of `path`, unless it begins and ends in the
-        definitions."""
+        """Add an edge whose other end is at `line` of `path`, unless both ends are in the definitions."""
         if relation != CALLEE and edge.enclosing in self.definitions:
             return
         for stored in self.reader.between(path, line, line + 1)[:1]:
@@ -165,7 +164,7 @@ class _Referrals:
     def _shown(
         self, stored: StoredChunk, line: int, scope: Place | None, scopes: Sequence[Place | None]
     ) -> tuple[int, int] | None:
-        """Return the lines that show the edges, without the passage's own functions; None for the whole."""
+        """Return the lines that show the edges, without the passage's functions; None for the whole chunk."""
         is_own = self._is_own(stored)
         start, end = stored.chunk.start_line, stored.chunk.end_line
         if not is_own and len(stored.chunk.defines) < 2:

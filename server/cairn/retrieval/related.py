@@ -43,7 +43,7 @@ FILE_WEIGHTS: Mapping[str, float] = {
 }
 _NEAREST = 60
 _NEAREST_BESIDES = 20
-"""The number of nearest chunks that also pass a filter. A panel shows a few documents beside code."""
+"""The number of nearest chunks among those that pass a filter. A panel shows a few documents beside code."""
 _SAMPLE = 100
 """The number of sample chunks. The passage's mean similarity to them counts as zero, since any two chunks are
 that similar by chance: 0.15 to 0.34 by vectors of all-MiniLM-L6-v2, 0.13 to 0.35 by those of the code model.
@@ -190,8 +190,7 @@ class _Search:
                     pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
-        """Return the chunks with one of these exact names. Keywords alone would find `unloaded` for
-        `unload`."""
+        """Return the chunks with exactly one of these names. Keywords would find `unloaded` for `unload`."""
         reader = self.readers[folder]
         hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)
@@ -293,7 +292,7 @@ def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[st
 
 
 def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:
-    """Return the vector to compare with an index that uses `static_table`; None if there is none."""
+    """Return the vector to compare with an index that uses `static_table`, or None."""
     static = StaticVector(own.static) if own.static is not None and own.static_table == static_table else None
     if own.vector is not None:
         return ModelVector(own.vector, own.model, static)

@@ -1,6 +1,5 @@
 """Select the lines of a related chunk that show its relation to the passage, and name the relation. These are
-a call of a name that the passage defines, the definition of a name that it uses, or the window nearest in
-meaning."""
+a call of a name that the passage defines, the definition of a name that it uses, or the nearest window."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class _Mention:
 
     is_aside: bool
     is_minor: bool
-    """Whether the passage is not named after this name."""
+    """Whether no chunk of the passage has the name as its symbol."""
     is_word: bool
     """Whether the name is a single word, which may mean something else."""
     mode: _Mode
@@ -97,8 +96,7 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
 
 
 def _with_line(result: Ranked, shown: Mapping[str, tuple[int, str]], *, with_reason: bool = True) -> Ranked:
-    """Return the result with the line of its strongest relation; `shown` has lines and reasons by
-    relation."""
+    """Return the result with the line of its strongest relation. `shown` has lines and reasons."""
     reasons_shown = {relation: words for relation, (_, words) in shown.items() if with_reason}
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
     line = min(shown[relation][0], result.stored.chunk.end_line - 1)

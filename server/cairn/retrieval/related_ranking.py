@@ -24,8 +24,7 @@ WEIGHTS: Mapping[str, float] = {
 judgements. The passage's own file has a negative weight, because it is in view. Sure references come first.
 """
 SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
-"""The maximum share of the results for each relation by reference: callers alone do not explain a
-function."""
+"""The maximum share of the results for each relation by reference, so that callers do not take all."""
 
 _BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
     weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES

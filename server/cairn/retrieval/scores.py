@@ -1,8 +1,9 @@
 """Score files by signals. Each signal is an object with a name, which explains results, and a weight
 (docs/ranking.md).
 
-Scoring files and showing the best chunk of each added 0.055 NDCG@10 to ranking chunks. A signal's values are
-divided by their maximum over the candidates, then weighted; normalising by rank cost 0.006.
+Scoring files and showing the best chunk of each raised NDCG@10 by 0.055 over ranking chunks. A signal's
+values are divided by their maximum over the candidates, then weighted; normalising by rank lowered NDCG@10 by
+0.006.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class Ranked:
     folder: int
     stored: StoredChunk
     score: float
-    """0 to 1."""
+    """The score, 0 to 1."""
     source: str
     """The kind of search that found it: `exact`, `keyword`, `embedding` or `hybrid`."""
     reasons: tuple[Contribution, ...]

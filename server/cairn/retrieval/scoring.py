@@ -23,10 +23,9 @@ from cairn.retrieval.signals import definitions
 _PREAMBLE_SHARE = 0.5
 """The factor of a preamble's match, which must be twice as good as that of every definition below it."""
 _DEFINITION = 20.0
-"""The weight of a definition if the query is a name. Even a frequent name shows its definition."""
+"""The weight of a definition if the query is a name, so that no other chunk of the file is shown."""
 
-# The weights of evidence. With these, the first passages contained most of what answers to 60 questions must
-# cite.
+# The weights of evidence. With these, the first passages had most of what 60 answers must cite.
 _FILE = 1.0
 """The weight of the file's score."""
 _KEYWORDS = 0.75
@@ -105,12 +104,12 @@ def _less(worth: Floats, penalties: Floats) -> Floats:
 
 
 def share(column: Floats) -> Floats:
-    """Return `column` divided by its maximum, at least 0."""
+    """Return `column` divided by its maximum."""
     return column / (column.max(initial=0.0) or 1.0)
 
 
 def _above_usual(cosines: Floats) -> Floats:
-    """Return the place of each cosine between the median, 0, and the maximum, 1."""
+    """Map cosines to 0 to 1: the median and lower ones to 0, the maximum to 1."""
     if not cosines.any():
         return cosines
     usual = np.median(cosines)

@@ -43,8 +43,7 @@ _MANY_IMPORTS = 4
 """The minimum divisor of import counts. In a project of three files, one import must not count fully."""
 
 _LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
-"""The value of a file name with hardly a word of the query, and the increase for all words; at most 1 in
-sum."""
+"""The value of a file name with hardly a word of the query, and the increase for all words; 1 at most."""
 
 _CHOSEN = 1.0
 """The maximum effect of users' choices on a file's sum. For 55 questions about Flask and Click, neighbours
@@ -297,8 +296,7 @@ _FORMER_NAMES: Mapping[str, str] = {
 }
 """The present name of each signal by its former name. Settings may use former names until version 0.3."""
 _ALIKE = 70
-"""The minimum similarity in per cent for a hint: "is test" and "is a test" have 95, unrelated names about
-50."""
+"""The minimum similarity of 100 for a hint: "is test" and "is a test" have 95, unrelated names about 50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:

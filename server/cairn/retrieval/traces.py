@@ -11,7 +11,7 @@ from cairn.retrieval.mentions import normalised_path
 _MAX_PLACES = 8
 """The maximum number of paths and names to search for. The innermost frames lead to the cause."""
 _MAX_FRAMES = 32
-"""The maximum number of frames kept. It is higher, because most frames may belong to libraries."""
+"""The maximum number of frames kept, more than _MAX_PLACES because most frames may be of libraries."""
 
 # Each pattern matches one line of a trace. Its groups are path and name.
 _FRAMES = tuple(

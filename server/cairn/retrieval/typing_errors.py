@@ -13,8 +13,7 @@ from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 MIN_LETTERS = 4
 """The minimum length of a word to repair. Shorter words are too similar to each other."""
 _SHORT = MIN_LETTERS
-"""The maximum length of a short word. Its repair is a name in the code, without a replaced letter: "rack",
-"race"."""
+"""The maximum length of a word that is repaired only to a name in the code, and never "rack" to "race"."""
 _LONG = 8
 """The minimum length of a stem for two errors. Shorter words differ by two letters too easily."""
 _CLEARLY = 2
@@ -26,7 +25,7 @@ _KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
 
 @cache
 def _common() -> frozenset[str]:
-    """Return the stems of words that many projects use (scripts/common_words.py), which are no errors."""
+    """Return the stems of words common to many projects (scripts/common_words.py): these are not errors."""
     return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
 
 

@@ -51,7 +51,8 @@ WEAK = "The evidence is weak: it may be about something else."
 WEIGHTS = (17.0, 4.3, -3.4, -2.3)
 """The weight of each value of `features` in the log odds of an answer: the similarity of the best passages,
 the share of the query in one file's passages, the number of names that no passage contains, and whether the
-question asks if something exists. They were fitted and rounded (`benchmarks/answers/verdicts.py --fit`)."""
+question asks if something exists. The weights are fitted and rounded (`benchmarks/answers/verdicts.py
+--fit`)."""
 BIAS = -9.4
 _ASKS_WHICH = re.compile(
     r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
@@ -59,8 +60,7 @@ _ASKS_WHICH = re.compile(
     r"|loaders?|processors?|validators?|layers?|extractors?|adapters?|encoders?|interceptors?|calls?|fields?|values?)\b",
     re.IGNORECASE,
 )
-"""Matches a question that asks whether something exists. Others presume that it does: how it works, or
-why."""
+"""Matches questions whether something exists. Others presume that it does: how it works, or why."""
 
 WHICH_FIRST = "Which one should I go deeper on?"
 
@@ -93,7 +93,7 @@ class Evidence:
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
-    """Return the query's terms in the chunk, in any inflection or by an alternative, in their order."""
+    """Return the query's terms in the chunk, in any inflection or by an alternative, in the query's order."""
     contained = _terms_in(query, stored)
     return tuple(term for place, term in enumerate(query.terms) if place in contained)
 
@@ -203,7 +203,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """Return the result whose whole title is the subject: "what is home" means "Home", not "Dashboard
+    """Return the result whose whole title is asked about: "what is home" means "Home", not "Dashboard
     home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
@@ -213,7 +213,7 @@ def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
 def _namesake(
     query: Query, top: Evidence, ranked: Sequence[Evidence], settings: VerdictSettings
 ) -> Evidence | None:
-    """Return another result with the same name as `top`, unless their counts differ enough."""
+    """Return another result with the same name as `top`, unless their scores differ enough."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
         by_title = top.phrase and rival.phrase and rival.other_words <= words
@@ -259,7 +259,7 @@ def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
 
 
 def _split(query: Query) -> list[Query]:
-    """Return the parts between "and", "or" and commas, if there are two, with all terms of the query."""
+    """Return the parts between "and", "or" and commas, if these are two with all terms of the query."""
     pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
     parts = [set(map(stem, terms)) for terms in pieces if terms]
     terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in parts]

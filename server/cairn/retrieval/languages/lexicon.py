@@ -155,8 +155,7 @@ def _entries(code: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _spellings(code: str, words: str, *, listed: bool = False) -> Iterator[str]:
-    """Yield possible spellings of the words. German nouns have a capital, but so has a sentence's first
-    word."""
+    """Yield possible spellings of the words. German nouns and the beginnings of sentences have capitals."""
     words = _WORD_SIGNS.sub(" ", words)
     if code != "de":
         yield words.lower().replace("ё", "е")

@@ -1,5 +1,5 @@
 """Recognise the language of a question by its script, or by function words if it is in Latin letters. The
-default is English. Names, quotes and code are ignored. English sentences, such as a pasted message, stay
+default is English. Names, quotes and code are ignored. English sentences, such as a pasted error, stay
 English."""
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ class Sentence:
     start: int
     end: int
     language: Language | None
-    """Whether the sentence has English function words, and those of no other language outweigh them."""
+    """The language of the sentence; None if it is English or unclear."""
     is_english: bool
-    """Whether the sentence has English function words, and no more words of another language."""
+    """Whether the sentence has English function words that outweigh those of any other language."""
 
 
-# Each language has two lists: words of this language alone, and words that may also be in code, names or
-# other languages.
+# Each language has two lists: words of it alone, and words that code, names or other languages also have.
 _FUNCTION_WORDS = {
     Language("Portuguese", "pt"): (
         """onde você vocês não são estão qual quais quando quê quem uma umas pelo pela pelos pelas até também
@@ -130,8 +129,7 @@ _SCRIPTS = (
 characters, and most Ukrainian letters are also Russian."""
 _LETTER = re.compile(r"[^\W\d_]")
 _MOSTLY = 0.2
-"""The minimum share of non-ASCII letters in a foreign sentence with English words. Chinese needs few
-characters."""
+"""The minimum share of non-ASCII letters in a foreign sentence with English words. It is low for Chinese."""
 
 UNTRANSLATED = re.compile(
     r"""`+[^`]+`+ | "[^"]*" | “[^”]*” | (?<!\w)'[^'\n]{2,80}'(?!\w) | https?://[^\s\u3000-\uffef]+

@@ -28,8 +28,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
 
 
 def families(texts: Sequence[Sequence[str]]) -> tuple[Family, ...]:
-    """Return the first families that `texts`, each a sequence of lines, list; the most promising text is
-    first."""
+    """Return the first families listed in `texts`, sequences of lines, the most promising text first."""
     found: list[Family] = []
     for lines in texts:
         for run in lists(lines):

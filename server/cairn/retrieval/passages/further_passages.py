@@ -90,8 +90,7 @@ def further_passages(
 
 
 def best_lines(ranked: Sequence[Passage], shown: Sequence[Ranked]) -> list[tuple[int, int] | None]:
-    """Return for each result the lines `[first, last)` shared with the best of the `ranked` passages, or
-    None."""
+    """Return for each result the lines `[first, last)` shared with its file's best passage, or None."""
     best: list[tuple[int, int] | None] = []
     for result in shown:
         chunk, file = result.stored.chunk, (result.folder, result.stored.path)

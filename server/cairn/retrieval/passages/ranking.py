@@ -40,7 +40,7 @@ _SEARCHED = 60
 _WORDS = [signal.name for signal in SIGNALS].index("words of the question")
 _USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
 _DISTINCTIVE = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
-"""The signals that explain a window better than the signals of most windows do."""
+"""The signals that explain a window well, because most windows lack them."""
 _LEAST_DISTINCTIVE = 0.2
 """The least that a signal must add to a window's score to be its reason."""
 _TERMS_SHOWN = 4
@@ -136,8 +136,7 @@ def _scored(windows: Windows) -> tuple[Floats, Floats]:
 
 
 def _definition_bonus(windows: Windows, scores: Floats) -> Floats:
-    """Return the bonus of windows in the best definitions and sections: answers often fill several
-    windows."""
+    """Return the bonus of windows in the best definitions and sections. Answers often fill several."""
     most, gain = _DEFINITIONS, _DEFINITION_GAIN
     if QuestionKind.FLOW in windows.kinds:
         most, gain = _FLOWS, _FLOW_GAIN

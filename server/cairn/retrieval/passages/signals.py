@@ -148,7 +148,7 @@ def _test(windows: Windows) -> Floats:
 
 
 def _list(windows: Windows) -> Floats:
-    """Return how long a list of similar lines the window contains, 0 to 1. A new thing may belong there."""
+    """Return how long a list of similar lines the window contains, 0 to 1. A line may be added there."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
     longest = windows.each(lambda lines: max(map(len, lists(lines)), default=1))

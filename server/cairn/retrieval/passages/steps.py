@@ -18,8 +18,7 @@ from cairn.workspace.collections import FileKind, file_kind
 
 _BESIDE = frozenset({FileKind.TESTS, FileKind.EXAMPLES})
 
-# If any of these is halved or doubled, the share of facts found within 4,000 tokens for 22 questions changes
-# by less than 0.02.
+# Halving or doubling any of these changes the share of facts found for 22 questions by less than 0.02.
 _STARTS = 6
 """The number of best functions from which the walk starts."""
 _STEPS = 7

@@ -65,8 +65,7 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
 
 
 def _written_as_names(question: str) -> frozenset[str]:
-    """Return, in lower case, capitalised words within sentences, and words with digits or several
-    capitals."""
+    """Return, in lower case, capitalised words within sentences, and words with digits or more capitals."""
     named: set[str] = set()
     for match in _WORD.finditer(question):
         word = match[0].rstrip("./-")

@@ -28,8 +28,7 @@ from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _DEFINES = 0.8, 0.6, 0.4
-"""The points of a window that introduces a subject: in a README's first lines, near its top, by a
-definition."""
+"""The points of a window that introduces a subject: at the top of a README, near the top, as a definition."""
 _INTRODUCING_FILES = 8
 """The maximum number of READMEs and similar files whose beginnings are considered for every overview."""
 _BY_WORDS, _BY_MEANING = 0.5, 0.7
@@ -186,8 +185,7 @@ def gather_windows(
     steps: Sequence[Step] = (),
 ) -> Windows:
     """Return the windows of the `most` most promising chunks, ordered by file. With `files`, only found
-    chunks of these are used. Chunks of the `steps`, and those that mention members of a `listed` family, are
-    added."""
+    chunks of these are used. Chunks of the `steps`, and those that mention a `listed` family, are added."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = _candidates(ranking, totals, most, files)
@@ -291,7 +289,7 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
 def _additional(
     ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
 ) -> list[_Chunk]:
-    """Return those chunks among `ids_of` each folder that are not in `known`."""
+    """Return the chunks that `ids_of` gives for each folder, except those in `known`."""
     here = {(chunk.folder, chunk.id) for chunk in known}
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []

@@ -37,7 +37,7 @@ _SENTENCE_END = re.compile(r"[.!?]\s+")
 
 
 def _split_title(text: str) -> tuple[str, str]:
-    """Return the title and the rest. The title of a long first line is its first sentence."""
+    """Return the title and the rest. Of a long first line, only the first sentence is the title."""
     first, _, rest = text.partition("\n")
     end = _SENTENCE_END.search(first)
     if len(first) > _LONGEST_TITLE and end:
