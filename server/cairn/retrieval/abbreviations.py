@@ -44,8 +44,7 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 _SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
-"""How many leading letters a word must share with the full form of an abbreviation. A common stem is not
-enough: "author" has the stem of "authorization"."""
+"""How many leading letters must agree beside the stem: "author" has the stem of "authorization"."""
 
 
 def other_lengths(word: str) -> tuple[str, ...]:

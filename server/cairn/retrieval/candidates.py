@@ -85,8 +85,7 @@ class Candidates:
         return np.maximum.reduceat(column, self._starts) if len(column) else column
 
     def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
-        """Return float64[files]: the weighted sum of the highest values in each file. `shares` are the
-        weights, that of the highest value first."""
+        """Return float64[files]: the sum of each file's highest values, weighted by `shares` in order."""
         if not len(column):
             return column
         highest_first = column[self.ordered(column)]

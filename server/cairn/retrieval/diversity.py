@@ -16,16 +16,14 @@ _WORD = re.compile(r"\w+")
 _FREE_FILES = 2
 """How many files of one directory keep their full score: two files of a package may well answer together."""
 _FEWEST_WORDS = 8
-"""The minimum number of words of a text for comparison by similarity. A shorter text may be similar by
-chance, so it is a copy only of an equal text."""
+"""Texts of fewer words are similar by chance: they are copies only if they are equal."""
 _COMPARED_WORDS = 2_000
 
 
 def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    """Damp the scores of repeated files, directories and file names. Return the results, best first,
-    near-duplicates last. `ranked` has the best first. A factor in `settings`, 0 to 1, applies once for each
-    rule that a result breaks: a file's tenth result is damped like the second. Results of equal score keep
-    their order."""
+    """Damp the scores of repeated files, directories and file names in `ranked`, which is best first. Return
+    the results, best first, near-duplicates last. A factor in `settings`, 0 to 1, applies once for each rule
+    that a result breaks: a file's tenth result is damped like its second. Equal scores keep their order."""
     copies = _copies(ranked, settings)
     distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
     lowest = distinct[-1].score if distinct else 0.0

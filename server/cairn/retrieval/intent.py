@@ -34,8 +34,7 @@ class Documents(enum.Enum):
 
 
 _OVERVIEW_TERMS = 1
-"""The maximum number of terms in a request to explain a whole, such as "explain flask". "Explain how digest
-authentication works" has more."""
+"""The maximum number of terms in a request to explain a whole, such as "explain flask"."""
 _MOST_TERMS = 2
 """The maximum number of terms in a "what is …" overview question. Longer ones may ask for a difference."""
 _ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)

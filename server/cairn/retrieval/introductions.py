@@ -72,8 +72,7 @@ def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return a key that a name's spellings share: `serde_json` and "Serde JSON", `express` and
-    "Express.js"."""
+    """Return a key for all spellings of a name: `serde_json` and "Serde JSON", `express` and "Express.js"."""
     return _NON_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
 
 

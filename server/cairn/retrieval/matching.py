@@ -20,11 +20,9 @@ _CACHED_TEXTS = 200
 
 @frozen(eq=False)
 class TermMatcher:
-    """The terms of a query and their alternatives (`Query.groups`), prepared for matching.
-
-    `matcher` returns the same object for equal terms, because results are cached by object. To take 0.5 ms
-    for ten results, only words that contain the beginning of a term's stem are stemmed.
-    """
+    """The terms of a query and their alternatives (`Query.groups`), prepared for matching. `matcher` returns
+    the same object for equal terms, because results are cached by object. To take 0.5 ms for ten results,
+    only words that contain the beginning of a term's stem are stemmed."""
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
     """The alternatives of each term. An alternative is a tuple of its words' stems."""

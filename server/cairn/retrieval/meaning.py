@@ -110,11 +110,8 @@ def similarities(
     query_vectors: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
 ) -> list[dict[int, float]]:
     """Return the cosine similarity of each chunk with a vector, for each query. The model's vectors are read
-    once for all queries.
-
-    This calls the index directly instead of through each vector, because most stack frames of a search above
-    SQLite are on this path (`benchmarks/frames.py`).
-    """
+    once for all queries. This calls the index directly instead of through each vector, because most stack
+    frames of a search above SQLite are on this path (`benchmarks/frames.py`)."""
     static = [each.vector for each in query_vectors if isinstance(each, StaticVector)]
     if static:
         return list(map(partial(index.static_similarities, ids), static))

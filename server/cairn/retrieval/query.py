@@ -57,8 +57,6 @@ _WORD = re.compile(r"\w")
 
 @frozen
 class Query:
-    """An understood query."""
-
     text: str
     normalized: str
     terms: tuple[str, ...]

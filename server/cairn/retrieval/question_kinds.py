@@ -9,8 +9,6 @@ from functools import lru_cache
 
 
 class QuestionKind(enum.StrEnum):
-    """What a question asks for."""
-
     ERROR = "error"
     """The meaning or origin of a message."""
     CONSTANT = "constant"

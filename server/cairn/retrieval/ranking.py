@@ -78,9 +78,8 @@ class Ranking:
         return next(map(str, self.legs.problems), None)
 
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
-        """Return the first query's `limit` best chunks: the best chunk of each file, then further chunks if
-        there are too few files. Scores never rise, so a further chunk never scores above a file's best chunk.
-        """
+        """Return the first query's `limit` best chunks: one for each file, then further ones if files are too
+        few. Scores never rise, so a further chunk never scores above a file's best."""
         began = time.perf_counter()
         most = limit + _SPARE
         is_first = self._is_first(0, 1)
@@ -172,8 +171,8 @@ def rank(
 ) -> Ranking:
     """Rank the chunks of the indexes for `queries`: the first is the main query, the others are its
     variations. `scoring` values passages, `case` and `word` go to `Legs.by_text`, and `learned` has earlier
-    choices by folder. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if
-    none found anything."""
+    choices. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error if none found
+    anything."""
     every = [Legs(readers, query, only, settings, cancelled) for query in queries]
     question = every[0]
     by_words = question.query.alpha < 1

@@ -22,8 +22,7 @@ TEST = "tests it"
 _MOST_EDGES = 60
 """The maximum number of references of one relation. A panel shows far fewer."""
 _MOST_FILES = 40
-"""The maximum number of files that contain a function's name. With more files its tests are not searched,
-since this took 0.4 s for `parse`."""
+"""The maximum number of files with a function's name, or its tests are not searched: `parse` took 0.4 s."""
 _MOST_MEANINGS = 3
 """The maximum number of definitions of the name at the cursor. With more, the function around it is used."""
 SURE = 0.5
@@ -129,8 +128,7 @@ class _Referrals:
         return any(kind == relation for _, kind in self._edges)
 
     def finished(self) -> Referrals:
-        """Return one referral for each chunk and relation, with the line of the surest edge and a reason that
-        names the functions of all edges."""
+        """Return the referrals, each at its surest edge's line, with a reason that names all functions."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
             named = _within if relation == CALLEE else _names

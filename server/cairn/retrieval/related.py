@@ -230,8 +230,7 @@ class _Search:
         self._files[path][SAME_FILE] = 1.0
 
     def by_meaning(self) -> None:
-        """Find similar chunks, and rate the similarity of the chunks found by other relations. Add the most
-        similar chunk of each related file."""
+        """Find similar chunks, rate the chunks found before, and add a chunk of each related file."""
         here = self.passage.folder
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             vector = _query_vector(self.vector, reader.static_table())

@@ -180,9 +180,8 @@ def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
 def _nearest(
     chunks: Sequence[StoredChunk], table: StaticTable, vector: Floats
 ) -> list[tuple[int, int] | None]:
-    """Return, for each chunk, the lines of a window that is nearer to the vector than the definition; None if
-    no window is. Windows are embedded without path and headings, because these are equal in the whole chunk.
-    """
+    """Return for each chunk the lines of the window nearest to the vector, or None if the definition is about
+    as near. Windows are embedded without path and headings, which the whole chunk shares."""
     read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
     spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
     pieces = [

@@ -1,10 +1,6 @@
-"""Score files by signals. Each signal is an object with a name, which explains results, and a weight
-(docs/ranking.md).
-
-Scoring files and showing the best chunk of each raised NDCG@10 by 0.055 over ranking chunks. A signal's
-values are divided by their maximum over the candidates, then weighted; normalising by rank lowered NDCG@10 by
-0.006.
-"""
+"""Score files by signals, objects with a weight and a name that explains results (docs/ranking.md). Scoring
+files and showing the best chunk of each raised NDCG@10 by 0.055 over ranking chunks. A signal's values are
+divided by their maximum over the candidates, then weighted. Normalising by rank lowered NDCG@10 by 0.006."""
 
 from __future__ import annotations
 

@@ -207,8 +207,7 @@ def _is(kind: FileKind, excluding_stems: frozenset[str]) -> Value:
 
 
 def _documents(wanted: Documents) -> Value:
-    """Return the signal value that tells whether a file is a document. It is 0 unless the query wants
-    documents treated in this way."""
+    """Return a signal value: whether a file is a document, if the query wants this treatment of documents."""
 
     def value(inputs: SignalInputs) -> Floats:
         return inputs.of_kind(FileKind.DOCS) if documents_of(inputs.query) is wanted else inputs.nothing()

@@ -51,8 +51,6 @@ def letters_of(text: str) -> str:
 
 @frozen
 class Typed:
-    """The typed text of a symbol search."""
-
     text: str
     letters: str
     words: tuple[str, ...]

@@ -31,8 +31,7 @@ from cairn.text.words import stem
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """The points of a match by its place. A phrase counts only for queries of several terms."""
 _UNIT_WORDS = 150
-"""The length of a text in words at which points count fully; they are divided by √(words / 150). The
-thresholds suit short help texts of this length."""
+"""Points are divided by √(words / 150), since the thresholds suit short help texts of this length."""
 
 JUDGED = 10
 """The number of files that are judged."""
@@ -120,12 +119,9 @@ def judge(
     shares: Sequence[float],
     strength: Strength | None = None,
 ) -> Verdict:
-    """Decide what to do with the results, best first. Only the first chunk of each of the first JUDGED files
-    counts.
-
-    `shares` are from `rarity.term_shares`. `strength` describes the results' passages. Without it, words
-    alone decide, as they do without vectors and for a translated query.
-    """
+    """Decide what to do with the results, best first. The first chunk of each of the first JUDGED files
+    counts. `shares` are from `rarity.term_shares`. `strength` describes the results' passages; without it
+    only words decide, as they do without vectors and for a translated query."""
     found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     coverage = max(
@@ -203,8 +199,7 @@ def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> boo
 
 
 def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
-    """Return the result whose whole title is asked about: "what is home" means "Home", not "Dashboard
-    home"."""
+    """Return the result whose whole title is meant: "what is home" means "Home", not "Dashboard home"."""
     if query.type is not QueryType.EXPLANATION:
         return None
     return next((each for each in ranked[: 1 + _COMPARED] if each.phrase and not each.other_words), None)

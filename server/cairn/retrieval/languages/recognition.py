@@ -1,6 +1,5 @@
 """Recognise the language of a question by its script, or by function words if it is in Latin letters. The
-default is English. Names, quotes and code are ignored. English sentences, such as a pasted error, stay
-English."""
+default is English. Names, quotes and code are ignored. English sentences, such as a message, stay English."""
 
 from __future__ import annotations
 
@@ -125,8 +124,7 @@ _SCRIPTS = (
     (re.compile("[\u0b80-\u0bff]{2}"), Language("Tamil")),
     (re.compile("[\u0370-\u03ff]{4}"), Language("Greek")),
 )
-"""The patterns of scripts; the first that matches decides. The order matters: Japanese also has Chinese
-characters, and most Ukrainian letters are also Russian."""
+"""The first match decides: Japanese also has Chinese characters, and Ukrainian most Russian letters."""
 _LETTER = re.compile(r"[^\W\d_]")
 _MOSTLY = 0.2
 """The minimum share of non-ASCII letters in a foreign sentence with English words. It is low for Chinese."""

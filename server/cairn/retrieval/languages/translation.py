@@ -26,8 +26,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _WITHIN = re.compile(r"[ '’ʼ-]{1,2}|-t-")
 _RUN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f々〇]+")
 _UNKNOWN_NAME = re.compile(r"[\u30a1-\u30ff]{2,}|[\u3400-\u9fff々]{2,}")
-"""Matches pieces that may be names or words missing in the list. Hiragana and single characters are grammar.
-"""
+"""Matches possible names or words missing in the list. Hiragana and single characters are grammar."""
 _ASKING = re.compile(r"(?:what|where|which|why|how|who)\b")
 _BEGINS_WITH_THAT = re.compile(r"\Athat\b")
 """Matches "that" at the beginning of a sentence. Many languages have one word for "what" and "that"."""
@@ -107,8 +106,7 @@ def _tidy(text: str) -> str:
 def _spaced(
     text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]], *, careless: bool, keep_english: bool
 ) -> str:
-    """Translate a sentence in a language that separates words by spaces. With `keep_english`, English words
-    stay, because the sentence may be an English message."""
+    """Translate a sentence with spaces. With `keep_english`, English words stay, as in an English message."""
     masked = UNTRANSLATED.sub(lambda match: "\0" * len(match.group()), text)
     found = [match for match in _WORD.finditer(masked) if words.has_script_of(match.group())]
     pieces: list[str] = []

@@ -1,8 +1,6 @@
-"""Define the signals of windows and their weights. A window's score is the sum of its signals.
-
-The first eight weights are on a plateau: if one is halved or doubled, the share of facts found within 4,000
-tokens changes by less than 0.02 (docs/ranking.md). Each other signal applies only to one kind of question.
-"""
+"""Define the signals of windows and their weights. A window's score is the sum of its signals. The first
+eight weights are on a plateau: if one is halved or doubled, the share of facts found within 4,000 tokens
+changes by less than 0.02 (docs/ranking.md). Each other signal applies only to one kind of question."""
 
 from __future__ import annotations
 

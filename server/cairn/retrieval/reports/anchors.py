@@ -63,9 +63,8 @@ def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
-    """Return the likelihood that the report means each file, 1 at most, the likeliest first. A stack frame
-    weighs less the more frames of the project are inside it, and a path weighs less the more files it fits.
-    """
+    """Return the likelihood that the report means each file, 1 at most, highest first. A stack frame weighs
+    less for each project frame inside it, and a path less for each file that it fits."""
     fragments = [*report.places, *(frame.path for frame in report.frames)]
     by_stem: dict[str, list[str]] = defaultdict(list)
     for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
@@ -101,8 +100,7 @@ def _fits(path: str, fragment: str) -> bool:
 
 
 def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
-    """Return the weight of each chunk: 1 if it defines the innermost function that any chunk defines, less
-    for outer frames, and 0 for functions outside the trace."""
+    """Return 1 for chunks with the innermost function that any chunk defines, less for outer ones, else 0."""
     weights = [0.0] * len(chunks)
     weight = 1.0
     for frame in dict.fromkeys(report.frames):  # A recursive function counts once.

@@ -1,8 +1,6 @@
-"""Parse reports that users paste as queries: issues, bug reports and outputs of failing tests.
-
-In a long report, the place of a word shows its importance: the title names the fault best, the text explains
-it, and code that reproduces it contains the names involved.
-"""
+"""Parse reports that users paste as queries: issues, bug reports and outputs of failing tests. In a long
+report, the place of a word shows its importance: the title names the fault best, the text explains it, and
+code that reproduces it contains the names involved."""
 
 from __future__ import annotations
 
@@ -30,8 +28,6 @@ _WEIGHTS = {"title": 3.0, "prose": 1.0, "code": 0.5, "output": 0.5}
 
 @frozen
 class Report:
-    """A parsed report."""
-
     parts: Parts
     frames: tuple[Frame, ...]
     """The frames of the stack traces, innermost first."""
