@@ -22,7 +22,7 @@ TEST = "tests it"
 _MOST_EDGES = 60
 """The maximum number of references of one relation. A panel shows far fewer."""
 _MOST_FILES = 40
-"""The maximum number of files with a function's name, or its tests are not searched: `parse` took 0.4 s."""
+"""If more files than this contain a function's name, its tests are not searched: `parse` took 0.4 s."""
 _MOST_MEANINGS = 3
 """The maximum number of definitions of the name at the cursor. With more, the function around it is used."""
 SURE = 0.5
