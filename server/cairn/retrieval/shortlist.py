@@ -20,7 +20,7 @@ _MOST_OF_A_FILE = 12
 _ALWAYS_RANKED = ("symbol", "exact", "reexport", "file", "named")
 """The legs whose chunks are always ranked."""
 _BEST, _SUM, _COVERED, _MEANING = 0.5, 1.5, 1.5, 3.5
-"""The weights of the strongest signals, similar to those in `retrieval/signals.py`."""
+"""The weights of the strongest signals, as in `retrieval/signals.py`."""
 _DECAY = 0.7 ** np.arange(8)
 
 
